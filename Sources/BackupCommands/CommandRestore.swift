@@ -109,7 +109,7 @@ struct CommandRestore {
     }
 
     /// Shows what would happen, and continues only if the user agrees.
-    /// - Returns: the messages shown
+    /// - Returns: the messages shown.
     private func ask(_ content: ImportSource, _ lead: Message?) throws(BackupError) -> [Message] {
         let replacesAll = strategy ?? runner.defaultStrategy(of: content) == .replace
         // A file that cannot be restored is an error whether or not a user can be asked.

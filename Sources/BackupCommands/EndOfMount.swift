@@ -16,7 +16,7 @@ struct EndOfMount {
     /// How long a process without unfinished work may take to end.
     private static let endingMilliseconds: Int64 = 10_000
 
-    /// - Returns: whether it has ended; if not, standard error has the reason for not waiting
+    /// - Returns: whether it has ended; if not, standard error has the reason for not waiting.
     func wait() -> Bool {
         if server?.isDead == true { return true }
         if let server, server.isWaitable, let mark = server.process {

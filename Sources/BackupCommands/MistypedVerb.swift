@@ -14,7 +14,7 @@ enum MistypedVerb {
     /// - Parameters:
     ///   - word: the supposed mountpoint.
     ///   - arguments: the command line, whose command may be `mount`.
-    /// - Returns: the intended command; `nil` if it is a mountpoint
+    /// - Returns: the intended command; `nil` if it is a mountpoint.
     static func meant(by word: String, arguments: [String]) -> String? {
         guard !word.contains("/"), word != ".", word != "..", !arguments.dropFirst().contains("mount") else { return nil }
         if let verb = others[word.lowercased()] { return verb }

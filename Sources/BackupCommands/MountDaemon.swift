@@ -13,7 +13,7 @@ final class MountDaemon: Sendable {
     private let scheduler = Mutex<BackupScheduler?>(nil)
     private let isEndWatched = Mutex(false)
 
-    /// - Parameter isReadOnly: whether nothing may be changed
+    /// - Parameter isReadOnly: whether nothing may be changed.
     init(store: Store, isReadOnly: Bool) {
         self.store = store
         self.isReadOnly = isReadOnly
@@ -63,7 +63,7 @@ final class MountDaemon: Sendable {
     }
 
     /// - Parameter isWanted: whether storage that does not respond ends the process. Once set, only a backup to be finished unsets it: the spool, the log and
-    ///   the record of the mount are on storage too
+    ///   the record of the mount are on storage too.
     private func watchEnd(_ isWanted: Bool) {
         isEndWatched.withLock { isWatched in
             guard isWanted != isWatched else { return }

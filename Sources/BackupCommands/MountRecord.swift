@@ -8,7 +8,7 @@ import SystemIO
 /// The record of where a store is mounted: one mount at a time, since the drop folder and the spool belong to it.
 enum MountRecord {
     /// Held while the store is mounted. Waits for a mount that is just ending (umount(8) returns before the process that served it has ended).
-    /// - Throws: `locked`, with the mountpoint
+    /// - Throws: `locked`, with the mountpoint.
     static func lock(_ paths: StorePaths) throws(BackupError) -> AdvisoryLock {
         var waitedMilliseconds = 0
         while true {

@@ -24,7 +24,7 @@ final class StoreTreeServices: TreeServices {
     /// While the repository does not respond, which the status waits for as well.
     private static let shortNanoseconds: UInt64 = 75_000_000
 
-    /// - Throws: when the remains of an earlier mount cannot be cleared from the spool
+    /// - Throws: when the remains of an earlier mount cannot be cleared from the spool.
     init(store: Store) throws(BackupError) {
         self.store = store
         live = try LiveData(store: store)

@@ -36,7 +36,7 @@ struct WaitingTime: ExpressibleByArgument {
     }
 
     /// Adds a value to the option where it has none: the parser knows only options that require a value and options without one.
-    /// - Returns: the words of the command line, without the program's name
+    /// - Returns: the words of the command line, without the program's name.
     static func completed(_ arguments: [String]) -> [String] {
         let option = "--wait"
         var words: [String] = []

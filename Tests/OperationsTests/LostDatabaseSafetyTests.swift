@@ -158,7 +158,7 @@ struct LostDatabaseSafetyTests {
         open(sys.argv[2] + '/written', 'w').close()
         """
 
-    /// - Parameter mode: the journal mode of the database that another program creates meanwhile: with or without its own log
+    /// - Parameter mode: the journal mode of the database that another program creates meanwhile: with or without its own log.
     @Test(arguments: ["delete", "wal"])
     func `a log that gets data while it is aside is kept, and not put beside the app's new database`(mode: String) throws {
         let room = try Self.prepare()

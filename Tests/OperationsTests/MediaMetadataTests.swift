@@ -140,7 +140,7 @@ import Testing
         #expect(try Self.state(room, "$R/out/media") == Self.state(room, "$R/media"))
     }
 
-    /// - Parameter folder: the owner of the media folder in the second backup; the files always have 1234:1234
+    /// - Parameter folder: the owner of the media folder in the second backup; the files always have 1234:1234.
     @Test(arguments: [("a", "0:1234"), ("b", "0:1234"), ("b", "4321:4321")])
     func `a media folder of another owner gives restored files none`(backup: String, folder: String) throws {
         let room = try Self.makeRoom()

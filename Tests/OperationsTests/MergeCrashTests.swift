@@ -11,7 +11,7 @@ struct MergeCrashTests {
         let room: Room
         let old: String
         let new: String
-        /// The options come after both, for strategies given second.
+        /// The merge that the faults interrupt.
         static let restore = "backupfs restore $R/other.zip --strategy merge --yes --store $S"
 
         init() throws {

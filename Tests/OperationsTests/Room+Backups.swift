@@ -3,7 +3,7 @@ import Testing
 
 extension Room {
     /// A store of the example app with three different backups a, b and c.
-    /// - Parameter environment: the clock for the backups
+    /// - Parameter environment: the clock for the backups.
     static func withThreeBackups(_ environment: [String: String]) throws -> Room {
         let room = try Room()
         try room.sh(

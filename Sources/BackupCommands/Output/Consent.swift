@@ -6,7 +6,7 @@ enum Consent {
     ///   - question: the question about the planned action.
     ///   - answer: the label of the app's button; `yes` is accepted as well.
     ///   - what: the action in the error message where there is no terminal to ask.
-    /// - Throws: `usage` without a terminal; `interrupted` for any other answer
+    /// - Throws: `usage` without a terminal; `interrupted` for any other answer.
     static func require(_ question: Message, answer: Message? = nil, for what: Message) throws(BackupError) {
         guard Terminal.isInputTerminal else {
             throw BackupError(.usage, "\(what) and nobody can be asked", remedy: "Add --yes.")

@@ -9,7 +9,7 @@ struct StatusWatch {
     let intervalSeconds: Double
     let isJSON: Bool
 
-    /// - Throws: when the first read of the state fails. Later failures are printed, as they may pass
+    /// - Throws: when the first read of the state fails. Later failures are printed, as they may pass.
     func run() throws(BackupError) {
         try CancellingSignals.run { () throws(BackupError) in
             var shown = ""

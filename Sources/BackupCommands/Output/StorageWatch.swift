@@ -24,14 +24,14 @@ final class StorageWatch: Sendable {
     private let givesUp: Bool
     private let state = Monitor(State())
 
-    /// - Parameter givesUp: whether to end the process if the storage does not respond for a minute
+    /// - Parameter givesUp: whether to end the process if the storage does not respond for a minute.
     private init(_ storePath: String, givesUp: Bool) {
         self.storePath = storePath
         self.givesUp = givesUp
     }
 
     /// Runs `body`, which opens or examines a store, on the calling thread.
-    /// - Parameter body: receives the watch, to pause it
+    /// - Parameter body: receives the watch, to pause it.
     static func watching<Result>(
         _ storePath: String, givesUp: Bool = true, _ body: (StorageWatch) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {

@@ -3,7 +3,7 @@ import BackupCore
 /// Formats text in columns for display.
 enum Table {
     /// Columns are as wide as their widest cell, two spaces apart; lines have no trailing spaces.
-    /// - Parameter headings: for the first line, in the user's language
+    /// - Parameter headings: for the first line, in the user's language.
     static func text(_ headings: [Message], _ rows: [[String]]) -> String {
         let rows = [headings.map(Terminal.language.text)] + rows
         let columnCount = rows.map(\.count).max() ?? 0

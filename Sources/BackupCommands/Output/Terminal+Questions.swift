@@ -7,7 +7,7 @@ extension Terminal {
     private static let pollIntervalMilliseconds: Int32 = 100
 
     /// Asks a question and reads one line.
-    /// - Parameter isDestructive: whether it is about replacing or removing data: it is then shown in red
+    /// - Parameter isDestructive: whether it is about replacing or removing data: it is then shown in red.
     /// - Returns: `nil` at the end of the input.
     /// - Throws: `interrupted` for Ctrl-C and SIGTERM.
     static func ask(_ question: Message, isDestructive: Bool = false) throws(BackupError) -> String? {

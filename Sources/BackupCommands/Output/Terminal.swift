@@ -72,7 +72,7 @@ enum Terminal {
     }
 
     /// Prints a prompt to standard error, without a line feed.
-    /// - Parameter isRed: on a terminal with colours
+    /// - Parameter isRed: on a terminal with colours.
     static func complain(prompt: Message, isRed: Bool = false) {
         var text = TerminalText.harmless(language.text(prompt), keepsLines: true)
         if isRed, isErrorTerminal, !isPlain {

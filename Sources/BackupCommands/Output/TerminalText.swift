@@ -7,7 +7,7 @@ enum TerminalText {
     /// The marks that this program itself puts at the start of a line. No other escape sequence reaches a terminal through this.
     static let marks = ["\u{1B}[32m✓\u{1B}[0m ", "\u{1B}[31m✗\u{1B}[0m "]
 
-    /// - Parameter keepsLines: for text with several lines and columns; a name has none
+    /// - Parameter keepsLines: for text with several lines and columns; a name has none.
     static func harmless(_ text: String, keepsLines: Bool) -> String {
         let mark = marks.first { text.hasPrefix($0) } ?? ""
         var result = mark

@@ -26,7 +26,7 @@ struct PasswordOptions: ParsableArguments {
     ///   - masterKey: the repository's key, if another process has already unlocked it.
     ///   - log: overrides the log settings.
     ///   - asks: whether a user at the terminal may be asked.
-    /// - Throws: `wrongPassword`; `usage` when a file is named for a repository without a password
+    /// - Throws: `wrongPassword`; `usage` when a file is named for a repository without a password.
     func open(
         _ storePath: String, masterKey: SecretBytes? = nil, log: LogOverrides = .environment, asks: Bool = true
     ) throws(BackupError) -> Store {
@@ -64,7 +64,7 @@ struct PasswordOptions: ParsableArguments {
     }
 
     /// Asks twice: typing is not visible, and an unknown password means a lost repository.
-    /// - Parameter option: the option that names a file instead
+    /// - Parameter option: the option that names a file instead.
     static func askForNewPassword(option: String) throws(BackupError) -> SecretBytes {
         guard Terminal.isInputTerminal else {
             throw BackupError(

@@ -112,7 +112,7 @@ struct BackupCommand: ParsableCommand {
         }
     }
 
-    /// - Returns: `nil` when none was made, which has been reported
+    /// - Returns: `nil` when none was made, which has been reported.
     private func runIfDue(_ store: Store, _ printer: ProgressPrinter) throws -> BackupResult? {
         switch try AutomaticBackup(store: store).runIfDue(isStart: true, progress: printer.handler) {
         case .made(let result): return result

@@ -76,7 +76,7 @@ struct DeleteCommand: ParsableCommand {
         }
     }
 
-    /// - Parameter days: how long they can be brought back
+    /// - Parameter days: how long they can be brought back.
     private func question(_ plan: ForgetOperation.Plan, _ days: Int) -> Message {
         let count = plan.removed.count + plan.givenUp.count
         if now {

@@ -119,7 +119,7 @@ struct SnapshotsCommand: ParsableCommand {
     }
 
     /// The size of the file in `exports/`.
-    /// - Returns: `nil` if the repository is damaged there
+    /// - Returns: `nil` if the repository is damaged there.
     private func fileSize(of snapshot: Snapshot, isArchive: Bool, in store: Store) -> UInt64? {
         guard !isArchive else { return snapshot.record.archiveSizeBytes }
         return try? store.repository.rootDirectory(of: snapshot).entry(named: "export.json")?.size

@@ -94,7 +94,7 @@ public struct BackupOperation: Sendable {
     }
 
     /// For the holder of the operation lock.
-    /// - Parameter requiresAllFiles: whether an unreadable media file fails the backup instead of being left out
+    /// - Parameter requiresAllFiles: whether an unreadable media file fails the backup instead of being left out.
     /// - Returns: `nil` when nothing has changed since `unchanged`.
     func make(
         _ kind: SnapshotKind, label: String?, tag: String?, unlessAs unchanged: Snapshot?, requiresAllFiles: Bool = false,

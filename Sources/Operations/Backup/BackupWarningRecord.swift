@@ -13,7 +13,7 @@ struct BackupWarningRecord {
 
     let path: String
 
-    /// - Parameter warnings: an empty list removes those of the previous backup
+    /// - Parameter warnings: an empty list removes those of the previous backup.
     func write(_ warnings: [Message], of snapshot: SnapshotID) throws(BackupError) {
         guard !warnings.isEmpty else {
             if try FileSystem.exists(path) { try FileSystem.removeFile(path) }
@@ -29,7 +29,7 @@ struct BackupWarningRecord {
         try FileSystem.writeFileAtomically(path, writer.bytes)
     }
 
-    /// - Returns: the warnings written for that snapshot; empty if they are another snapshot's or unreadable
+    /// - Returns: the warnings written for that snapshot; empty if they are another snapshot's or unreadable.
     func warnings(of snapshot: SnapshotID) -> [Message] {
         guard let bytes = try? FileSystem.readFile(path, limitBytes: Self.byteCountLimit) else { return [] }
         return (try? Self.decode(bytes, of: snapshot)) ?? []

@@ -13,7 +13,7 @@ struct FolderDigest: Equatable {
     /// Independent of order.
     private mutating func add(_ hash: UInt64) { sum &+= hash }
 
-    /// - Returns: all names, sorted, and the digest of those that are media
+    /// - Returns: all names, sorted, and the digest of those that are media.
     static func list(
         _ folder: borrowing DirectoryReader, _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) -> (names: [FileName], digest: FolderDigest) {

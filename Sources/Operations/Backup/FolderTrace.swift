@@ -26,7 +26,7 @@ final class FolderTrace: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter status: the folder's status before it is listed
+    /// - Parameter status: the folder's status before it is listed.
     init(_ status: FileStatus) { state = Mutex(State(stamp: FolderStamp(status))) }
 
     /// Lists the folder and remembers the listing.
@@ -61,13 +61,13 @@ final class FolderTrace: Sendable {
     var hasMoves: Bool { state.withLock { $0.hasMoves } }
 
     /// Checks the folder and everything in it again.
-    /// - Parameter root: the folder, newly opened
-    /// - Returns: whether any listing differs from before
+    /// - Parameter root: the folder, newly opened.
+    /// - Returns: whether any listing differs from before.
     func lookForMoves(_ root: borrowing DirectoryReader, _ amongMedia: DatabaseAmongMedia) throws(BackupError) -> Bool {
         try lookForMoves(root, [], amongMedia)
     }
 
-    /// - Parameter path: relative to `base`
+    /// - Parameter path: relative to `base`.
     private func lookForMoves(
         _ base: borrowing DirectoryReader, _ path: [UInt8], _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) -> Bool {

@@ -7,7 +7,7 @@ import SystemIO
 extension MediaBackup {
     /// A database in use is copied through SQLite, which merges its log into the copy. An idle one is stored unchanged with its log or journal: the app will
     /// treat them as it would the originals. That also covers a file that SQLite could only read after rolling back a journal, and one that is not a database.
-    /// - Throws: `sourceUnreadable`; the repository's errors
+    /// - Throws: `sourceUnreadable`; the repository's errors.
     func storeDatabase(_ name: FileName, _ databases: MediaDatabases, in task: MediaFolderTask) throws(BackupError) {
         let companions = databases.unit(name).filter(databases.isCompanion)
         do throws(BackupError) {
@@ -30,7 +30,7 @@ extension MediaBackup {
         }
     }
 
-    /// - Returns: `nil` if SQLite cannot copy it now, for whatever reason
+    /// - Returns: `nil` if SQLite cannot copy it now, for whatever reason.
     private func storeCopy(of name: FileName, in task: MediaFolderTask) throws(BackupError) -> TreeEntry? {
         let path = "\(workPath)/media-\(RandomToken.make()).sqlite"
         defer { try? FileSystem.removeFile(path) }
@@ -55,7 +55,7 @@ extension MediaBackup {
 
     /// Stores the database and its companions byte for byte. If none of them has changed by the end, they are from one instant, as if the machine had stopped
     /// then: the case that a log or journal is for.
-    /// - Returns: false when a file has changed
+    /// - Returns: false when a file has changed.
     private func storeAsFiles(
         _ database: FileName, _ databases: MediaDatabases, in task: MediaFolderTask
     ) throws(BackupError) -> Bool {

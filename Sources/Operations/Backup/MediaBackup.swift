@@ -63,7 +63,7 @@ final class MediaBackup: Sendable {
     /// - Parameters:
     ///   - amongMedia: entries of the folder that are not media.
     ///   - earlier: the media folder in an earlier snapshot.
-    /// - Throws: the repository's errors, or if the folder itself is unreadable; a single unreadable file is noted in `unreadable`
+    /// - Throws: the repository's errors, or if the folder itself is unreadable; a single unreadable file is noted in `unreadable`.
     func store(
         _ path: String, amongMedia: DatabaseAmongMedia, earlier: StoredDirectory?
     ) throws(BackupError) -> StoredDirectory {
@@ -99,7 +99,7 @@ final class MediaBackup: Sendable {
     }
 
     /// Walks the media folder once.
-    /// - Parameter earlierTrace: from the previous pass, which stored `earlier`
+    /// - Parameter earlierTrace: from the previous pass, which stored `earlier`.
     private func pass(
         _ path: String, _ amongMedia: DatabaseAmongMedia, earlier: StoredDirectory?, _ earlierTrace: FolderTrace?
     ) throws(BackupError) -> (stored: StoredDirectory, trace: FolderTrace) {
@@ -263,7 +263,7 @@ final class MediaBackup: Sendable {
     }
 
     /// Stores a file's bytes on the calling thread alone.
-    /// - Parameter size: the file's size when it was opened
+    /// - Parameter size: the file's size when it was opened.
     func storeContent(of file: any ByteSource, _ size: UInt64, earlier: FileContent?) throws(BackupError) -> StoredFile {
         let block = blocks.take()
         block.count = try file.read(at: 0, into: block.writableBytes)

@@ -64,10 +64,10 @@ struct MediaDatabases {
     }
 
     /// Copies it through SQLite.
-    /// - Parameter destination: must not exist; it does not exist after a failure either
-    /// - Returns: false if it cannot be copied without a change, or was changed meanwhile
+    /// - Parameter destination: must not exist; it does not exist after a failure either.
+    /// - Returns: false if it cannot be copied without a change, or was changed meanwhile.
     /// - Throws: `busy` when another program keeps it locked; `damagedContent`, `readOnly`, `accessDenied`, … if SQLite cannot read it without changing it;
-    ///   `noSpace`
+    ///   `noSpace`.
     static func copy(
         _ name: FileName, in folder: borrowing DirectoryReader, to destination: String
     ) throws(BackupError) -> Bool {

@@ -24,8 +24,8 @@ final class MediaFile: ByteSource {
     }
 
     /// Stores a file. If it changes meanwhile, retries at most twice; then it counts as unreadable, since a mix of two states is worse than nothing.
-    /// - Throws: `sourceUnreadable`; the errors of `body`
-    /// - Parameter metadata: collects the metadata kept with the file
+    /// - Throws: `sourceUnreadable`; the errors of `body`.
+    /// - Parameter metadata: collects the metadata kept with the file.
     static func stable(
         _ name: FileName, _ path: String, in folder: borrowing DirectoryReader, _ metadata: MediaMetadata,
         _ body: (MediaFile) throws(BackupError) -> StoredFile

@@ -92,7 +92,7 @@ final class MediaFolderTask: Sendable {
     /// Counts names that were listed.
     func expect(_ count: Int) { state.withLock { $0.owedCount += count } }
 
-    /// - Parameter isListed: whether the folder's listing has it
+    /// - Parameter isListed: whether the folder's listing has it.
     func add(_ entry: TreeEntry, isListed: Bool = true) {
         state.withLock { state in
             state.entries.append(entry)

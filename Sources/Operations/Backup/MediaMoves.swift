@@ -13,7 +13,7 @@ struct MediaMoves {
     /// - Parameters:
     ///   - trace: the folder's trace, after `lookForMoves`.
     ///   - stored: the stored folder; it must be readable.
-    /// - Returns: paths relative to the folder
+    /// - Returns: paths relative to the folder.
     func find(
         in folder: borrowing DirectoryReader, _ amongMedia: DatabaseAmongMedia, _ trace: FolderTrace, _ stored: StoredDirectory
     ) throws(BackupError) -> [Message] {

@@ -153,7 +153,7 @@ extension RecordsBackup {
 // MARK: - From the newest backup
 
 extension RecordsBackup {
-    /// - Returns: `nil` when the newest backup is incomplete, or the database changed meanwhile
+    /// - Returns: `nil` when the newest backup is incomplete, or the database changed meanwhile.
     private func takeOver(_ state: String) throws(BackupError) -> StoredRecords? {
         let envelope = EnvelopeSink()
         let facts = try database.readSnapshot { (snapshot) throws(BackupError) in

@@ -13,7 +13,7 @@ struct RefusedValues: Sendable {
     let comesWithRows: Bool
 
     /// Checks the records of a backup's database.
-    /// - Returns: `nil` when a restore would accept all of them
+    /// - Returns: `nil` when a restore would accept all of them.
     init?(of database: AppDatabase) throws(BackupError) {
         // The rows of a database without a full definition are copied, and have no rules.
         guard !database.definition.coversWholeDatabase else { return nil }

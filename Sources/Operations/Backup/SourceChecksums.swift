@@ -19,7 +19,7 @@ enum SourceChecksums {
         }
     }
 
-    /// - Parameter workers: share the work with the calling thread, which reads
+    /// - Parameter workers: share the work with the calling thread, which reads.
     static func of(_ source: any ByteSource, workers: WorkerPool) throws(BackupError) -> Checksums {
         let group = WorkGroup(workers)
         let lanes = ContentHashLanes(group)

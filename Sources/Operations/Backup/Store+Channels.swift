@@ -7,9 +7,9 @@ extension Store {
     public var hasChannels: Bool { definition.fileNames.hasChannels }
 
     /// The channel of a new backup.
-    /// - Parameter asked: overrides the settings
-    /// - Returns: `nil` for an app without channels
-    /// - Throws: `notSupported` when a channel is requested and the app has none
+    /// - Parameter asked: overrides the settings.
+    /// - Returns: `nil` for an app without channels.
+    /// - Throws: `notSupported` when a channel is requested and the app has none.
     func channel(_ asked: Channel? = nil) throws(BackupError) -> Channel? {
         try Self.channel(asked ?? settings.channel, definition)
     }

@@ -16,7 +16,7 @@ struct TreeComparison {
         }
 
         /// Counts the content of a folder without reading it, once no more paths are listed.
-        /// - Returns: false when it must be walked
+        /// - Returns: false when it must be walked.
         mutating func addUntold(_ folder: TreeEntry) -> Bool {
             guard paths.count >= TreeComparison.pathLimit, let totals = folder.totals else { return false }
             count = count.addingSaturating(Int(clamping: totals.fileCount)).addingSaturating(

@@ -51,7 +51,7 @@ public struct DifferenceDocument: Sendable {
     /// - Parameters:
     ///   - old, new: names of backups, `latest`, or `live`.
     ///   - limit: how many changes of each kind to list, per collection and for the files.
-    /// - Throws: `notFound`; `damagedContent`, `repositoryDamaged` when one side cannot be read
+    /// - Throws: `notFound`; `damagedContent`, `repositoryDamaged` when one side cannot be read.
     public init(of store: Store, from old: String, to new: String, limit: Int) throws(BackupError) {
         let limit = min(max(0, limit), Self.limit)
         let before = try Self.state(old, store)

@@ -30,7 +30,7 @@ final class ExtractedTreeCheck: Sendable {
         isMissing = Set(missing)
     }
 
-    /// - Returns: the problems found, sorted
+    /// - Returns: the problems found, sorted.
     func run(_ root: Directory, in folder: String) throws(BackupError) -> [Message] {
         let pool = WorkerPool(queueLimit: 4)
         defer { pool.end() }

@@ -22,7 +22,7 @@ struct FileComparison {
     init(limit: Int) { self.limit = limit }
 
     /// Call once.
-    /// - Parameters: the files of two folders, sorted by name
+    /// - Parameters: the files of two folders, sorted by name.
     mutating func compare(_ old: [ComparedFile], _ new: [ComparedFile]) throws(BackupError) {
         try compare(old, new, prefix: [])
         for difference in try links.differences() where changedLinks.remove(difference.path) == nil {

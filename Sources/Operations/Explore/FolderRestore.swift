@@ -15,7 +15,7 @@ public struct FolderRestore: Sendable {
 
     /// - Parameters:
     ///   - target: an empty folder, or one that does not exist and is created.
-    /// - Returns: what was written, and what is missing because the repository could not deliver it
+    /// - Returns: what was written, and what is missing because the repository could not deliver it.
     /// - Throws: `notEmpty`, `noSpace`, …; the folder is then empty, as before.
     public func run(
         _ snapshot: Snapshot, to target: String, progress: ProgressHandler?

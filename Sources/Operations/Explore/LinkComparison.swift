@@ -18,7 +18,7 @@ struct LinkComparison {
     /// Whether any name could differ.
     private var mayDiffer = false
 
-    /// - Parameters: one name, present on both sides or on one
+    /// - Parameters: one name, present on both sides or on one.
     mutating func note(_ old: ComparedFile?, _ new: ComparedFile?, path: [UInt8]) {
         if let old, let new { guard old.tellsLinks, new.tellsLinks else { return } }
         guard old?.link != nil || new?.link != nil else { return }

@@ -3,7 +3,7 @@ import Export
 
 /// The record counts in a backup's `manifest.json`, by collection.
 enum ManifestCounts {
-    /// - Throws: `damagedContent` when it is not a manifest
+    /// - Throws: `damagedContent` when it is not a manifest.
     static func read(_ manifest: any ByteSource) throws(BackupError) -> [String: Int] {
         do throws(BackupError) {
             let tokenizer = JSONTokenizer(manifest)

@@ -122,7 +122,7 @@ struct RecordDrill {
         }
     }
 
-    /// - Returns: its record counts; `nil` when it cannot be read
+    /// - Returns: its record counts; `nil` when it cannot be read.
     private mutating func checkDatabase() throws(BackupError) -> [RecordCount]? {
         let definition = definition
         var unexported: UnexportedData?

@@ -33,7 +33,7 @@ public struct SnapshotSearch {
     private var barren: Set<Place> = []
 
     /// - Parameter text: a name or a pattern for names; with a slash in it, a pattern for paths relative to the backup's folder; or `sha256:` and 8 to 64
-    ///   digits
+    ///   digits.
     /// - Throws: `usage` for `sha256:` with anything else.
     public init(_ text: String, in store: Store) throws(BackupError) {
         repository = store.repository
@@ -61,7 +61,7 @@ public struct SnapshotSearch {
     }
 
     /// Searches the backups in the given order, and each one's folders in order of their names.
-    /// - Parameter found: called for each match
+    /// - Parameter found: called for each match.
     /// - Throws: `repositoryDamaged` naming the backup, and what `found` throws.
     public mutating func run(
         in snapshots: [Snapshot], _ found: (Match) throws(BackupError) -> Void

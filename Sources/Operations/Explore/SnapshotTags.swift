@@ -12,7 +12,7 @@ extension Store {
     }
 
     /// A backup by its name, or else a safety backup by its name or its file name in `safety/`: of several, this store's own, and of those the newest.
-    /// - Parameter safetyBackups: evaluated after the repository was read
+    /// - Parameter safetyBackups: evaluated after the repository was read.
     /// - Throws: `notFound`.
     func snapshot(
         named name: String, orSafetyBackupOf safetyBackups: @autoclosure () -> [Snapshot]
@@ -30,8 +30,8 @@ extension Store {
     /// - Parameters:
     ///   - replacement: replaces all existing tags; `nil` keeps them.
     ///   - added: takes precedence over `removed`.
-    /// - Returns: the changed backup
-    /// - Throws: `invalidArgument` for a word that cannot be a tag; nothing is changed then
+    /// - Returns: the changed backup.
+    /// - Throws: `invalidArgument` for a word that cannot be a tag; nothing is changed then.
     @discardableResult
     public func changeTags(
         of snapshot: Snapshot, setting replacement: [String]? = nil, adding added: [String] = [], removing removed: [String] = []

@@ -9,8 +9,8 @@ public struct StatisticsDocument: Sendable {
     public let statistics: RepositoryStatistics
     public let totals: RepositoryTotals
 
-    /// - Parameter names: the backups to count; if empty, all, including safety backups
-    /// - Throws: `notFound`; `repositoryDamaged` when a folder of a backup cannot be read
+    /// - Parameter names: the backups to count; if empty, all, including safety backups.
+    /// - Throws: `notFound`; `repositoryDamaged` when a folder of a backup cannot be read.
     public init(of store: Store, names: [String] = []) throws(BackupError) {
         try store.repository.refresh()
         var chosen: [Snapshot] = []

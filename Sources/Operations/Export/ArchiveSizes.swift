@@ -10,7 +10,7 @@ public struct ArchiveSizes {
     let memberCount: UInt64
 
     /// Measures both in one walk of the folders.
-    /// - Parameter root: the backup's root, whose chunks are all in the catalog
+    /// - Parameter root: the backup's root, whose chunks are all in the catalog.
     init(
         of root: Directory, layout: ArchivePathMap, names: ArchiveNames, time: Timestamp, in repository: Repository
     ) throws(BackupError) {

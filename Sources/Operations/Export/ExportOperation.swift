@@ -38,9 +38,9 @@ public struct ExportOperation: Sendable {
     }
 
     /// Writes a file, completely or not at all. Writes directly to a device or pipe.
-    /// - Parameter path: if `nil`, the app's own file name in the current folder
+    /// - Parameter path: if `nil`, the app's own file name in the current folder.
     /// - Returns: the path.
-    /// - Throws: `usage` for a path that is the app's database or another database, or is in the store, the repository or the media folder
+    /// - Throws: `usage` for a path that is the app's database or another database, or is in the store, the repository or the media folder.
     @discardableResult
     public func write(_ form: Form, to path: String?) throws(BackupError) -> String {
         try recorded(form.name) { (facts) throws(BackupError) in
@@ -123,7 +123,7 @@ public struct ExportOperation: Sendable {
     }
 
     /// One CSV file for each collection (RFC 4180).
-    /// - Returns: the files' paths
+    /// - Returns: the files' paths.
     public func writeCSV(to folder: String) throws(BackupError) -> [String] {
         try recorded("csv") { (facts) throws(BackupError) in
             let paths = try reading { () throws(BackupError) in try writeFiles(to: folder) }

@@ -13,7 +13,7 @@ struct ManifestNaming: Sendable {
     /// The name of the media folder in records.
     let folder: String
 
-    /// - Returns: `nil` for an app whose archive uses the media files' own paths
+    /// - Returns: `nil` for an app whose archive uses the media files' own paths.
     init?(_ definition: AppDefinition) {
         guard definition.media?.archiveNaming == .keyed, let pointer = MediaPointer(definition) else { return nil }
         for each in definition.collections where each.source == .manifest {
@@ -28,7 +28,7 @@ struct ManifestNaming: Sendable {
         return nil
     }
 
-    /// - Parameter text: in the form of `text`
+    /// - Parameter text: in the form of `text`.
     init?(_ text: String) {
         let parts = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 4 else { return nil }
@@ -58,7 +58,7 @@ struct ManifestNaming: Sendable {
         return isFound
     }
 
-    /// - Parameter source: the collection, in the form of `data/NAME.json`
+    /// - Parameter source: the collection, in the form of `data/NAME.json`.
     func names(in source: any ByteSource, _ catalog: any MediaCatalog) throws(BackupError) -> ArchiveNames {
         var named: [[UInt8]: [[UInt8]]] = [:]
         try ManifestMembers.forEach(in: source, recordPathField, archivePathField) {

@@ -14,8 +14,8 @@ public enum FileKind: String, CaseIterable, Sendable {
 }
 
 extension Store {
-    /// - Parameter path: the path in an error
-    /// - Returns: `nil` for a value that is not a path, such as a name that the user entered
+    /// - Parameter path: the path in an error.
+    /// - Returns: `nil` for a value that is not a path, such as a name that the user entered.
     func kind(of path: String) -> FileKind? {
         guard path.hasPrefix("/") else { return nil }
         func isIn(_ folder: String) -> Bool { path == folder || path.hasPrefix("\(folder)/") }

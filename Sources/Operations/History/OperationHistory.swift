@@ -39,7 +39,7 @@ public struct OperationHistory: Sendable {
     /// - Parameters:
     ///   - count: the most to return.
     ///   - isAutomatic: whether to return only scheduled operations, or only the others; `nil` for all.
-    /// - Throws: when the history exists but cannot be read
+    /// - Throws: when the history exists but cannot be read.
     public func last(_ count: Int, isAutomatic: Bool? = nil) throws(BackupError) -> [OperationRecord] {
         guard try FileSystem.exists(path) else { return [] }
         var records: [OperationRecord] = []

@@ -19,7 +19,7 @@ extension OperationRecord {
         ])
     }
 
-    /// - Returns: `nil` for a line that a crash tore or that another version of the program wrote
+    /// - Returns: `nil` for a line that a crash tore or that another version of the program wrote.
     init?(historyLine line: ArraySlice<UInt8>) {
         guard let members = try? Self.members(of: line),
             let operation = members["operation"].flatMap({ OperationKind(rawValue: $0) }),

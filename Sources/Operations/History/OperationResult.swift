@@ -11,7 +11,7 @@ public enum OperationResult: String, CaseIterable, Sendable {
     /// There was nothing to do.
     case skipped
 
-    /// - Parameter code: the code of the operation's error
+    /// - Parameter code: the code of the operation's error.
     init(_ code: BackupError.Code) {
         switch code {
         case .interrupted: self = .cancelled

@@ -13,7 +13,7 @@ extension Store {
     }
 
     /// Runs an operation and records its end, however it ends, in the log and the history.
-    /// - Parameter body: adds what it knows about itself to the facts
+    /// - Parameter body: adds what it knows about itself to the facts.
     public func recorded<Result>(
         _ operation: OperationKind, isAutomatic: Bool = false,
         _ body: (_ facts: inout OperationFacts) throws(BackupError) -> Result

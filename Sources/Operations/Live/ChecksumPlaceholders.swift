@@ -51,7 +51,7 @@ final class ChecksumPlaceholders: MediaCatalog {
     }
 
     /// Replaces the placeholders with the real checksums.
-    /// - Parameter checksums: the checksums of the file at a path relative to the media folder
+    /// - Parameter checksums: the checksums of the file at a path relative to the media folder.
     func replace(
         in text: inout [UInt8], by checksums: ([UInt8]) throws(BackupError) -> Checksums
     ) throws(BackupError) {

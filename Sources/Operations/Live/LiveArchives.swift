@@ -51,7 +51,7 @@ struct LiveArchives: Sendable {
         return placed
     }
 
-    /// - Returns: `nil` immediately for any other name
+    /// - Returns: `nil` immediately for any other name.
     func entry(named name: FileName) throws(BackupError) -> LiveEntry? {
         guard Self.names.contains(name) else { return nil }
         return try entries().first { $0.name == name }

@@ -24,8 +24,8 @@ public final class LiveData: Sendable {
     private let rendering = Mutex(())
 
     /// - Parameter readsMedia: whether the export contains the checksums of all media files. Files without a backup are read for that, which can take long;
-    ///   otherwise only the known checksums are included (decision 26)
-    /// - Throws: when the places of database and media folder cannot be examined
+    ///   otherwise only the known checksums are included (decision 26).
+    /// - Throws: when the places of database and media folder cannot be examined.
     public init(store: Store, readsMedia: Bool = false) throws(BackupError) {
         self.store = store
         if readsMedia, let catalog = store.database.media as? LiveMediaCatalog {

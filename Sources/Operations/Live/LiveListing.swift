@@ -26,7 +26,7 @@ final class LiveListing: ByteSource {
         self.known = known
     }
 
-    /// - Throws: `inputOutput` when a file has changed since it was listed
+    /// - Throws: `inputOutput` when a file has changed since it was listed.
     func text() throws(BackupError) -> [UInt8] {
         if let text = made.withLock({ $0 }) { return text }
         var text: [UInt8] = []

@@ -55,8 +55,8 @@ struct LiveMedia: Sendable {
     }
 
     /// Opens a file for reading.
-    /// - Parameter expected: the file's status when its size was reported
-    /// - Throws: `inputOutput` when the file has changed since
+    /// - Parameter expected: the file's status when its size was reported.
+    /// - Throws: `inputOutput` when the file has changed since.
     func open(_ path: ArraySlice<FileName>, expected: FileStatus) throws(BackupError) -> SharedFile {
         guard let name = path.last else { throw BackupError(.isADirectory, "this is a folder") }
         let file = try withFolder(path.dropLast()) { (reader: borrowing DirectoryReader) throws(BackupError) in

@@ -26,7 +26,7 @@ final class LiveMediaView: LiveView {
         return try media.item(at: path.dropFirst()).map { entry($0, path) }
     }
 
-    /// - Parameter path: the item's path relative to `live/`
+    /// - Parameter path: the item's path relative to `live/`.
     func entry(_ item: LiveMedia.Item, _ path: [FileName]) -> LiveEntry {
         let permissions = UInt16(item.status.mode & 0o777)
         let mediaPath = path.dropFirst()

@@ -24,7 +24,7 @@ struct LiveMember: Sendable {
     }
 
     /// Pieces as long as the content; for a link, its target itself.
-    /// - Parameter placeholder: never read
+    /// - Parameter placeholder: never read.
     func outline(_ placeholder: any ByteSource) -> [ContentPiece] {
         switch entry.kind {
         case .directory: []

@@ -16,7 +16,7 @@ final class MediaFileSource: ByteSource {
         self.openFiles = openFiles
     }
 
-    /// - Throws: `inputOutput` when the file has changed: a mix of two states would be worse
+    /// - Throws: `inputOutput` when the file has changed: a mix of two states would be worse.
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
         let file = try openFiles.file(path) { () throws(BackupError) in try media.open(path, expected: item.status) }
         let count = try file.read(at: offset, into: buffer)
@@ -30,7 +30,7 @@ final class MediaFileSource: ByteSource {
     /// Its path in the media folder, in the form used in lists.
     var joinedPath: [UInt8] { Array(path.map(\.bytes).joined(separator: [UInt8(ascii: "/")])) }
 
-    /// - Throws: `inputOutput` when the file has changed
+    /// - Throws: `inputOutput` when the file has changed.
     func checksums(_ known: LiveChecksums) throws(BackupError) -> Checksums {
         try known.checksums(of: item) { () throws(BackupError) in try media.open(path, expected: item.status) }
     }

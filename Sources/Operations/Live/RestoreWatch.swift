@@ -34,7 +34,7 @@ struct RestoreWatch: Sendable {
     /// Whether the records may be new already while the media are still old.
     static func isUnderWay(_ paths: StorePaths) -> Bool { RestoreRecovery.isUnderWay(journalPath: paths.restoreJournal) }
 
-    /// - Throws: `busy` when a restore is running, or has run since
+    /// - Throws: `busy` when a restore is running, or has run since.
     func requireNone() throws(BackupError) {
         guard isCurrent, !Self.isUnderWay(store.paths) else {
             throw BackupError(

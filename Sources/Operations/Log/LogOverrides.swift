@@ -24,8 +24,8 @@ public struct LogOverrides: Sendable, Equatable {
         return overrides
     }
 
-    /// - Parameter resolve: makes a path from the settings absolute
-    /// - Returns: the current destination; `nil` for none
+    /// - Parameter resolve: makes a path from the settings absolute.
+    /// - Returns: the current destination; `nil` for none.
     func sink(_ settings: LogSettings, ownPath: String, resolve: (String) -> String) -> LogSink? {
         let file = LogSink.file(
             LineFile(path: path ?? settings.path.map(resolve) ?? ownPath), limitBytes: UInt64(settings.limitBytes),

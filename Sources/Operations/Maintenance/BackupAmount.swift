@@ -41,7 +41,7 @@ struct BackupAmount {
     /// The backups that hold more than twice as much as the newest in some measure: the newest of those, and the one that holds most. Keeping both means that
     /// gradual data loss does not displace the backup that had everything.
     /// - Parameter amounts: oldest first.
-    /// - Returns: their indices
+    /// - Returns: their indices.
     static func muchFuller(thanNewestOf amounts: [BackupAmount]) -> Set<Int> {
         guard let newest = amounts.last else { return [] }
         var found: Set<Int> = []

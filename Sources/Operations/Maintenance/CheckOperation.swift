@@ -35,7 +35,7 @@ public struct CheckOperation {
     }
 
     /// Reads everything, repairs it, and checks again.
-    /// - Returns: the state afterwards; labels that were lost count as findings
+    /// - Returns: the state afterwards; labels that were lost count as findings.
     public func repair(progress: ProgressHandler?, report: @escaping (CheckEvent) -> Void) throws(BackupError) -> CheckSummary {
         try store.recorded(.repair) { (facts) throws(BackupError) in
             let lock = try store.lockForOperation()

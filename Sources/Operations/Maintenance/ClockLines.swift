@@ -4,8 +4,8 @@ import BackupCore
 /// of two clocks was wrong cannot be known for certain. So backups are split into lines in which time does not go back, and a rule counts the periods of each
 /// line separately. It may then keep too much, but the backups of one clock never displace those of another.
 enum ClockLines {
-    /// - Parameter times: the times of backups in the order of their creation
-    /// - Returns: indices into `times`, each in exactly one line, in the same order. While the clock is right there is one line
+    /// - Parameter times: the times of backups in the order of their creation.
+    /// - Returns: indices into `times`, each in exactly one line, in the same order. While the clock is right there is one line.
     static func split(_ times: [Timestamp], now: Timestamp) -> [[Int]] {
         let (future, past) = times.indices.reduce(into: ([Int](), [Int]())) { parts, index in
             if isBehind(now, times[index]) { parts.0.append(index) } else { parts.1.append(index) }
@@ -33,7 +33,7 @@ enum ClockLines {
     }
 
     /// The plausible creation times of backups: one that is behind an earlier one counts as made at that one's time.
-    /// - Parameter times: the times of backups in the order of their creation
+    /// - Parameter times: the times of backups in the order of their creation.
     static func believableTimes(_ times: [Timestamp], now: Timestamp) -> [Timestamp] {
         var latest: Timestamp?
         return times.map { time in

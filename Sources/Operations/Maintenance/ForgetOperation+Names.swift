@@ -4,8 +4,8 @@ import BackupRepository
 /// Removal of backups by name, or of all.
 extension ForgetOperation {
     /// All backups of this store except pinned ones and safety backups.
-    /// - Parameter isFinal: whether to also give up backups that were removed before
-    /// - Throws: `notPermitted` when the source may belong to another store
+    /// - Parameter isFinal: whether to also give up backups that were removed before.
+    /// - Throws: `notPermitted` when the source may belong to another store.
     public func planAll(isFinal: Bool = false) throws(BackupError) -> Plan {
         try store.requireClaimedSource()
         try store.repository.refresh()
@@ -21,7 +21,7 @@ extension ForgetOperation {
     /// - Parameters:
     ///   - isFinal: whether they can no longer be brought back; names may then include this store's previously removed backups.
     ///   - allowsOtherSources: whether other stores' backups may be deleted for good. Any store's backup may be removed if it can be brought back.
-    /// - Throws: `notFound`; `notPermitted` for pinned ones and other stores' backups, and for an ambiguous name
+    /// - Throws: `notFound`; `notPermitted` for pinned ones and other stores' backups, and for an ambiguous name.
     public func plan(
         names: [String], isFinal: Bool = false, allowsOtherSources: Bool = false
     ) throws(BackupError) -> Plan {
@@ -67,8 +67,8 @@ extension ForgetOperation {
     }
 
     /// A removed backup of this store, which takes precedence over another store's backup that has the name now.
-    /// - Returns: `nil` when this store has an existing backup of that name, or has removed none
-    /// - Throws: `notPermitted` when the name is ambiguous
+    /// - Returns: `nil` when this store has an existing backup of that name, or has removed none.
+    /// - Throws: `notPermitted` when the name is ambiguous.
     private func findRemoved(_ name: String, _ allowsOtherSources: Bool) throws(BackupError) -> Snapshot? {
         var living: Snapshot?
         do throws(BackupError) {

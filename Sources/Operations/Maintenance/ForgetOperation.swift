@@ -44,7 +44,7 @@ public struct ForgetOperation: Sendable {
     public init(store: Store) { self.store = store }
 
     /// By the rule in the store's settings, or else in the app's definition. Does not touch safety backups.
-    /// - Throws: `usage` when there is no rule; `notPermitted` when the source may belong to another store
+    /// - Throws: `usage` when there is no rule; `notPermitted` when the source may belong to another store.
     public func planByRule() throws(BackupError) -> Plan {
         try store.requireClaimedSource()
         guard store.settings.hasEnd else { throw StoreSettings.cutOff(store.paths.settings) }
@@ -106,7 +106,7 @@ public struct ForgetOperation: Sendable {
     }
 
     /// The same plan without the removals that a rule must not do by itself.
-    /// - Parameter reasonToKeep: why a backup is kept whatever the rule says; `nil` if it may be removed
+    /// - Parameter reasonToKeep: why a backup is kept whatever the rule says; `nil` if it may be removed.
     private func guarded(_ plan: Plan, reasonToKeep: (Snapshot) -> Message? = { _ in nil }) -> Plan {
         guard !plan.removed.isEmpty else { return plan }
         let fuller = RetentionGuard(store: store).heldBackups(among: plan.items.map(\.snapshot))
@@ -158,7 +158,7 @@ public struct ForgetOperation: Sendable {
     }
 
     /// By a policy. Does not touch safety backups or other stores' backups.
-    /// - Throws: `notPermitted` when the source may belong to another store
+    /// - Throws: `notPermitted` when the source may belong to another store.
     public func plan(_ policy: RetentionPolicy) throws(BackupError) -> Plan {
         try store.requireClaimedSource()
         let now = SystemClock.now()
@@ -180,7 +180,7 @@ public struct ForgetOperation: Sendable {
         return [last, within].compactMap { $0 }.joined(separator: ", ")
     }
 
-    /// - Parameter countedTimes: receives backups, oldest first
+    /// - Parameter countedTimes: receives backups, oldest first.
     private func plan(
         _ rule: String, counting counted: CountedBackups, returned: Snapshot? = nil, countedTimes: ([Snapshot]) -> [Timestamp],
         _ decide: ([RetentionCandidate]) -> [RetentionDecision]
@@ -210,8 +210,8 @@ public struct ForgetOperation: Sendable {
     /// - Parameters:
     ///   - kind: the operation's name for the user.
     ///   - isFinal: whether the backups can no longer be brought back.
-    /// - Throws: `busy`; the errors of a removal: earlier removals are not undone
-    /// - Returns: the removed backups
+    /// - Throws: `busy`; the errors of a removal: earlier removals are not undone.
+    /// - Returns: the removed backups.
     public func run(
         _ plan: Plan, as kind: OperationKind = .forget, isFinal: Bool = false, progress: ProgressHandler?
     ) throws(BackupError) -> [Snapshot] {

@@ -36,7 +36,7 @@ public struct PruneOperation: Sendable {
         return grace.over { [store] in store.owns($0) }
     }
 
-    /// - Throws: `busy`; `repositoryDamaged` when it is unknown which data is needed
+    /// - Throws: `busy`; `repositoryDamaged` when it is unknown which data is needed.
     public func run(
         maxUnused: UnusedLimit, isDryRun: Bool, progress: ProgressHandler?
     ) throws(BackupError) -> PruneSummary {

@@ -13,7 +13,7 @@ enum RetentionAge {
     /// last backup of a clock is as old as the backup made after it. And no backup is older than a later one plus the time between the two by the clock:
     /// otherwise several jumps ahead would add up. So the right clock never overestimates the age of its own backups. While the clock is ahead, each jump
     /// since the last backup by the right clock counts as `longestGapSeconds` at most.
-    /// - Parameter snapshots: the snapshots of one source in the order of their creation
+    /// - Parameter snapshots: the snapshots of one source in the order of their creation.
     static func countedTimes(of snapshots: [Snapshot], now: Timestamp) -> [Timestamp] {
         countedTimes(of: snapshots.map(\.creationTime), now: now)
     }

@@ -21,7 +21,7 @@ public struct RetentionCandidate: Sendable {
     /// The creation time that determines its age.
     public let countedTime: Timestamp
 
-    /// - Parameter countedTime: `nil` for the creation time itself
+    /// - Parameter countedTime: `nil` for the creation time itself.
     public init(
         name: FileName, creationTime: Timestamp, tags: [String], isPinned: Bool, sequence: UInt64 = 0,
         countedTime: Timestamp? = nil
@@ -52,8 +52,8 @@ extension RetentionPolicy {
 
     /// Decides as restic's `forget` does, in local time. The newest and pinned backups are always kept. Periods are counted for each line of `ClockLines`
     /// separately: backups of a wrong clock do not displace those of the right one, nor vice versa.
-    /// - Parameter now: backups from the future do not count as the newest when periods are counted
-    /// - Returns: in the order of `candidates`, which does not matter
+    /// - Parameter now: backups from the future do not count as the newest when periods are counted.
+    /// - Returns: in the order of `candidates`, which does not matter.
     public func decide(_ candidates: [RetentionCandidate], now: Timestamp) -> [RetentionDecision] {
         let order = candidates.indices.sorted { RetentionCandidate.follows(candidates[$0], candidates[$1]) }
         let start = within.flatMap { period in

@@ -6,7 +6,7 @@ extension RetentionDefinition {
 
     /// Both limits apply: backups beyond the newest `keepLast` are removed, and so are those older than `keepWithinDays` days. The newest and pinned backups
     /// are always kept.
-    /// - Returns: in the order of `candidates`, which does not matter
+    /// - Returns: in the order of `candidates`, which does not matter.
     public func decide(_ candidates: [RetentionCandidate], now: Timestamp) -> [RetentionDecision] {
         let order = candidates.indices.sorted { RetentionCandidate.follows(candidates[$0], candidates[$1]) }
         var reasons = [[Message]](repeating: [], count: candidates.count)

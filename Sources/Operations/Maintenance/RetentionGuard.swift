@@ -28,7 +28,7 @@ struct RetentionGuard {
         return BackupWarning(.content, "files were moved while the backup was made")
     }
 
-    /// - Returns: why the clock is implausible; `nil` when it is plausible
+    /// - Returns: why the clock is implausible; `nil` when it is plausible.
     func clockProblem(after made: Snapshot, now: Timestamp) -> Message? {
         guard let earlier = store.ownSnapshots(kind: .snapshot).last(where: { $0.id != made.id }) else { return nil }
         let seconds = now.secondsSince(earlier.creationTime)
@@ -38,7 +38,7 @@ struct RetentionGuard {
         return nil
     }
 
-    /// - Returns: why the backup may be worse than those before it; `nil` when it is not
+    /// - Returns: why the backup may be worse than those before it; `nil` when it is not.
     private func contentProblem(of made: Snapshot) -> Message? {
         let others = store.ownSnapshots(kind: .snapshot).filter { $0.id != made.id && $0.channel == made.channel }
         guard let before = others.last else { return nil }

@@ -69,7 +69,7 @@ public struct RetentionPeriod: Sendable, Equatable {
     public let text: String
 
     /// `2y5m7d3h`, each unit at most once and all optional, as in restic.
-    /// - Parameter ambiguous: the meaning of `m`; `nil` where it could be minutes
+    /// - Parameter ambiguous: the meaning of `m`; `nil` where it could be minutes.
     /// - Throws: `usage`.
     public init(parsing text: String, m ambiguous: TimeUnit? = .months) throws(BackupError) {
         self.text = text

@@ -37,7 +37,7 @@ extension Store {
     }
 
     /// A later program's settings may have unknown names and values: this one can still be read.
-    /// - Returns: `nil` when it cannot
+    /// - Returns: `nil` when it cannot.
     private static func undeleteDays(of document: SourceDocument) -> Int? {
         if let text = try? SettingsText(document.settings, path: ""), let settings = try? StoreSettings(text) {
             return settings.retention.undeleteDays
@@ -48,7 +48,7 @@ extension Store {
 
     /// For a prune, which gives up backups without naming them: the clock may have jumped ahead since the previous backup, and may jump back tomorrow. The
     /// backups and removals of this store are evidence of the clock's earlier readings.
-    /// - Parameter isAutomatic: whether the prune runs automatically. For a user, a month without a backup is nothing unusual
+    /// - Parameter isAutomatic: whether the prune runs automatically. For a user, a month without a backup is nothing unusual.
     func removalGraceOfSeenTime(isAutomatic: Bool) throws(BackupError) -> RemovalGrace {
         let removed = try ownRemovedSnapshots().flatMap { [$0.snapshot.creationTime, $0.removalTime].compactMap(\.self) }
         let made = SnapshotKind.allCases.flatMap { ownSnapshots(kind: $0) }.map(\.creationTime)
@@ -67,7 +67,7 @@ extension Store {
     private static let shortestIDCount = 8
 
     /// Finds a removed backup by name, or by at least the first eight digits of its ID: of several the one removed last, this store's own first.
-    /// - Throws: `notPermitted` when it is unknown which was removed last
+    /// - Throws: `notPermitted` when it is unknown which was removed last.
     func removedSnapshot(named name: String, among removed: [RemovedSnapshot]) throws(BackupError) -> RemovedSnapshot? {
         let named = removed.filter { one in
             let snapshot = one.snapshot
@@ -88,7 +88,7 @@ extension Store {
     }
 
     /// Removes snapshots so that they can be brought back. For the holder of the operation lock.
-    /// - Throws: `notPermitted` for a pinned snapshot
+    /// - Throws: `notPermitted` for a pinned snapshot.
     func withdraw(_ ids: [SnapshotID]) throws(BackupError) {
         var removed: Set<SnapshotID> = []
         updateSource()

@@ -21,7 +21,7 @@ public struct UndeleteOperation: Sendable {
     ///   - names: former names of backups, or at least the first eight digits of their IDs. Of several with one name, the one removed last.
     ///   - newName: the new name, if there is only one backup; `nil` for its former name.
     /// - Throws: `invalidArgument` for a name that a new backup could not have either; `notFound`, or `notPermitted` when a name is ambiguous, and then
-    ///   nothing is changed; `alreadyExists` when another backup has the name: the backups listed before it are back
+    ///   nothing is changed; `alreadyExists` when another backup has the name: the backups listed before it are back.
     public func run(_ names: [String], as newName: FileName?) throws(BackupError) -> [Result] {
         if let newName, !newName.isSnapshotName {
             throw BackupError(

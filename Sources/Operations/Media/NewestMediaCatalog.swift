@@ -14,7 +14,7 @@ final class NewestMediaCatalog: Sendable {
         self.ownership = ownership
     }
 
-    /// - Returns: `nil` when there is no backup, or it could not be read
+    /// - Returns: `nil` when there is no backup, or it could not be read.
     @Sendable
     func catalog() -> StoredMediaCatalog? {
         guard let newest = ownership.newest(of: repository.snapshots()) else { return nil }

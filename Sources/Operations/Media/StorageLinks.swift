@@ -11,14 +11,14 @@ final class StorageLinks {
     private var buffer = ByteWriter()
     private var writtenBytes: UInt64 = 0
 
-    /// - Parameter folder: where the file is created. It is unnamed and disappears with this object
+    /// - Parameter folder: where the file is created. It is unnamed and disappears with this object.
     init(in folder: String) throws(BackupError) {
         let path = "\(folder)/links-\(RandomToken.make())"
         file = try SharedFile(try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600))
         try FileSystem.removeFile(path)
     }
 
-    /// - Returns: its position in the file
+    /// - Returns: its position in the file.
     func append(_ link: TreeEntry) throws(BackupError) -> UInt64 {
         let place = writtenBytes + UInt64(buffer.bytes.count)
         var writer = ByteWriter()

@@ -8,7 +8,7 @@ import SystemIO
 struct StorageView {
     static let folderName: FileName = "by-key"
 
-    /// - Parameter workPath: a folder for the links until all of their folders are known
+    /// - Parameter workPath: a folder for the links until all of their folders are known.
     /// - Returns: the folder's entry in the snapshot.
     static func store(
         _ catalog: any MediaCatalog, with writer: BackupWriter, time: Timestamp, workPath: String

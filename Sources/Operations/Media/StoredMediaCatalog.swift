@@ -12,13 +12,13 @@ final class StoredMediaCatalog: MediaCatalog {
     private let repository: Repository
     private let known = Mutex<[[UInt8]: Directory]>([:])
 
-    /// - Parameter root: a folder whose chunks are all in the catalog
+    /// - Parameter root: a folder whose chunks are all in the catalog.
     init(_ root: StoredDirectory, in repository: Repository) {
         self.root = root
         self.repository = repository
     }
 
-    /// - Parameter path: relative to the folder
+    /// - Parameter path: relative to the folder.
     func entry(at path: [UInt8]) throws(BackupError) -> TreeEntry? {
         try folder(BytePath.folder(of: path))?.entry(named: FileName(bytes: BytePath.lastComponent(of: path)))
     }

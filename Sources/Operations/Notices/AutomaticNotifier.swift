@@ -52,7 +52,7 @@ struct AutomaticNotifier: Sendable {
         tell(notice, state, named: name, error)
     }
 
-    /// - Returns: the notice to send; of several processes, only one gets it
+    /// - Returns: the notice to send; of several processes, only one gets it.
     private func remember(_ event: NoticeState.Event) -> (AutomaticNotice?, NoticeState) {
         let lock = lock()
         return withExtendedLifetime(lock) {
@@ -88,7 +88,7 @@ struct AutomaticNotifier: Sendable {
         }
     }
 
-    /// - Returns: `nil` where no lock can be taken: one notice too many is better than none
+    /// - Returns: `nil` where no lock can be taken: one notice too many is better than none.
     private func lock() -> AdvisoryLock? {
         let end = SystemClock.monotonicNanoseconds() + Self.lockWaitNanoseconds
         while true {
@@ -151,7 +151,7 @@ struct AutomaticNotifier: Sendable {
 }
 
 extension ScheduleEvent.Phase {
-    /// - Returns: `nil` for events that the log has from the backup itself
+    /// - Returns: `nil` for events that the log has from the backup itself.
     init?(_ notice: AutomaticNotice) {
         switch notice {
         case .failing: self = .failing

@@ -16,7 +16,7 @@ struct NoticePlace: Sendable {
     }
 
     /// The place of a store that is not opened.
-    /// - Throws: `notPermitted` when the store's commands must not be run; errors in its settings
+    /// - Throws: `notPermitted` when the store's commands must not be run; errors in its settings.
     init(_ paths: StorePaths) throws(BackupError) {
         try paths.requireTrustedStore()
         self.paths = paths

@@ -32,7 +32,7 @@ struct NoticeState: Sendable, Equatable {
     init(begunAt now: Timestamp) { base = RememberedTime(now) }
 
     /// Records the outcome of an attempt.
-    /// - Returns: the notice to send now
+    /// - Returns: the notice to send now.
     mutating func note(
         _ event: Event, at now: Timestamp, schedule: Schedule, _ settings: NoticeSettings
     ) -> AutomaticNotice? {
@@ -63,7 +63,7 @@ struct NoticeState: Sendable, Equatable {
 
     // MARK: - The file
 
-    /// - Returns: `nil` when there is none, or it cannot be read
+    /// - Returns: `nil` when there is none, or it cannot be read.
     static func read(_ path: String) -> NoticeState? {
         guard let bytes = try? FileSystem.readFile(path, limitBytes: 1 << 16) else { return nil }
         var values: [Substring: String] = [:]
@@ -86,7 +86,7 @@ struct NoticeState: Sendable, Equatable {
         return state
     }
 
-    /// - Throws: when the file can neither be replaced nor overwritten in place
+    /// - Throws: when the file can neither be replaced nor overwritten in place.
     func write(to path: String) throws(BackupError) {
         var lines: [String] = []
         func add(_ key: String, _ time: RememberedTime?) {

@@ -19,7 +19,7 @@ public struct OperationNotice: Sendable {
     private let name: String
     private let error: BackupError?
 
-    /// - Parameter error: why it failed; `nil` on success
+    /// - Parameter error: why it failed; `nil` on success.
     public init(_ subject: Subject, named name: String, of store: Store, error: BackupError? = nil) {
         self.store = store
         self.subject = subject

@@ -17,7 +17,7 @@ struct RememberedTime: Sendable, Equatable {
         behindSince = at > now ? min(behindSince ?? now, now) : nil
     }
 
-    /// The start for measuring the time passed: while the clock was ahead, the rest is unknown.
+    /// The start for measuring elapsed time: a clock that was ahead hides any time before this.
     var start: Timestamp { behindSince ?? at }
 
     func secondsPassed(at now: Timestamp) -> Int64 { max(0, now.secondsSince(start)) }

@@ -52,7 +52,7 @@ final class BackupProgress: Sendable {
     /// The first message of a backup of this app.
     static func firstMessage(_ definition: AppDefinition) -> Message { definition.backupPhases.first?.message ?? generalMessage }
 
-    /// - Parameter hasMedia: whether there is a media folder, whose content is not yet known
+    /// - Parameter hasMedia: whether there is a media folder, whose content is not yet known.
     func begin(hasMedia: Bool) {
         tell(always: true) { state in state.knowsMedia = !hasMedia }
     }

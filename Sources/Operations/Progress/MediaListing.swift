@@ -50,7 +50,7 @@ final class MediaListing: Sendable {
         }
     }
 
-    /// - Returns: `nil` when there are too many entries, or when ended early
+    /// - Returns: `nil` when there are too many entries, or when ended early.
     private static func count(
         _ path: String, _ amongMedia: DatabaseAmongMedia, entryLimit: Int, isEnding: () -> Bool
     ) throws(BackupError) -> (files: UInt64, bytes: UInt64)? {

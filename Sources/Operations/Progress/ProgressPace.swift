@@ -7,8 +7,8 @@ struct ProgressPace {
     private var percent = 0
     private var lastReport: UInt64 = 0
 
-    /// - Parameter always: whether to report regardless of the time passed
-    /// - Returns: the percentage to report; `nil` when it is too early for a report
+    /// - Parameter always: whether to report regardless of the time passed.
+    /// - Returns: the percentage to report; `nil` when it is too early for a report.
     mutating func next(_ reached: Int, always: Bool) -> Int? {
         let now = SystemClock.monotonicNanoseconds()
         guard always || reached > percent || now >= lastReport + Self.intervalNanoseconds else { return nil }

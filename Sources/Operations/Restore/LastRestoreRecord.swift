@@ -18,8 +18,8 @@ struct LastRestoreRecord {
 
     let path: String
 
-    /// - Returns: `nil` when there was no restore, or an older program made it
-    /// - Throws: `unsupportedVersion` when a later program wrote it; `damagedContent`
+    /// - Returns: `nil` when there was no restore, or an older program made it.
+    /// - Throws: `unsupportedVersion` when a later program wrote it; `damagedContent`.
     func read() throws(BackupError) -> Restore? {
         guard try FileSystem.exists(path) else { return nil }
         let members = RecordedMembers(try FileSystem.readFile(path, limitBytes: 1 << 16))

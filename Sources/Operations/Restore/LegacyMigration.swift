@@ -22,9 +22,9 @@ public struct LegacyMigration {
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.map(String.init)
     }
 
-    /// - Parameter isRehearsal: whether to only report what would happen
+    /// - Parameter isRehearsal: whether to only report what would happen.
     /// - Throws: `notSupported` for an app that never had such files; `alreadyExists` when it was done before; `notFound` when none of the files exists;
-    ///   errors in the files. Nothing is changed then, and it can be retried
+    ///   errors in the files. Nothing is changed then, and it can be retried.
     public func run(isRehearsal: Bool, progress: ProgressHandler?) throws(BackupError) -> RestoreReport {
         let definition = store.definition
         guard !definition.legacyFiles.isEmpty else {

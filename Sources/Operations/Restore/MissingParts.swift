@@ -30,7 +30,7 @@ struct MissingParts {
             ? try Self.copy(backup().backupDatabase, to: "\(workPath)/lost.sqlite", for: store.database) : nil
     }
 
-    /// - Returns: `nil` if the backup has no usable database
+    /// - Returns: `nil` if the backup has no usable database.
     private static func copy(
         _ backup: StoredDatabase?, to path: String, for database: AppDatabase
     ) throws(BackupError) -> String? {
@@ -45,7 +45,7 @@ struct MissingParts {
     }
 
     /// - Throws: `alreadyExists` when a log of the lost database exists, which may hold all that is left of the data; `notSupported` when there is no way to
-    ///   create one; `notFound` when a disk may not be mounted
+    ///   create one; `notFound` when a disk may not be mounted.
     func requireMakeable() throws(BackupError) {
         if let mediaPath = store.mediaPath, try FileSystem.lookBehindLinks(mediaPath) == nil { try requireParent(of: mediaPath) }
         guard isDatabaseLost else { return }
@@ -56,8 +56,8 @@ struct MissingParts {
         }
     }
 
-    /// - Parameter note: receives the message for the case that the restore fails afterwards, unless the data is then as it was
-    /// - Throws: `busy` when a program has created the database meanwhile, or still has the lost one open; as `requireMakeable`
+    /// - Parameter note: receives the message for the case that the restore fails afterwards, unless the data is then as it was.
+    /// - Throws: `busy` when a program has created the database meanwhile, or still has the lost one open; as `requireMakeable`.
     func make(_ note: (Message) -> Void) throws(BackupError) {
         if isDatabaseLost, try !store.database.isLost() { throw store.database.madeMeanwhile }
         try requireMakeable()

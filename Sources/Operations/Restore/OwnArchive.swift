@@ -26,7 +26,7 @@ struct OwnArchive {
     }
 
     /// The backups whose export or database equals the file.
-    /// - Returns: one backup for each of their different databases, newest first: exports without a creation time can be equal for different data
+    /// - Returns: one backup for each of their different databases, newest first: exports without a creation time can be equal for different data.
     func snapshots(withFile file: ImportSource) throws(BackupError) -> [Snapshot] {
         try repository.refresh()
         var found: [Snapshot] = []

@@ -13,8 +13,8 @@ struct RestoreHooks {
 
     private var settings: HookSettings { store.settings.hooks }
 
-    /// - Returns: the commands that ran
-    /// - Throws: `hookFailed` when the command fails or times out; nothing has been changed
+    /// - Returns: the commands that ran.
+    /// - Throws: `hookFailed` when the command fails or times out; nothing has been changed.
     func runBefore(_ fileName: String, _ strategy: ImportStrategy) throws(BackupError) -> [RestoreReport.Hook] {
         guard !settings.isEmpty else { return [] }
         try FileSystem.writeFileAtomically(store.paths.hookRecord, Array(Self.recordText.utf8))
@@ -36,7 +36,7 @@ struct RestoreHooks {
 
     /// Does nothing if `runBefore` was not called.
     /// - Parameter result: as in the report.
-    /// - Returns: the commands that ran. The report includes a failure, which changes nothing
+    /// - Returns: the commands that ran. The report includes a failure, which changes nothing.
     func runAfter(_ fileName: String, _ result: RestoreReport.Result) -> [RestoreReport.Hook] {
         // If that is unknown, the service is started anyway.
         guard (try? FileSystem.exists(store.paths.hookRecord)) != false else { return [] }

@@ -41,7 +41,7 @@ extension RestoreRunner {
     }
 
     /// A backup as an archive without a copy.
-    /// - Parameter name: the user's name for it
+    /// - Parameter name: the user's name for it.
     func source(of snapshot: Snapshot, named name: String) throws(BackupError) -> ImportSource {
         let layout = SnapshotArchive.layoutForRestore(of: snapshot)
         // A ZIP archive is limited to times of whole seconds from 1980 to 2107.

@@ -13,7 +13,7 @@ extension RestoreRunner {
         public let time: Timestamp
     }
 
-    /// - Throws: `notFound` when there is no restore to undo, or its safety backup is gone; `notSupported` when the app cannot replace its data
+    /// - Throws: `notFound` when there is no restore to undo, or its safety backup is gone; `notSupported` when the app cannot replace its data.
     public func undo() throws(BackupError) -> Undo {
         guard strategies.contains(.replace) else {
             throw BackupError(

@@ -46,7 +46,7 @@ public struct RestoreRunner: Sendable {
     /// - Parameters:
     ///   - strategy: `nil` for the default.
     ///   - comparesOthers: whether to also report the effect of the app's other strategies, where that is cheap.
-    /// - Throws: the problem with the file
+    /// - Throws: the problem with the file.
     public func preview(
         _ source: ImportSource, strategy: ImportStrategy? = nil, comparesOthers: Bool = false
     ) throws(BackupError) -> RestoreReport {
@@ -101,7 +101,7 @@ public struct RestoreRunner: Sendable {
     }
 
     /// The command that performs this restore of a file or a backup.
-    /// - Parameter source: as for `source(named:)`
+    /// - Parameter source: as for `source(named:)`.
     public func command(restoring source: String, strategy: ImportStrategy?) -> String {
         var words = ["restore"]
         if let strategy { words.append("--strategy=\(strategy.rawValue)") }
@@ -113,9 +113,9 @@ public struct RestoreRunner: Sendable {
     }
 
     /// Restores a file into the app's data. `restore/last.*` report the outcome, also when this throws.
-    /// - Parameter failed: receives the report of a failure or refusal before it is thrown
+    /// - Parameter failed: receives the report of a failure or refusal before it is thrown.
     /// - Throws: `busy` while another operation runs (without a report: the existing one is the other's); the problem with the file; an error during the
-    ///   restore. The data is then as it was, unless the report says `unfinished`
+    ///   restore. The data is then as it was, unless the report says `unfinished`.
     public func run(
         _ source: ImportSource, strategy: ImportStrategy? = nil, retry: String? = nil, progress: ProgressHandler?,
         failed: (RestoreReport) -> Void = { _ in }
@@ -241,7 +241,7 @@ public struct RestoreRunner: Sendable {
     }
 
     /// After a failure: finishes a restore that had committed its records, as the next start would. It must not be reported as failed.
-    /// - Returns: whether the data is completely new. If that is unknown, `report` says so
+    /// - Returns: whether the data is completely new. If that is unknown, `report` says so.
     private func finishIfCommitted(_ report: inout RestoreReport) -> Bool {
         guard report.result == .failed else { return false }
         do {
@@ -297,7 +297,7 @@ public struct RestoreRunner: Sendable {
         return known
     }
 
-    /// - Returns: the file as the store's own; `nil` when it is not
+    /// - Returns: the file as the store's own; `nil` when it is not.
     private func own(_ source: ImportSource) -> ImportSource? {
         let own = OwnArchive(repository: store.repository)
         if let snapshot = try? own.snapshot(of: source) { return source.asOwn(archiveLayout: snapshot.record.archiveLayout) }
@@ -305,7 +305,7 @@ public struct RestoreRunner: Sendable {
         return source.asOwn
     }
 
-    /// - Throws: the errors of writing a copy of the backup's database
+    /// - Throws: the errors of writing a copy of the backup's database.
     private func missingParts(of source: ImportSource, in folder: String) throws(BackupError) -> MissingParts {
         try MissingParts(of: store, from: { identified(source, .replace) }, workPath: folder)
     }

@@ -26,7 +26,7 @@ extension Store {
 
     /// Finds a safety backup by its file name in `safety/`, with or without the folder, or by its own name: of several, this store's own, and of those the
     /// newest.
-    /// - Parameter candidates: the backups to choose from
+    /// - Parameter candidates: the backups to choose from.
     func safetyBackup(named name: String, among candidates: [Snapshot]) -> Snapshot? {
         let name = name.hasPrefix(Self.safetyFolder) ? String(name.dropFirst(Self.safetyFolder.count)) : name
         let isCandidate = Set(candidates.map(\.id))

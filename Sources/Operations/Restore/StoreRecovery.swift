@@ -19,13 +19,13 @@ extension Store {
 
     /// For a holder of the operation lock that is about to back up or to change the app's data: finishes what a crash interrupted here, and checks whether
     /// another store for the same database has something to finish. A backup of that would mix two states.
-    /// - Throws: `busy` when it has
+    /// - Throws: `busy` when it has.
     func requireWholeData() throws(BackupError) {
         try recoverRestore()
         try requireNoOtherRestore()
     }
 
-    /// - Throws: `busy` while another store's restore of the same database is unfinished; `databaseInUse` while that cannot be determined
+    /// - Throws: `busy` while another store's restore of the same database is unfinished; `databaseInUse` while that cannot be determined.
     func requireNoOtherRestore() throws(BackupError) {
         do {
             try database.requireNoOtherRestore(ownJournalPath: FileSystem.absolutePath(paths.restoreJournal))
@@ -60,7 +60,7 @@ extension Store {
     }
 
     /// For a restore, whose journal would replace the other one's.
-    /// - Throws: `busy` when an earlier restore is done, but what it replaced could not be removed
+    /// - Throws: `busy` when an earlier restore is done, but what it replaced could not be removed.
     func requireNoLeftover() throws(BackupError) {
         guard try FileSystem.exists(paths.restoreJournal) else { return }
         throw BackupError(

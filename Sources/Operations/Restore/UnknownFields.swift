@@ -5,7 +5,7 @@ import BackupCore
 enum UnknownFields {
     private static let shownCount = 5
 
-    /// - Returns: `nil` if there are none
+    /// - Returns: `nil` if there are none.
     static func problem(_ summary: ImportSummary, _ definition: AppDefinition) -> Message? {
         // A database without a full definition has its own rule for missing columns; the export's metadata is not data.
         guard !definition.coversWholeDatabase else { return nil }

@@ -45,7 +45,7 @@ public struct AutomaticBackup: Sendable {
     }
 
     /// When the next one is due, unless the app's own setting turns it off.
-    /// - Returns: a time that may be in the past; `nil` for never
+    /// - Returns: a time that may be in the past; `nil` for never.
     public func next(now: Timestamp) -> Timestamp? {
         schedule == .off || store.isQuiet ? nil : next(state(now), now, isStart: false)
     }
@@ -53,7 +53,7 @@ public struct AutomaticBackup: Sendable {
     /// The number of failures since the last success.
     func failureCount(now: Timestamp) -> Int { schedule == .off ? 0 : state(now).failureCount }
 
-    /// - Parameter isStart: whether a failed one is due immediately, since a process has just started
+    /// - Parameter isStart: whether a failed one is due immediately, since a process has just started.
     private func next(_ state: ScheduleState, _ now: Timestamp, isStart: Bool) -> Timestamp? {
         state.failureCount > 0 && isStart ? now : state.next(of: schedule)
     }
@@ -69,7 +69,7 @@ public struct AutomaticBackup: Sendable {
     /// - Parameters:
     ///   - isStart: whether to retry a failed one immediately.
     ///   - tellsBeside: whether the notification commands run without blocking the caller.
-    /// - Throws: `busy` while another operation runs; the errors of a backup, which is then retried later; `interrupted` when it gave way to another operation
+    /// - Throws: `busy` while another operation runs; the errors of a backup, which is then retried later; `interrupted` when it gave way to another operation.
     public func runIfDue(
         isStart: Bool, tellsBeside: Bool = false, progress: ProgressHandler? = nil
     ) throws(BackupError) -> Outcome {
@@ -85,7 +85,7 @@ public struct AutomaticBackup: Sendable {
         }
     }
 
-    /// - Parameter wasDue: set to true if this throws and a backup was due
+    /// - Parameter wasDue: set to true if this throws and a backup was due.
     private func attempt(
         _ isStart: Bool, _ progress: ProgressHandler?, _ wasDue: inout Bool
     ) throws(BackupError) -> Outcome {
@@ -200,7 +200,7 @@ public struct AutomaticBackup: Sendable {
     }
 
     /// Frees the space of removed backups once a week. The backup exists whatever the outcome: the history records the error of the prune.
-    /// - Returns: why it was refused, so that the user can fix it; `nil` if it was not
+    /// - Returns: why it was refused, so that the user can fix it; `nil` if it was not.
     private func pruneNowAndThen(
         _ state: inout ScheduleState, after result: BackupResult, _ progress: ProgressHandler?
     ) -> Message? {

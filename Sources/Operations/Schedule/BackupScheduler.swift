@@ -20,8 +20,8 @@ public final class BackupScheduler: Sendable {
     private let thread: SystemThread
 
     /// Starts the thread. A due backup is made immediately.
-    /// - Parameter onBackup: receives each backup that it makes, on that thread
-    /// - Throws: `inputOutput` when the system cannot start a thread
+    /// - Parameter onBackup: receives each backup that it makes, on that thread.
+    /// - Throws: `inputOutput` when the system cannot start a thread.
     public init(store: Store, onBackup: @escaping @Sendable (BackupResult) -> Void) throws(BackupError) {
         self.store = store
         thread = try SystemThread { [state] in Self.run(store, state, onBackup) }
@@ -48,7 +48,7 @@ public final class BackupScheduler: Sendable {
         }
     }
 
-    /// - Returns: the time until the next check, in nanoseconds
+    /// - Returns: the time until the next check, in nanoseconds.
     private static func turn(_ store: Store, isStart: Bool, _ onBackup: (BackupResult) -> Void) -> UInt64 {
         do throws(BackupError) {
             switch try AutomaticBackup(store: store).runIfDue(isStart: isStart, tellsBeside: true) {

@@ -22,7 +22,7 @@ extension ScheduleState {
     }
 
     /// When the next backup is due.
-    /// - Returns: a time that may be in the past; `nil` for never
+    /// - Returns: a time that may be in the past; `nil` for never.
     func next(of schedule: Schedule) -> Timestamp? {
         guard schedule != .off else { return nil }
         return [regular(schedule), retryAt].compactMap { $0 }.min()

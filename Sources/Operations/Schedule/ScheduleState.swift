@@ -32,7 +32,7 @@ struct ScheduleState: Sendable, Equatable {
         self.handledAt = handledAt
     }
 
-    /// - Returns: `nil` when there is none, or it cannot be read
+    /// - Returns: `nil` when there is none, or it cannot be read.
     static func read(_ path: String) -> ScheduleState? {
         guard let bytes = try? FileSystem.readFile(path, limitBytes: 1 << 16) else { return nil }
         var values: [Substring: String] = [:]

@@ -23,8 +23,8 @@ public enum UnopenedBackup {
     }
 
     /// Records in `schedule.state` that a backup failed before it began, if one was due.
-    /// - Parameter isStart: whether a previously failed one is retried immediately
-    /// - Returns: whether one was due
+    /// - Parameter isStart: whether a previously failed one is retried immediately.
+    /// - Returns: whether one was due.
     static func noteFailureIfDue(_ paths: StorePaths, _ schedule: Schedule, isStart: Bool) -> Bool {
         let lock: AdvisoryLock?
         do throws(BackupError) {

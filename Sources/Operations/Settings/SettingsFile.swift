@@ -30,7 +30,7 @@ public struct SettingsFile: Sendable {
         try paths.requireTrustedStore()
     }
 
-    /// - Throws: `usage` for an unknown name
+    /// - Throws: `usage` for an unknown name.
     public static func setting(named word: String) throws(BackupError) -> SettingName {
         guard let name = SettingName(rawValue: word) else {
             let error = SettingsText.unknown(word, path: nil)
@@ -40,7 +40,7 @@ public struct SettingsFile: Sendable {
     }
 
     /// All settings that have a value, in their order.
-    /// - Throws: the problem with the file
+    /// - Throws: the problem with the file.
     public func values() throws(BackupError) -> [Value] {
         let text = try SettingsText.read(path)
         let settings = try StoreSettings(text)
@@ -93,8 +93,8 @@ public struct SettingsFile: Sendable {
     }
 
     /// Changes a setting and keeps the file's comments. Durable when it returns.
-    /// - Parameter value: `nil` to unset it
-    /// - Throws: `invalidContent` for an invalid value, and then nothing is changed; `usage` for unsetting a required one
+    /// - Parameter value: `nil` to unset it.
+    /// - Throws: `invalidContent` for an invalid value, and then nothing is changed; `usage` for unsetting a required one.
     public func set(_ name: SettingName, _ value: String?) throws(BackupError) {
         guard name != .formatVersion, value != nil || !name.isRequired else {
             throw BackupError(
@@ -113,7 +113,7 @@ public struct SettingsFile: Sendable {
     }
 
     /// Comments out an unknown setting. While it is in the file, every command refuses the file.
-    /// - Throws: `usage` when the file does not have it either
+    /// - Throws: `usage` when the file does not have it either.
     public func removeUnknown(_ word: String) throws(BackupError) {
         let text = String(decoding: try FileSystem.readFile(path, limitBytes: 1 << 20), as: UTF8.self)
         do throws(BackupError) {
@@ -148,7 +148,7 @@ public struct SettingsFile: Sendable {
     }
 
     /// Updates the settings stored in the repository, as the next backup would. The repository may be missing, or need a password that was not given.
-    /// - Parameter secret: asked for the password or key only if the repository is encrypted
+    /// - Parameter secret: asked for the password or key only if the repository is encrypted.
     public func updateSource(secret: RepositorySecretSource?) throws(BackupError) {
         let settings = try StoreSettings.read(path)
         let identity = try StoreIdentity.read(paths.identity)

@@ -28,7 +28,7 @@ struct SettingsLines {
 
     var text: String { lines.map { $0.text + $0.end }.joined() }
 
-    /// - Parameter index: counted from 0
+    /// - Parameter index: counted from 0.
     subscript(index: Int) -> String? {
         get { lines.indices.contains(index) ? lines[index].text : nil }
         set { if let newValue, lines.indices.contains(index) { lines[index].text = newValue } }
@@ -36,7 +36,7 @@ struct SettingsLines {
 
     func firstIndex(beginningWith start: String) -> Int? { lines.firstIndex { $0.text.hasPrefix(start) } }
 
-    /// - Parameter mark: the start of a final line that stays last, if present
+    /// - Parameter mark: the start of a final line that stays last, if present.
     mutating func append(_ texts: [String], before mark: String) {
         let end = lines.first { !$0.end.isEmpty }?.end ?? "\n"
         if let last = lines.last, last.end.isEmpty { lines[lines.count - 1] = Line(text: last.text, end: end) }

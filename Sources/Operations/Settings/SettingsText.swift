@@ -56,7 +56,7 @@ struct SettingsText {
     }
 
     /// Reads one setting from a text, even if the others are not understood.
-    /// - Returns: `nil` when it is missing, or when the text has another format version, where it may have another meaning
+    /// - Returns: `nil` when it is missing, or when the text has another format version, where it may have another meaning.
     static func value(of name: SettingName, in text: String) -> String? {
         guard let mapping = (try? Yams.compose(yaml: text, .basic))?.mapping else { return nil }
         func value(_ name: SettingName) -> String? {
@@ -77,8 +77,8 @@ struct SettingsText {
     }
 
     /// Writes a setting into its line, or in place of its example, or at the end; keeps the surrounding text.
-    /// - Parameter value: `nil` comments it out
-    /// - Throws: `invalidContent` when the text has a form that can only be edited by hand
+    /// - Parameter value: `nil` comments it out.
+    /// - Throws: `invalidContent` when the text has a form that can only be edited by hand.
     mutating func set(_ name: SettingName, _ value: String?) throws(BackupError) {
         guard value != nil || entries[name] != nil else { return }
         var lines = SettingsLines(text)
@@ -105,7 +105,7 @@ struct SettingsText {
     }
 
     /// The text with a setting commented out that this program does not know, and that keeps it from reading the others.
-    /// - Throws: `invalidContent` when the text does not have it, or has a form that can only be edited by hand
+    /// - Throws: `invalidContent` when the text does not have it, or has a form that can only be edited by hand.
     static func commentingOut(_ word: String, in text: String, path: String) throws(BackupError) -> String {
         func entries(_ text: String) -> [(name: String, value: String?, line: Int)]? {
             (try? Yams.compose(yaml: text, .basic))?.mapping.map { mapping in

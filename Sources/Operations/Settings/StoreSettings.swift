@@ -47,7 +47,7 @@ public struct StoreSettings: Sendable, Equatable {
     /// - Throws: `invalidContent` naming the key; `unsupportedVersion`.
     static func read(_ path: String) throws(BackupError) -> StoreSettings { try StoreSettings(.read(path)) }
 
-    /// - Throws: `invalidContent`, with all problems as findings; `unsupportedVersion`
+    /// - Throws: `invalidContent`, with all problems as findings; `unsupportedVersion`.
     init(_ text: SettingsText) throws(BackupError) {
         let values = text.entries.mapValues(\.value)
         if let version = values[.formatVersion], version != Self.formatVersion {

@@ -31,7 +31,7 @@ struct LastBackupRecord {
 
     let path: String
 
-    /// - Throws: the errors of reading: then it is unknown whose the backups are
+    /// - Throws: the errors of reading: then it is unknown whose the backups are.
     func read() throws(BackupError) -> Content {
         let bytes: [UInt8]
         do throws(BackupError) {
@@ -68,7 +68,7 @@ struct LastBackupRecord {
     }
 
     /// For a store that has made no backup in a source: a copy of it may make the first one. All backups in the source so far count as the store's.
-    /// - Parameter newest: the newest backup in the source
+    /// - Parameter newest: the newest backup in the source.
     func write(_ source: SourceID, newest: Snapshot?) throws(BackupError) {
         try write(Place(source: source, sequence: newest?.sequence ?? 0, token: newest?.record.token ?? [0]))
     }

@@ -45,7 +45,7 @@ public struct RepositorySource: Sendable {
     }
 
     /// The settings of the store that makes this source's backups; `nil` if the repository has none that can be read.
-    /// - Parameter path: for errors
+    /// - Parameter path: for errors.
     func settings(path: String) -> StoreSettings? {
         guard let document else { return nil }
         return try? StoreSettings(SettingsText(document.settings, path: path))

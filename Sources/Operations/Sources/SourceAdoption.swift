@@ -11,7 +11,7 @@ struct SourceAdoption: Sendable, Equatable {
 
     init(of document: SourceDocument?) { self.init(document?.storeID ?? Self.unknownText) }
 
-    /// - Parameter text: the form in the store's identity, or an ID. Others can write to the repository: an invalid store ID counts as none
+    /// - Parameter text: the form in the store's identity, or an ID. Others can write to the repository: an invalid store ID counts as none.
     init(_ text: String) { storeID = RandomToken.isToken(text.utf8) ? text : nil }
 
     var text: String { storeID ?? Self.unknownText }

@@ -14,8 +14,8 @@ public enum SourceChoice: Sendable, Equatable {
     /// - Parameters:
     ///   - app: the app that the user named, or that the named database belongs to; `nil` if unspecified.
     ///   - hasOwnData: whether the new store has data that the source's backups may not contain.
-    /// - Returns: the source to continue; `nil` to begin one
-    /// - Throws: `usage` when the user must choose; `notFound`
+    /// - Returns: the source to continue; `nil` to begin one.
+    /// - Throws: `usage` when the user must choose; `notFound`.
     func chosen(
         among sources: [RepositorySource], app: String?, hasOwnData: (RepositorySource) throws(BackupError) -> Bool
     ) throws(BackupError) -> RepositorySource? {

@@ -14,8 +14,8 @@ extension Store {
         return "another store, \(path) on \(host), made the backup “\(snapshot.name)”"
     }
 
-    /// - Parameter name: as entered by the user
-    /// - Throws: `notPermitted` for another store's backup
+    /// - Parameter name: as entered by the user.
+    /// - Throws: `notPermitted` for another store's backup.
     func requireOwn(_ snapshot: Snapshot, named name: String, remedy: Message) throws(BackupError) {
         guard !owns(snapshot) else { return }
         let app = MessageText.shortened(snapshot.record.attributes[Snapshot.appAttribute] ?? "")

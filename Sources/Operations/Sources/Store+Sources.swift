@@ -73,7 +73,7 @@ extension Store {
     /// Records in the repository what a new machine needs to continue this source. When another store has taken over the source, or a copy of this one makes
     /// backups in it, this one begins its own source: two stores must not remove each other's backups by one rule. A source that this store has adopted
     /// becomes its own here. For the holder of the operation lock.
-    /// - Returns: a notice about this; `nil` when the source is still this store's
+    /// - Returns: a notice about this; `nil` when the source is still this store's.
     func claimSource() throws(BackupError) -> Message? {
         if successor == nil, let foreign = try backupOfCopy() {
             try beginSource()

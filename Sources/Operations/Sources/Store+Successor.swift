@@ -35,7 +35,7 @@ extension Store {
         "this store has not made the backup “\(backup.name)” of \(SystemClock.localTime(backup.creationTime)): a copy of the store has, the store was put back to an older state, or its file last-backup is damaged"
     }
 
-    /// - Throws: `notPermitted` when another store continues the source, and so determines retention and the newest backup
+    /// - Throws: `notPermitted` when another store continues the source, and so determines retention and the newest backup.
     public func requireNoSuccessor() throws(BackupError) {
         guard let notice = successorNotice else { return }
         throw BackupError(
@@ -47,7 +47,7 @@ extension Store {
 
     /// For removing this store's backups by a rule, all of them, or permanently.
     /// - Throws: `notPermitted` when another store continues the source, and while this store has adopted but not claimed it: the store that it was adopted
-    ///   from may be in use
+    ///   from may be in use.
     public func requireClaimedSource() throws(BackupError) {
         try requireNoSuccessor()
         guard identity.adoption != nil, !isClaimedHere else { return }

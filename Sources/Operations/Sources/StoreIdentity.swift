@@ -57,7 +57,7 @@ struct StoreIdentity: Sendable, Equatable {
         try StoreIdentity(decoding: FileSystem.readFile(path, limitBytes: byteCountLimit), path)
     }
 
-    /// - Parameter path: for the error
+    /// - Parameter path: for the error.
     init(decoding bytes: [UInt8], _ path: String) throws(BackupError) {
         var values: [Substring: String] = [:]
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
@@ -102,7 +102,7 @@ struct StoreIdentity: Sendable, Equatable {
         )
     }
 
-    /// - Throws: `notPermitted` when the repository is not the one that the store was created with
+    /// - Throws: `notPermitted` when the repository is not the one that the store was created with.
     func check(_ repository: RepositoryFacts, at path: String) throws(BackupError) {
         guard repository.id == repositoryID else {
             throw BackupError(

@@ -21,7 +21,7 @@ final class StoreIdentityFile: Sendable {
     /// - Parameters:
     ///   - repositoryPath: the path in the settings. If it differs from the identity's, the user changed it on purpose, and the repository there is the
     ///     store's from now on.
-    /// - Throws: `notPermitted` when the repository is not the one that the store was created with
+    /// - Throws: `notPermitted` when the repository is not the one that the store was created with.
     init(
         _ path: String, repository: RepositoryFacts, repositoryPath: String, resolvedPath: String
     ) throws(BackupError) {

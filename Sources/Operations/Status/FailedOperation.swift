@@ -35,7 +35,7 @@ public struct FailedOperation: Sendable {
     }
 
     /// The failure of the store at `path`, without opening the store.
-    /// - Throws: `noRepository` when there is no store; `notPermitted` when it must not be trusted: the reported command may be run
+    /// - Throws: `noRepository` when there is no store; `notPermitted` when it must not be trusted: the reported command may be run.
     public static func of(storeAt path: String) throws(BackupError) -> FailedOperation? {
         let paths = StorePaths(root: path)
         try paths.requireTrustedStore()

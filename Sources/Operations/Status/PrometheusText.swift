@@ -11,7 +11,7 @@ public struct PrometheusText: Sendable {
 
     public let text: String
 
-    /// - Parameter repository: how much space the backups use
+    /// - Parameter repository: how much space the backups use.
     public init(_ state: StoreState, repository: RepositoryTotals) {
         // The labels of the store: several may be monitored on one machine.
         let common = [(name: "app", value: state.definition.name), (name: "store", value: state.storePath)]
@@ -78,7 +78,7 @@ public struct PrometheusText: Sendable {
     }
 
     /// Writes the file atomically for a collector, which may run as any user.
-    /// - Throws: `usage` for a path that must not be written
+    /// - Throws: `usage` for a path that must not be written.
     public func write(to path: String, of store: Store) throws(BackupError) {
         try store.requireWritable(path)
         try FileSystem.writeFileAtomically(path, Array(text.utf8), permissions: 0o644)

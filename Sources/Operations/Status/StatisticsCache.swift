@@ -16,7 +16,7 @@ final class StatisticsCache: Sendable {
 
     private let known = Mutex<Known?>(nil)
 
-    /// - Returns: `nil` for a database that is too large
+    /// - Returns: `nil` for a database that is too large.
     func collections(of database: AppDatabase) throws(BackupError) -> [CollectionStatistics]? {
         let size = FileSystem.statusIfPresent(database.path)?.size ?? 0
         guard size <= Self.databaseLimitBytes else { return nil }

@@ -25,7 +25,7 @@ final class StatusRepository: Sendable {
     init(_ patience: StoragePatience) { self.patience = patience }
 
     /// Reads the facts on the calling thread.
-    /// - Throws: when it cannot be examined
+    /// - Throws: when it cannot be examined.
     func read(_ store: Store) throws(BackupError) -> Facts {
         try store.repository.refresh()
         let time = SystemClock.now()

@@ -25,7 +25,7 @@ struct DataPlaces {
         }
 
         /// - Parameter isSeenFromParent: whether to examine it only from its parent: a filesystem mounted there may not respond, and a link there is not
-        ///   followed
+        ///   followed.
         init(_ name: Message, _ path: String, isSeenFromParent: Bool = false) throws(BackupError) {
             self.name = name
             self.path = path
@@ -103,7 +103,7 @@ struct DataPlaces {
             remedy: "A backup would hold itself, and a restore would replace it: use folders of which none lies in another.")
     }
 
-    /// - Throws: `notSupported` for places that overlap
+    /// - Throws: `notSupported` for places that overlap.
     func check() throws(BackupError) {
         if let problem { throw problem }
     }
@@ -126,7 +126,7 @@ struct DataPlaces {
     }
 
     /// Checks all folders in the media folder.
-    /// - Throws: `notSupported` for a place inside it through another mount
+    /// - Throws: `notSupported` for a place inside it through another mount.
     func checkFoldersOfMedia() throws(BackupError) {
         guard let media else { return }
         try foreignFolders().check(in: media.realPath)
@@ -158,6 +158,6 @@ extension Store {
     }
 
     /// Checks that the store may be mounted there.
-    /// - Throws: `notSupported` when the mount would be inside the data, or hide it
+    /// - Throws: `notSupported` when the mount would be inside the data, or hide it.
     public func requireMountable(at mountpoint: String) throws(BackupError) { try places(mountpoint: mountpoint).check() }
 }

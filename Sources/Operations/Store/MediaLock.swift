@@ -14,8 +14,8 @@ extension Store {
     private static let mediaPauseMicroseconds: UInt32 = 20_000
 
     /// For a backup: excludes restores by other stores, but not their backups. Held until it is released, or the value is destroyed.
-    /// - Returns: `nil` for an app without media, and for a folder that cannot be locked
-    /// - Throws: `busy` when a restore by another store is running or was interrupted; `interrupted`
+    /// - Returns: `nil` for an app without media, and for a folder that cannot be locked.
+    /// - Throws: `busy` when a restore by another store is running or was interrupted; `interrupted`.
     func lockMediaForBackup() throws(BackupError) -> FolderLock? {
         try lockMedia(exclusive: false, "another store is restoring into the media folder")
     }
@@ -66,7 +66,7 @@ extension Store {
     }
 
     /// Reads the app's current data for a file that is kept: all of it is from before a restore, or from after it. Finishes an interrupted restore first.
-    /// - Throws: `busy` when a restore runs for too long, or cannot be finished now; the errors of `body`
+    /// - Throws: `busy` when a restore runs for too long, or cannot be finished now; the errors of `body`.
     func readingWholeData<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
         try requireFinishedRestore()
         let lock = try lockMediaForExport()

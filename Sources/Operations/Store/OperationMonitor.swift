@@ -60,8 +60,8 @@ public final class OperationMonitor: Sendable {
     }
 
     /// Cancels the operation of this process.
-    /// - Parameter name: cancels only an operation of this name
-    /// - Returns: whether there is one
+    /// - Parameter name: cancels only an operation of this name.
+    /// - Returns: whether there is one.
     @discardableResult
     public func cancel(_ name: String? = nil) -> Bool {
         state.withLock { state in

@@ -56,7 +56,7 @@ public struct OperationState: Sendable, Equatable {
 
 extension OperationState {
     /// Parses the document that `json` produces, which has each member on its own line.
-    /// - Returns: `nil` for anything else
+    /// - Returns: `nil` for anything else.
     init?(recorded text: [UInt8]) {
         let values = RecordedMembers(text)
         guard let name = values.text("operation"), let startedAt = values.text("startedAt"), let phase = values.text("phase")

@@ -31,8 +31,8 @@ struct OutputPlaces {
 
     private static func resolved(_ path: String) -> String { (try? FileSystem.stops(onTheWayTo: path).last?.path) ?? path }
 
-    /// - Parameter isLog: a log may be in the store, but must not replace the store's own files
-    /// - Throws: `usage` for a file that must not be written. A device or pipe is allowed, and a path that cannot be examined fails in the write that follows
+    /// - Parameter isLog: a log may be in the store, but must not replace the store's own files.
+    /// - Throws: `usage` for a file that must not be written. A device or pipe is allowed, and a path that cannot be examined fails in the write that follows.
     func check(_ path: String, isLog: Bool = false) throws(BackupError) {
         // A log follows a link, and an export replaces it.
         for isSeenFromParent in [false, true] {
@@ -108,7 +108,7 @@ struct OutputPlaces {
 
 extension Store {
     /// Call before writing a file that the user named.
-    /// - Throws: `usage` if it would replace the app's data, or be among the backups
+    /// - Throws: `usage` if it would replace the app's data, or be among the backups.
     public func requireWritable(_ path: String) throws(BackupError) { try outputPlaces.check(path) }
 
     var outputPlaces: OutputPlaces {

@@ -15,7 +15,7 @@ struct RecordedMembers {
         }
     }
 
-    /// - Returns: `nil` if the value is not a text
+    /// - Returns: `nil` if the value is not a text.
     func text(_ name: String) -> String? {
         guard let value = values[name], value.count >= 2, value.hasPrefix("\""), value.hasSuffix("\"") else { return nil }
         return Self.unescaped(value.dropFirst().dropLast())

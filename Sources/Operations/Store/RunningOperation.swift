@@ -9,7 +9,7 @@ public struct RunningOperation: Sendable, Equatable {
     public let name: String
     private let holder: LockHolder
 
-    /// - Returns: `nil` when none runs, or it is unknown which
+    /// - Returns: `nil` when none runs, or it is unknown which.
     init?(paths: StorePaths) {
         guard (try? AdvisoryLock.isHeld(path: paths.operationLock)) != false,
             let note = try? FileSystem.readFile(paths.operationLock, limitBytes: 1 << 16),
@@ -37,6 +37,6 @@ public struct RunningOperation: Sendable, Equatable {
     public var text: Message { holder.renamed(name).text }
 
     /// Asks its process to end it with SIGUSR1, which has this meaning in all processes of this program.
-    /// - Returns: whether the signal was sent
+    /// - Returns: whether the signal was sent.
     public func cancel() -> Bool { kill(holder.process, SIGUSR1) == 0 }
 }

@@ -20,7 +20,7 @@ extension Store {
     }
 
     /// Removes a backup. It can be brought back for a time: see `removalGrace`.
-    /// - Throws: `notPermitted` for a pinned backup
+    /// - Throws: `notPermitted` for a pinned backup.
     public func removeSnapshot(_ snapshot: Snapshot) throws(BackupError) {
         try recorded(.delete) { (facts) throws(BackupError) in
             facts.snapshot = snapshot.name.description

@@ -11,7 +11,7 @@ public struct SnapshotNames: Sendable {
 
     /// Reads the names in the store at `path` without opening the store: a key press for completion must not finish a restore, run a command or change a
     /// database.
-    /// - Throws: `noRepository` when there is no store; `notPermitted` when it must not be trusted
+    /// - Throws: `noRepository` when there is no store; `notPermitted` when it must not be trusted.
     public init(storeAt path: String, secret: RepositorySecretSource?) throws(BackupError) {
         let paths = StorePaths(root: path)
         try paths.requireTrustedStore()

@@ -8,7 +8,7 @@ import SystemIO
 public struct StatusDocument: Sendable {
     public let json: OrderedJSON
 
-    /// - Parameter isPatient: as for `StoreState`
+    /// - Parameter isPatient: as for `StoreState`.
     public init(of store: Store, isPatient: Bool = true) throws(BackupError) {
         self.init(try StoreState(of: store, isPatient: isPatient), of: store)
     }

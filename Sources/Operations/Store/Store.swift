@@ -31,7 +31,7 @@ public final class Store: Sendable {
     /// - Parameters:
     ///   - log: overrides the log settings.
     ///   - secret: asked for the password or key only if the repository is encrypted.
-    /// - Throws: `noRepository` when there is no store; `notPermitted` when another user could have written its settings; `wrongPassword`
+    /// - Throws: `noRepository` when there is no store; `notPermitted` when another user could have written its settings; `wrongPassword`.
     public static func open(
         _ path: String, log: LogOverrides = .environment, secret: RepositorySecretSource? = nil
     ) throws(BackupError) -> Store {
@@ -96,7 +96,7 @@ public final class Store: Sendable {
     var identity: StoreIdentity { identityFile.identity }
 
     /// A command line of this program for this store.
-    /// - Parameter operands: arguments that may begin with a hyphen
+    /// - Parameter operands: arguments that may begin with a hyphen.
     func command(_ words: [String], _ operands: [String] = []) -> String {
         ShellWords.text(
             of: ["backupfs"] + words + ["--store=\(paths.root)"] + (operands.isEmpty ? [] : ["--"] + operands))
@@ -139,7 +139,7 @@ public final class Store: Sendable {
     public func counts() throws(BackupError) -> [RecordCount] { try countCache.counts(of: database) }
 
     /// Locks the store for a user's operation; released with the value. A running automatic backup gives way.
-    /// - Throws: `busy` when another operation, in this process or another, runs for longer than the user is willing to wait
+    /// - Throws: `busy` when another operation, in this process or another, runs for longer than the user is willing to wait.
     func lockForOperation() throws(BackupError) -> AdvisoryLock {
         try LockPatience.waiting { () throws(BackupError) in try lockAtOnce() }
     }
@@ -160,7 +160,7 @@ public final class Store: Sendable {
 
     private static let yieldingTimeoutNanoseconds: UInt64 = 10_000_000_000
 
-    /// - Returns: whether an automatic backup is running; it has then been asked to end
+    /// - Returns: whether an automatic backup is running; it has then been asked to end.
     private func endAutomaticBackup() -> Bool {
         if monitor.cancel(AutomaticBackup.operationName) { return true }
         guard isOperationRunning, monitor.recordedOperation() == AutomaticBackup.operationName else { return false }
@@ -227,7 +227,7 @@ public final class Store: Sendable {
     }
 
     /// Call before reading the app's data.
-    /// - Throws: why an interrupted restore cannot be finished: the data may then be neither old nor new
+    /// - Throws: why an interrupted restore cannot be finished: the data may then be neither old nor new.
     func requireFinishedRestore() throws(BackupError) {
         try? recover()
         if let unfinishedRestore { throw unfinishedRestore }

@@ -41,7 +41,7 @@ public struct StoreCreation {
     }
 
     /// Creates the store beside its final place and renames it: a crash leaves no partial store.
-    /// - Throws: `alreadyExists` when there is a store, or anything else, at `path`; `usage` when the repository has several sources and none was chosen
+    /// - Throws: `alreadyExists` when there is a store, or anything else, at `path`; `usage` when the repository has several sources and none was chosen.
     public func create(at path: String) throws(BackupError) -> Store { try make(at: path).store }
 
     /// The same, with details about the repository.

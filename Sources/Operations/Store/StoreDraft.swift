@@ -25,7 +25,7 @@ struct StoreDraft {
         paths = StorePaths(root: path)
     }
 
-    /// - Returns: the repository
+    /// - Returns: the repository.
     mutating func build() throws(BackupError) -> Repository {
         try FileSystem.makeDirectories(path)
         let existing = try existingRepository()
@@ -121,7 +121,7 @@ struct StoreDraft {
         return path != known || source.document?.isOfThisMachine != true
     }
 
-    /// - Returns: a built-in app's name, or that of the definition it has written into the store
+    /// - Returns: a built-in app's name, or that of the definition it has written into the store.
     private func adoptedApp() throws(BackupError) -> String? {
         guard let adopted else { return nil }
         if let text = adopted.document?.definition {
@@ -137,7 +137,7 @@ struct StoreDraft {
 
     // MARK: - The app
 
-    /// - Returns: a built-in app's name, or that of the definition it has written into the store
+    /// - Returns: a built-in app's name, or that of the definition it has written into the store.
     private func foundApp() throws(BackupError) -> String {
         guard let databasePath = creation.databasePath else { return StoreCreation.defaultApp }
         if try FileSystem.lookBehindLinks(databasePath)?.kind == .directory {
@@ -284,7 +284,7 @@ struct StoreDraft {
         try LastBackupRecord(path: paths.lastBackup).write(identity.source, newest: backups.max(by: Snapshot.wasMadeBefore))
     }
 
-    /// - Throws: if the adopted source's document has a form that this program could not replace later
+    /// - Throws: if the adopted source's document has a form that this program could not replace later.
     private func adoption(_ repository: Repository) throws(BackupError) -> SourceAdoption? {
         guard let id = adopted?.id else { return nil }
         do throws(BackupError) {

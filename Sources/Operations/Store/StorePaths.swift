@@ -58,13 +58,13 @@ public struct StorePaths: Sendable {
     public var lastRestoreText: String { "\(restoreReports)/last.txt" }
 
     /// - Throws: `noRepository` when there is no store; `notPermitted` when it must not be trusted: its files name processes, mountpoints and files that are
-    ///   used with your rights
+    ///   used with your rights.
     public func requireTrustedStore() throws(BackupError) {
         guard try FileSystem.exists(settings) else { throw Store.notThere(root) }
         try StoreTrust.check(self)
     }
 
-    /// - Throws: `usage` for a path that the store could not record, since it is stored in line-based files
+    /// - Throws: `usage` for a path that the store could not record, since it is stored in line-based files.
     static func requireOneLine(_ path: String) throws(BackupError) {
         guard path.utf8.contains(10) else { return }
         throw BackupError(
@@ -94,7 +94,7 @@ public struct StorePaths: Sendable {
     }
 
     /// Whether a file that is not the store's may be in it.
-    /// - Parameter folder: the store's folder, in the same form as `path`
+    /// - Parameter folder: the store's folder, in the same form as `path`.
     func allowsOther(_ path: String, in folder: String) -> Bool {
         guard path.hasPrefix("\(folder)/") else { return false }
         let name = path.dropFirst(folder.utf8.count + 1).prefix { $0 != "/" }

@@ -8,7 +8,7 @@ enum StoreTrust {
     /// Paths of other users' stores that are opened regardless, separated by colons.
     static let variable = "BACKUPFS_TRUSTED_STORES"
 
-    /// - Throws: `notPermitted` when the store or its settings belong to another user, or all users may write to them
+    /// - Throws: `notPermitted` when the store or its settings belong to another user, or all users may write to them.
     static func check(_ paths: StorePaths) throws(BackupError) {
         try checkOwners(paths)
         if let folder = try FileSystem.look(paths.root) { NewFileOwner.follow(folder) }

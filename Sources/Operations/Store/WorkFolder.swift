@@ -11,7 +11,7 @@ final class WorkFolder: Sendable {
     let path: String
     private let lock: AdvisoryLock
 
-    /// - Parameter prefix: the prefix of the folder's name; 32 hexadecimal digits follow
+    /// - Parameter prefix: the prefix of the folder's name; 32 hexadecimal digits follow.
     init(in spool: String, prefix: String = WorkFolder.spoolPrefix) throws(BackupError) {
         var claimed: (path: String, lock: AdvisoryLock)?
         for _ in 0..<8 where claimed == nil { claimed = try Self.claim(in: spool, prefix) }
@@ -28,7 +28,7 @@ final class WorkFolder: Sendable {
     }
 
     /// Takes the lock before creating the folder: a folder never exists without its lock.
-    /// - Returns: `nil` when a sweeping process mistook the new lock's file for an old one
+    /// - Returns: `nil` when a sweeping process mistook the new lock's file for an old one.
     private static func claim(in spool: String, _ prefix: String) throws(BackupError) -> (path: String, lock: AdvisoryLock)? {
         let path = "\(spool)/\(prefix)\(RandomToken.make())"
         do {

@@ -10,7 +10,7 @@ struct GeneratedDatabaseTests {
         try room.sh("python3 \(folder)/describe_database.py $R/app.db")
     }
 
-    /// - Returns: how many kinds of restore were tried
+    /// - Returns: how many kinds of restore were tried.
     @discardableResult
     private static func check(_ number: Int) throws -> Int {
         let room = try Room()

@@ -9,7 +9,7 @@ enum PropertyPlan {
     static var isWanted: Bool { seconds > 0 }
 
     /// Calls `body` with random numbers until the time is over.
-    /// - Returns: the number of calls
+    /// - Returns: the number of calls.
     static func forEachNumber(_ body: (Int) throws -> Void) rethrows -> Int {
         let end = SystemClock.monotonicNanoseconds() + UInt64(seconds * 1e9)
         var count = 0

@@ -7,7 +7,7 @@ struct PartialCopyCommandTests {
 
     private static func at(_ day: Int) -> [String: String] { ["BACKUPFS_NOW": "2026-01-\(day + 10)T10:00:00Z"] }
 
-    /// - Returns: the path of a backup's record
+    /// - Returns: the path of a backup's record.
     private func record(of name: String, in room: Room) throws -> String {
         let id = try room.sh("backupfs snapshots --json --store $S | jq -r '.[] | select(.name == \"\(name)\").id'")
         return "\(room.storePath)/repository/snapshots/\(id).snapshot"
