@@ -5,8 +5,8 @@ import SystemIO
 
 /// What a backup remembers about a media folder that it walked: enough to detect later whether anything was moved into it or out of it.
 ///
-/// All folders are checked after the last one was listed. If each still has the same listing, all of it existed at one moment, and nothing was missed on its
-/// way from one folder to another. Nothing is remembered about files, since there may be a million.
+/// All folders are checked after the last one was listed. If each still has the same listing, all of it existed at one moment, and no move between folders was
+/// missed. Nothing is remembered about files, since there may be a million.
 final class FolderTrace: Sendable {
     private struct State {
         /// From before the folder was listed.

@@ -4,8 +4,8 @@ import Export
 import Restore
 import SystemIO
 
-/// Proves that a backup can be restored by doing so, into a work folder on the store's disk that is removed again, also after a crash. Then checks the result
-/// without trusting anything: `backupfs verify`.
+/// Proves that a backup can be restored by doing so: into a work folder on the store's disk, which is removed afterwards, even after a crash. Then checks the
+/// result without trusting anything: `backupfs verify`.
 public struct RestoreDrill: Sendable {
     static let phase: Message = "Verifying backup..."
     public struct Outcome: Sendable {

@@ -256,8 +256,8 @@ public struct RestoreRunner: Sendable {
         return false
     }
 
-    /// Checks a file. One that is refused as untrusted, or because its files are not where the app's archives now have them, is checked again as the store's
-    /// own: the safety backup that a report offers for undo must be accepted, whatever its content and layout.
+    /// Checks a file. If it is refused as untrusted, or because the app's archives now have their files elsewhere, checks it again as the store's own. The
+    /// safety backup that a report offers for undo must be accepted, whatever its content and layout.
     private func check(
         _ source: ImportSource, _ strategy: ImportStrategy, _ missing: MissingParts, in folder: String
     ) throws(BackupError) -> CheckedImport {
@@ -278,7 +278,7 @@ public struct RestoreRunner: Sendable {
         }
     }
 
-    /// An archive of one of the store's own backups is restored as the backup itself, wherever the file comes from, and so are the records of its export.
+    /// An archive of one of the store's own backups is restored as the backup itself, wherever the file comes from. So are the records of its export.
     private func identified(_ source: ImportSource, _ strategy: ImportStrategy) -> ImportSource {
         guard strategy == .replace, source.archiveLayout == nil else { return source }
         let own = OwnArchive(repository: store.repository)

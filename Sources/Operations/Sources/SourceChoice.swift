@@ -3,8 +3,8 @@ import BackupRepository
 
 /// What a new store does with existing backups in its repository.
 public enum SourceChoice: Sendable, Equatable {
-    /// Continues the only source, if it is of the same app and the new store has no data of its own. Begins a new one if there is none of the app, or if a
-    /// store of this machine makes the backups of the only one.
+    /// Continues the only source, if it is of the same app and the new store has no data of its own. Begins a new one if the app has none, or if a store of
+    /// this machine uses the only one.
     case automatic
     /// Continues the source of this name or ID.
     case adopt(String)

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// Whatever the program accepts it can back up, and whatever it has backed up it can restore: databases with any legal schema and any values, which an
-/// independent program generates from a seed, by every kind of restore, each followed by its undo. An independent program compares them as well.
+/// Whatever the program accepts it can back up, and whatever it has backed up it can restore. An independent program generates databases with any legal schema
+/// and any values from a seed. Each is restored in every possible way, each time followed by an undo. An independent program compares them as well.
 struct GeneratedDatabaseTests {
     private static let folder = "\(Machine.projectPath)/Tests/OperationsTests/Generated"
 
