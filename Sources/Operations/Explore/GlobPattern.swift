@@ -78,7 +78,7 @@ struct GlobPattern {
         return parts[part...].allSatisfy { if case .anyText = $0 { true } else { false } }
     }
 
-    /// The characters of a name. Each byte of a name that is not UTF-8 becomes a character that no text contains.
+    /// The characters of a name. In a name that is not UTF-8, each non-ASCII byte becomes a code point that no text contains.
     private static func characters(_ bytes: [UInt8]) -> [UInt32] {
         if let text = String(validating: bytes, as: UTF8.self) { return text.unicodeScalars.map(\.value) }
         return bytes.map { $0 < 0x80 ? UInt32($0) : 0xDC00 + UInt32($0) }

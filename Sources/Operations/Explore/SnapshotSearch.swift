@@ -18,7 +18,7 @@ public struct SnapshotSearch {
 
     private static let contentPrefix = "sha256:"
     private static let shortestDigits = 8
-    /// Cache limit for folders known to contain no match; beyond it the oldest entries are dropped.
+    /// Cache limit for folders known to contain no match; beyond it the cache is cleared.
     private static let knownFolderLimit = 200_000
 
     private let repository: Repository
