@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// A word in place of a command that is not a command is a mountpoint: `backupfs /mnt/backups`. A word close to a command is more likely to be a typo.
+/// If the word in a command's place is not a command, it is a mountpoint: `backupfs /mnt/backups`. But a word close to a command is more likely to be a typo.
 enum MistypedVerb {
     /// Names that other programs use for the same commands.
     private static let others = [

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Operations
 
-/// Databases without a full definition: every row comes back, whatever its content, by the export and by the database itself.
+/// Databases that no definition describes: every row comes back, whatever its content, by the export and by the database itself.
 struct WholeDatabaseTests {
     /// Everything that SQLite can hold, in every kind of table.
     private static let fill = #"""

@@ -3,7 +3,7 @@ import Restore
 import Synchronization
 import SystemIO
 
-/// What a backup remembers about a media folder that it walked: enough to detect later whether anything was moved into it or out of it.
+/// What a backup remembers about a media folder that it walked: enough to detect later whether anything was moved into, within or out of it.
 ///
 /// All folders are checked after the last one was listed. If each still has the same listing, all of it existed at one moment, and no move between folders was
 /// missed. Nothing is remembered about files, since there may be a million.

@@ -2,8 +2,9 @@ import BackupCore
 
 /// Selects files of the media folder that a backup reads although they look unchanged.
 ///
-/// A file is unchanged if its size, times and inode are: where the file system keeps change times, no program can hide a change from that. Elsewhere, a file
-/// rewritten with the same size and its old modification time looks unchanged. There, every file is read again at intervals, and before a restore replaces it.
+/// A file counts as unchanged if its size, times and inode are the same: where the file system keeps change times, no program can hide a change from that.
+/// Elsewhere, a file rewritten with the same size and its old modification time looks unchanged. There, every file is read again at intervals, and before a
+/// restore replaces it.
 struct MediaReading: Sendable, Equatable {
     /// Reads every file.
     let readsAll: Bool

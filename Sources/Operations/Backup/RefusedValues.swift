@@ -15,7 +15,7 @@ struct RefusedValues: Sendable {
     /// Checks the records of a backup's database.
     /// - Returns: `nil` when a restore would accept all of them.
     init?(of database: AppDatabase) throws(BackupError) {
-        // The rows of a database without a full definition are copied, and have no rules.
+        // The rows of a database that no definition describes are copied, and have no rules.
         guard !database.definition.coversWholeDatabase else { return nil }
         do throws(BackupError) {
             guard let found = try database.disallowedValues() else { return nil }

@@ -92,7 +92,7 @@ struct RecordDrill {
     }
 
     private mutating func validateExport() throws(BackupError) -> ImportSummary? {
-        // For a database without a full definition, the copy in the backup defines the tables.
+        // If no definition describes the database, its copy in the backup defines the tables.
         let definition = definition
         var format = definition
         if definition.coversWholeDatabase {

@@ -10,7 +10,7 @@ public struct RecordStatisticsDocument: Sendable {
     private let databaseBytes: UInt64?
 
     /// - Parameter snapshotName: `nil` for the live data.
-    /// - Throws: `notFound`, …; `notSupported` for a backup of a database without a full definition.
+    /// - Throws: `notFound`, …; `notSupported` for a backup of a database that no definition describes.
     public init(of store: Store, snapshotName: String?) throws(BackupError) {
         guard let snapshotName else {
             databaseBytes = FileSystem.statusIfPresent(store.database.path)?.size

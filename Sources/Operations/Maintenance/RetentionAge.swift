@@ -48,8 +48,8 @@ enum RetentionAge {
     }
 }
 
-/// Upper limits on the age of an earlier backup, from later backups and the current time. A tree of minima over the times (Fenwick, "A new data structure for
-/// cumulative frequency tables", 1994) keeps ten thousand backups as fast as sorting them.
+/// Upper limits on the age of an earlier backup, from later backups and the current time. Uses a tree of minima over the times (Fenwick, "A new data structure
+/// for cumulative frequency tables", 1994): ten thousand backups take no longer than sorting them.
 private struct LaterTimes {
     /// All times, in descending order.
     private let order: [Int64]

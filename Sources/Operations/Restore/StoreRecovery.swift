@@ -103,7 +103,7 @@ extension Store {
         return (name, name.hasSuffix(".zip"))
     }
 
-    /// The name of a safety backup in `safety/`, and whether it is the archive: an app with media needs all of it, and a database without a full definition
+    /// The name of a safety backup in `safety/`, and whether it is the archive: an app with media needs all of it. A database that no definition describes
     /// needs its tables, which an export does not create.
     public func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {
         Self.safetyFile(of: snapshot, definition, hasMedia: mediaPath != nil)

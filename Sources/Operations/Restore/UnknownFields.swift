@@ -7,7 +7,7 @@ enum UnknownFields {
 
     /// - Returns: `nil` if there are none.
     static func problem(_ summary: ImportSummary, _ definition: AppDefinition) -> Message? {
-        // A database without a full definition has its own rule for missing columns; the export's metadata is not data.
+        // A database whose tables no definition describes has its own rule for missing columns; the export's metadata is not data.
         guard !definition.coversWholeDatabase else { return nil }
         let metadata = definition.metadata.name + "."
         let unknown = summary.unknownFields.filter { !$0.key.hasPrefix(metadata) }.sorted { $0.key < $1.key }

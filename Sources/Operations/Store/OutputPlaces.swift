@@ -3,7 +3,7 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Where a file named by the user for an export, metrics or the log must not be: it would replace the app's data, or be among the backups.
+/// Checks that a file which the user names for an export, metrics or the log does not replace the app's data, or end up among the backups.
 struct OutputPlaces {
     private static let remedy: Message =
         "Name another file, outside of the store, the repository and the media folder."
