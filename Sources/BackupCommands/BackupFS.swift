@@ -33,9 +33,9 @@ public struct BackupFS: ParsableCommand {
 
     public init() {}
 
-    /// As the command line asks for it.
+    /// Prints an error in the form that the command line requests.
     static func complain(_ error: BackupError) {
-        // Of an export, --json is the form and not how it talks.
+        // For an export, --json is the form of the data, not of messages.
         if CommandLine.arguments.contains("--json"), CommandLine.arguments.dropFirst().first != "export" {
             Terminal.complain(json: error, status: ExitStatus(error.code))
         } else {
@@ -45,7 +45,7 @@ public struct BackupFS: ParsableCommand {
 
     /// Parses the command line, runs the command and ends the process with its exit code (`ExitStatus`).
     public static func runAndExit() -> Never {
-        // A reader that goes away (`backupfs ls | head`) is an error of write(2), not a signal.
+        // A reader that goes away (`backupfs ls | head`) causes an error of write(2), not a signal.
         signal(SIGPIPE, SIG_IGN)
         do {
             try RepeatedOption.check(CommandLine.arguments)
@@ -66,7 +66,7 @@ public struct BackupFS: ParsableCommand {
         } catch let code as ExitCode {
             Glibc.exit(code.rawValue)
         } catch {
-            // Help and version come as errors too, but are what was asked for.
+            // Help and version are thrown as errors too, but are successes.
             let isSuccess = exitCode(for: error).isSuccess
             let text = fullMessage(for: error)
             if !text.isEmpty {

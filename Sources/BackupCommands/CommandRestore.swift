@@ -7,23 +7,23 @@ import Operations
 import Restore
 import SystemIO
 
-/// A restore into the app's data as a command makes it: with a preview and a question on a terminal, a report, and another try where that may help.
+/// A command's restore into the app's data: with a preview and a question on a terminal, a report, and a retry where that may help.
 struct CommandRestore {
     let store: Store
     let runner: RestoreRunner
-    /// `nil` for what the app's definition says.
+    /// `nil` for the app definition's default.
     let strategy: ImportStrategy?
     let isJSON: Bool
-    /// Whether only what would happen is told.
+    /// Whether to only show what would happen.
     let isDryRun: Bool
-    /// Whether a user is asked first.
+    /// Whether to ask the user first.
     let asks: Bool
     let printer: ProgressPrinter
 
     /// - Parameters:
-    ///   - again: the command that restores the same; `nil` where there is none.
-    ///   - lead: what is said before a preview.
-    ///   - content: looked up for each try.
+    ///   - again: the command that repeats the restore; `nil` if there is none.
+    ///   - lead: a message shown before a preview.
+    ///   - content: evaluated for each attempt.
     func run(again: String?, lead: Message? = nil, _ content: () throws(BackupError) -> ImportSource) throws {
         while true {
             var report: RestoreReport?
@@ -39,8 +39,8 @@ struct CommandRestore {
         }
     }
 
-    /// On a terminal, a user who sees it fail may have it tried again, with the file or the disk in order by then; elsewhere a line says that the same
-    /// command does, where it can.
+    /// On a terminal, a user who sees the failure may retry after fixing the file or the disk. Elsewhere a line says that the same command retries, if that
+    /// may help.
     private func mayTryAgain(_ error: BackupError) throws(BackupError) -> Bool {
         guard error.code != .interrupted, error.code != .notSupported else { return false }
         guard Terminal.isInputTerminal, Terminal.isErrorTerminal else {
@@ -59,7 +59,7 @@ struct CommandRestore {
             if isJSON { return Terminal.say(preview.json.prettyText) }
             return Terminal.say(.joined((lead.map { [$0] } ?? []) + preview.lines, separator: "\n"))
         }
-        // Without a question, nothing is needed to decide by: the restore checks everything itself, and need not do it twice.
+        // Without a question no preview is needed: the restore checks everything itself, and need not do it twice.
         let shown = asks ? try ask(content, lead) : []
         let result: RestoreReport
         do {
@@ -72,7 +72,7 @@ struct CommandRestore {
         if isJSON {
             Terminal.say(result.json.prettyText)
         } else {
-            // What stands above the question already is not said again.
+            // Do not repeat what was shown above the question.
             let lines = result.lines.filter { !shown.contains($0) }
             Terminal.tell(.joined([.verbatim(Terminal.successMark), .joined(lines, separator: "\n")], separator: ""))
         }
@@ -80,7 +80,7 @@ struct CommandRestore {
         try requireAllFiles(result, of: content)
     }
 
-    /// A failure on the way is said when it happens: what follows may take its time.
+    /// Reports a failure during the restore when it happens: the rollback may take a while.
     private var progress: ProgressHandler {
         { [printer, isJSON] progress in
             if !isJSON, !Cancellation.isProcessEnding, progress.phase == RestoreOperation.rollingBackMessage {
@@ -108,11 +108,11 @@ struct CommandRestore {
             remedy: "Everything else has been restored. Look for them in another backup.")
     }
 
-    /// Shows what would happen, and goes on only if that is wanted.
-    /// - Returns: what was shown.
+    /// Shows what would happen, and continues only if the user agrees.
+    /// - Returns: the messages shown.
     private func ask(_ content: ImportSource, _ lead: Message?) throws(BackupError) -> [Message] {
         let replacesAll = strategy ?? runner.defaultStrategy(of: content) == .replace
-        // A file that cannot be restored is an error whether anybody can be asked or not.
+        // A file that cannot be restored is an error whether or not a user can be asked.
         let preview = try runner.preview(content, strategy: strategy)
         guard Terminal.isInputTerminal else {
             throw BackupError(

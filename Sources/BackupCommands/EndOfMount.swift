@@ -4,19 +4,19 @@ import Glibc
 import Operations
 import SystemIO
 
-/// Waits, after an unmount, until the process that served the mount has ended, and with it the backups that `mkdir` has begun.
+/// Waits after an unmount until the process that served the mount has ended, and with it the backups that `mkdir` began.
 struct EndOfMount {
-    /// As far as it was known before the unmount.
+    /// As far as known before the unmount.
     let server: MountServer?
-    /// The store that was served, where it is known.
+    /// The served store, if known.
     let storePath: String?
 
     private static let stepMilliseconds: Int32 = 50
     private static let noticeMilliseconds: Int64 = 1_000
-    /// So long a process may take to end that has nothing to finish.
+    /// How long a process without unfinished work may take to end.
     private static let endingMilliseconds: Int64 = 10_000
 
-    /// - Returns: whether it has ended; if not, standard error says why it was not waited for.
+    /// - Returns: whether it has ended; if not, standard error has the reason for not waiting.
     func wait() -> Bool {
         if server?.isDead == true { return true }
         if let server, server.isWaitable, let mark = server.process {
@@ -24,7 +24,7 @@ struct EndOfMount {
             let notice: Message = "It is unmounted. Waiting until process \(mark.process), which served it, has ended."
             return wait(notice) { process.hasEnded(withinMilliseconds: $0) }
         }
-        // It runs in another container, or did not answer. The store's lock is held until it has ended, if it can be seen from here.
+        // It runs in another container, or did not respond. It holds the store's lock until it ends, if the lock is visible from here.
         if let paths = storePath.map({ StorePaths(root: $0) }), (try? paths.requireTrustedStore()) != nil,
             (try? AdvisoryLock.isHeld(path: paths.mountLock)) == true
         {
@@ -39,8 +39,8 @@ struct EndOfMount {
     }
 
     /// - Parameters:
-    ///   - notice: said after a while, where it is not known what runs.
-    ///   - hasEnded: waits for so many milliseconds at most.
+    ///   - notice: shown after a while, if the running operation is unknown.
+    ///   - hasEnded: waits for at most this many milliseconds.
     private func wait(_ notice: Message, _ hasEnded: (Int32) -> Bool) -> Bool {
         let started = SystemClock.monotonicNanoseconds()
         var isTold = false
@@ -53,7 +53,7 @@ struct EndOfMount {
             }
             guard waited / Self.endingMilliseconds > looked else { continue }
             looked = waited / Self.endingMilliseconds
-            // What finishes its work ends by itself; what is still mounted elsewhere does not.
+            // A process that finishes its work ends by itself; one that is still mounted elsewhere does not.
             guard operation == nil, server?.livesOn != false else { continue }
             return givenUp(
                 "It is unmounted here, and not waited for any longer: the process that served it goes on, since files in it are open, or it is mounted in a container or another mount namespace. Until it has ended, do not take its disk away."
@@ -62,7 +62,7 @@ struct EndOfMount {
         return true
     }
 
-    /// What runs on the store; `nil` also where it is another user's, who may have written anything there.
+    /// The operation on the store; `nil` also for another user's store, whose files are not trusted.
     private var operation: RunningOperation? { storePath.flatMap { try? RunningOperation.of(storeAt: $0) } }
 
     private func givenUp(_ message: Message) -> Bool {

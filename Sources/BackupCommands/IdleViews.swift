@@ -1,9 +1,9 @@
 import SystemIO
 import VirtualTree
 
-/// Has the tree let go, from time to time, of what nothing looks at any more.
+/// Makes the tree release unused views at intervals.
 final class IdleViews: Sendable {
-    /// How long a rendering of the app's data stays after the last look.
+    /// How long a rendering of the app's data is kept after the last access.
     private static let idleSeconds = Environment.text("BACKUPFS_LIVE_SECONDS").flatMap { Double($0) } ?? 60
 
     private let isEnding = Monitor(false)
@@ -11,7 +11,7 @@ final class IdleViews: Sendable {
 
     init(of tree: VirtualTree) {
         let turnNanoseconds = UInt64(max(0.1, min(Self.idleSeconds, 3_600) / 4) * 1e9)
-        // Without a thread to spare the views stay: the mount is of use all the same.
+        // If no thread can be started, the views are kept: the mount still works.
         thread = try? SystemThread { [isEnding] in
             while !isEnding.wait(until: { $0 }, forNanoseconds: turnNanoseconds) {
                 tree.letGoOfIdleViews(afterSeconds: Self.idleSeconds)

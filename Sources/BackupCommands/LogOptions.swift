@@ -5,7 +5,7 @@ import SystemIO
 
 extension LogLevel: ExpressibleByArgument {}
 
-/// What is logged, and where, for one command: goes before the settings and the environment.
+/// The log options of one command, which override the settings and the environment.
 struct LogOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -33,7 +33,7 @@ struct LogOptions: ParsableArguments {
         return overrides
     }
 
-    /// For another process of ours that goes on with it.
+    /// The options for another process of this program.
     var arguments: [String] {
         (logLevel.map { ["--log-level", $0.rawValue] } ?? [])
             + (logFile.map { ["--log-file", $0 == "-" ? $0 : FileSystem.absolutePath($0)] } ?? [])

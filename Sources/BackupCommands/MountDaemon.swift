@@ -6,30 +6,30 @@ import Synchronization
 import SystemIO
 import VirtualTree
 
-/// What goes on beside the mount, in the process that serves it: backups by the schedule, and reactions to signals.
+/// Background work in the process that serves a mount: scheduled backups, and reactions to signals.
 final class MountDaemon: Sendable {
     private let store: Store
     private let isReadOnly: Bool
     private let scheduler = Mutex<BackupScheduler?>(nil)
     private let isEndWatched = Mutex(false)
 
-    /// - Parameter isReadOnly: whether nothing is to be changed.
+    /// - Parameter isReadOnly: whether nothing may be changed.
     init(store: Store, isReadOnly: Bool) {
         self.store = store
         self.isReadOnly = isReadOnly
-        // The mount has its own.
+        // The mount has its own signal handling.
         CancellingSignals.enable(false)
     }
 
-    /// Once the mount answers: what is due must keep nobody waiting.
+    /// Call once the mount responds: due backups must not delay it.
     func begin() {
         guard !isReadOnly else { return }
-        // Without a thread to spare the mount is of more use than none; the status tells that a backup is overdue.
+        // If no thread can be started, the mount is still useful; the status reports that a backup is overdue.
         let started = try? BackupScheduler(store: store) { MountComplaint.show($0.notices, of: $0.snapshot) }
         scheduler.withLock { $0 = started }
     }
 
-    /// SIGHUP reads the settings anew, and SIGUSR1 cancels what runs. In the foreground of a terminal, SIGHUP says that the terminal has gone.
+    /// SIGHUP reads the settings again, and SIGUSR1 cancels the running operation. In the foreground of a terminal, SIGHUP means that the terminal is gone.
     var reactions: [Int32: () -> Void] {
         var reactions: [Int32: () -> Void] = [SIGUSR1: { [store] in _ = store.monitor.cancel() }]
         if !Terminal.isInputTerminal {
@@ -41,8 +41,8 @@ final class MountDaemon: Sendable {
         return reactions
     }
 
-    /// When the mount is about to end: after a signal, whatever runs ends first, with nothing half done. Storage that does not answer keeps it for a while
-    /// only, unless an operation is to be finished.
+    /// Call when the mount is about to end: after a signal, the running operation ends first, with nothing left partly done. Storage that does not respond
+    /// delays this only for a limited time, unless an operation is to be finished.
     func end(_ reason: MountSession.End?) {
         var isAsked = false
         if case .signal = reason { isAsked = true }
@@ -51,8 +51,8 @@ final class MountDaemon: Sendable {
         scheduler.withLock { $0 }?.end()
     }
 
-    /// When the mount has ended. A backup that `mkdir` has begun, and that was not finished then, is brought to its end. From now on signals cancel it, as in
-    /// a command. What the process does after it must not be kept by storage that does not answer.
+    /// Call when the mount has ended. Finishes a backup that `mkdir` began. From now on signals cancel it, as in a command. After that, storage that does not
+    /// respond must not keep the process from ending.
     func waitForBackups(of tree: VirtualTree) {
         if tree.isMakingBackup {
             watchEnd(false)
@@ -62,8 +62,8 @@ final class MountDaemon: Sendable {
         watchEnd(true)
     }
 
-    /// - Parameter isWanted: whether storage that does not answer ends the process. Once it is, nothing asks for the opposite but a backup to be finished:
-    ///   the spool, the log and the record of the mount lie on storage, too.
+    /// - Parameter isWanted: whether storage that does not respond ends the process. Once set, only a backup to be finished unsets it: the spool, the log and
+    ///   the record of the mount are on storage too.
     private func watchEnd(_ isWanted: Bool) {
         isEndWatched.withLock { isWatched in
             guard isWanted != isWatched else { return }

@@ -3,7 +3,7 @@ import Operations
 import Synchronization
 import SystemIO
 
-/// What the log says of a mount: that it is there, that it has ended, or that it could not be.
+/// The log entries of a mount: that it is mounted, has ended, or failed to mount.
 final class MountLog: Sendable {
     private struct State {
         var beganAt = SystemClock.now()
@@ -16,7 +16,7 @@ final class MountLog: Sendable {
 
     init(store: Store) { self.store = store }
 
-    /// The mount answers. From here on the time counts for which it is there.
+    /// The mount responds. The time mounted counts from here.
     func noteMount() {
         note(.mount, .ok, nil)
         state.withLock {

@@ -5,11 +5,10 @@ import Glibc
 import Operations
 import SystemIO
 
-/// Where a store is mounted: one mount at a time, since the drop folder and the spool belong to it.
+/// The record of where a store is mounted: one mount at a time, since the drop folder and the spool belong to it.
 enum MountRecord {
-    /// Held for as long as the store is mounted. A mount that is just ending (umount(8) returns before the process that served it has ended) is
-    /// waited for.
-    /// - Throws: `locked`, saying where it is mounted.
+    /// Held while the store is mounted. Waits for a mount that is just ending (umount(8) returns before the process that served it has ended).
+    /// - Throws: `locked`, with the mountpoint.
     static func lock(_ paths: StorePaths) throws(BackupError) -> AdvisoryLock {
         var waitedMilliseconds = 0
         while true {
@@ -25,7 +24,7 @@ enum MountRecord {
 
     private static let endingTimeoutMilliseconds = 10_000
 
-    /// Whether the recorded mountpoint is one: the record stays until the process ends, the mount goes before.
+    /// Whether the recorded mountpoint is mounted: the record exists until the process ends, the mount is gone before that.
     private static func isMounted(_ paths: StorePaths) -> Bool {
         guard let bytes = try? FileSystem.readFile(paths.mountRecord, limitBytes: 1 << 16),
             let table = try? MountTable.current()
@@ -63,7 +62,7 @@ enum MountRecord {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Waits until the mount of the store, if there is one, shows what was done beside it.
+    /// Waits until the store's mount, if any, shows changes made outside it.
     static func letMountNotice(_ paths: StorePaths) {
         guard let mountpoint = mountpoint(paths) else { return }
         _ = FileSystem.extendedAttribute("user.backupfs.generation", of: "\(mountpoint)/snapshots")

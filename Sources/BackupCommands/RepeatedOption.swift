@@ -1,14 +1,14 @@
 import BackupCore
 
-/// An option that is given twice, with two values: the parser would take the last one without a word, and who believes that both databases are backed
+/// Detects an option that is given twice with two values: the parser would silently use the last one, and a user who believes that both databases are backed
 /// up has a backup of one.
 enum RepeatedOption {
-    /// These collect their values.
+    /// Options that collect their values.
     private static let collecting: [String: Set<String>] = [
         "--tag": ["snapshots"], "--keep-tag": ["forget"], "--add": ["tag"], "--remove": ["tag"], "--set": ["tag"],
     ]
 
-    /// Short names of options with a value, where they collect none.
+    /// Short names of options with a value, where they do not collect values.
     private static let short: [String: (name: String, verbs: Set<String>)] = [
         "-o": ("--output", ["export", "app"]), "-l": ("--keep-last", ["forget"]),
     ]
@@ -22,7 +22,7 @@ enum RepeatedOption {
         for word in words {
             if let name = isValueOf {
                 isValueOf = nil
-                // Without a value of its own it is a flag, which says nothing new the second time.
+                // Without a value of its own it is a flag, and repeating a flag has no effect.
                 if !word.hasPrefix("--") {
                     try note(name, word, verb, &values)
                     continue

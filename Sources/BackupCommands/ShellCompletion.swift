@@ -7,17 +7,17 @@ import SystemIO
 extension CompletionKind {
     /// The names of the store's backups.
     static let snapshot = CompletionKind.custom { words, _, _ in SnapshotCompletion.names(words) }
-    /// What can be restored: a backup, or a file.
+    /// A backup or a file that can be restored.
     static let restorable = CompletionKind.custom { words, _, prefix in
         SnapshotCompletion.names(words) + SnapshotCompletion.files(prefix)
     }
 }
 
-/// What a shell offers where a backup is to be named.
+/// Shell completions for backup names.
 enum SnapshotCompletion {
-    /// - Parameter words: of the command line as it stands, of which `--store` is looked at.
-    /// - Returns: the newest first, safety backups last; nothing where the store cannot be opened without asking: whoever presses a key wants no questions
-    ///   and no errors.
+    /// - Parameter words: the command line so far, which may contain `--store`.
+    /// - Returns: the newest first, safety backups last; nothing if the store cannot be opened without asking: completion must cause neither questions nor
+    ///   errors.
     static func names(_ words: [String]) -> [String] {
         guard let path = try? StoreLocation.resolve(storeOption(words)),
             let passwords = try? PasswordOptions.parse([]),
@@ -29,7 +29,7 @@ enum SnapshotCompletion {
         return backups + names.safetyBackups.reversed()
     }
 
-    /// Files and folders that begin with `prefix`, as a path: a custom list takes the place of the shell's own.
+    /// Files and folders whose path begins with `prefix`: a custom list replaces the shell's own.
     static func files(_ prefix: String) -> [String] {
         let slash = prefix.utf8.lastIndex(of: UInt8(ascii: "/"))
         let folder = slash.map { String(prefix[...$0]) } ?? ""
@@ -43,7 +43,7 @@ enum SnapshotCompletion {
             }
     }
 
-    /// The last `--store` of the command line: the shell has not put the home folder in the place of `~` yet.
+    /// The last `--store` of the command line: the shell has not yet expanded `~`.
     private static func storeOption(_ words: [String]) -> String? {
         var found: String?
         for (index, word) in words.enumerated() {

@@ -2,7 +2,7 @@ import ArgumentParser
 import BackupCore
 import Operations
 
-/// Options every verb has.
+/// Options of every verb.
 struct StoreOptions: ParsableArguments {
     @Option(
         name: .long,

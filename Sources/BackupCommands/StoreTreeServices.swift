@@ -8,23 +8,23 @@ import Synchronization
 import SystemIO
 import VirtualTree
 
-/// What the mounted tree asks for, answered by the operations.
+/// Serves the mounted tree's requests with the operations.
 final class StoreTreeServices: TreeServices {
     private let store: Store
     private let live: LiveData
-    /// All of a status, since the store may lie on storage that stalls as well.
+    /// Computes the whole status, since the store may be on stalling storage as well.
     private let state: PatientQuestion<Result<StoreState, BackupError>>
-    /// The same while the records have never been read, which are waited for longer then.
+    /// The same while the records have never been read; it waits longer for them.
     private let firstState: PatientQuestion<Result<StoreState, BackupError>>
     private let lastState = Mutex<StoreState?>(nil)
 
-    /// A little longer than what the status asks waits for by itself.
+    /// A little longer than the waits inside the status itself.
     private static let stateNanoseconds: UInt64 = 300_000_000
     private static let firstNanoseconds: UInt64 = 1_000_000_000
-    /// While the repository does not answer, which the status waits for as well.
+    /// While the repository does not respond, which the status waits for as well.
     private static let shortNanoseconds: UInt64 = 75_000_000
 
-    /// - Throws: when the spool cannot be cleared of what an earlier mount left in it.
+    /// - Throws: when the remains of an earlier mount cannot be cleared from the spool.
     init(store: Store) throws(BackupError) {
         self.store = store
         live = try LiveData(store: store)
@@ -33,16 +33,16 @@ final class StoreTreeServices: TreeServices {
         }
         state = PatientQuestion(StoragePatience(nanoseconds: Self.stateNanoseconds), ask: ask)
         firstState = PatientQuestion(StoragePatience(nanoseconds: Self.firstNanoseconds), ask: ask)
-        // The mount lock is held: dropped files of another mount cannot be there.
+        // The mount lock is held, so no other mount can have dropped files here.
         try clearSpool()
-        // It may not answer any more when the status is asked for first. The app's database is left alone: no program has asked for it.
+        // The storage may no longer respond when the status is first requested. The app's database is left alone: no program has asked for it.
         try? SystemThread { [self] in
             guard let known = try? StoreState(of: store, isPatient: false, asksDatabase: false) else { return }
             lastState.withLock { $0 = $0 ?? known }
         }.detach()
     }
 
-    /// Removes dropped files, once nothing serves them. What was never restored nor refused may be an only copy, and is kept.
+    /// Removes dropped files once they are no longer served. Files that were neither restored nor refused may be the only copies, and are kept.
     func clearSpool() throws(BackupError) {
         let outcome = try LeftDrops.clear(store.paths.spool, keepingIn: store.paths.leftFiles)
         if let failure = outcome.failure { Terminal.complain("backupfs: \(failure.description)") }
@@ -73,7 +73,7 @@ final class StoreTreeServices: TreeServices {
 
     private func answeredState() -> Result<StoreState, BackupError>? {
         let patience = store.repository.patience
-        // It has been waited for already, by this look at the mount or by another.
+        // This access to the mount, or another one, has already waited for it.
         if patience.isOverdue { return state.answer(forNanoseconds: Self.shortNanoseconds) }
         if let answer = state.answer() { return answer }
         return store.hasReadRecords || patience.isOverdue ? nil : firstState.answer()
@@ -95,7 +95,7 @@ final class StoreTreeServices: TreeServices {
         return MadeSnapshot(id: result.snapshot.id, incompleteness: result.incompleteness ?? result.renaming)
     }
 
-    /// Whoever asked for it by the mount waits for its answer, and not for a notice.
+    /// The requester in the mount waits for the result, not for a notice.
     private func telling<Result>(
         _ subject: OperationNotice.Subject, named name: String, _ body: () throws(BackupError) -> Result
     ) throws(BackupError) -> Result {

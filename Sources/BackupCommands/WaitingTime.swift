@@ -6,7 +6,7 @@ import SystemIO
 struct WaitingTime: ExpressibleByArgument {
     private static let endless = "unlimited"
 
-    /// `nil` for as long as it takes.
+    /// `nil` for no limit.
     let seconds: Int64?
 
     init?(argument: String) {
@@ -19,7 +19,7 @@ struct WaitingTime: ExpressibleByArgument {
     }
 
     private static func sum(_ text: String) -> Int64? {
-        // Nobody waits for months.
+        // `m` means minutes: waits of months are not useful.
         guard let parts = TimeUnit.parts(of: text, m: .minutes) else { return nil }
         var sum: Int64 = 0
         for (number, unit) in parts {
@@ -35,7 +35,7 @@ struct WaitingTime: ExpressibleByArgument {
         }
     }
 
-    /// A value for the option where it has none: the parser knows options with a value and options without one.
+    /// Adds a value to the option where it has none: the parser knows only options that require a value and options without one.
     /// - Returns: the words of the command line, without the program's name.
     static func completed(_ arguments: [String]) -> [String] {
         let option = "--wait"
@@ -44,7 +44,7 @@ struct WaitingTime: ExpressibleByArgument {
         for word in arguments.dropFirst() {
             if words.last == option, !isOver {
                 words.removeLast()
-                // What is no length of time is the next argument.
+                // A word that is not a duration is the next argument.
                 if sum(word) != nil {
                     words.append("\(option)=\(word)")
                     continue

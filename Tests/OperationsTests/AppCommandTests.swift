@@ -5,7 +5,7 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// `backupfs app` as people and scripts see it.
+/// `backupfs app` as users and scripts see it.
 @Suite struct AppCommandTests {
     @Test func `list tells the built-in apps, and the store's own`() throws {
         let room = try Room()
@@ -42,7 +42,7 @@ import Testing
         #expect(
             try room.sh("backupfs app list --store $R/cars | sed -n 2p")
                 == "ev-charging-tracker  EV Charging Tracker  built in, the store's app")
-        // A definition that somebody has broken is still listed.
+        // A definition broken by a later edit is still listed.
         try room.sh("sed -i s/title:/titel:/ $S/app.yaml")
         #expect(
             try room.sh("backupfs app list --store $S").contains("it has problems: backupfs app check \(room.storePath)/app.yaml")
@@ -110,7 +110,7 @@ import Testing
         for usage in ["", "a.yaml b.yaml --database x", "--no-such-option a.yaml"] {
             #expect(try room.run("backupfs app check \(usage)").status == 2)
         }
-        // Who makes a store of it is told all of it too.
+        // The same full report comes when a store is created from it.
         let refused = try room.run("backupfs init --store $R/new --app $R/wrong.yaml")
         #expect(
             refused.status == 1

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Operations
 
-/// Archives whose media lie elsewhere than the app's definition says by now: no restore brings old records beside new media without a word.
+/// Archives whose media are not where the app's current definition says: no restore silently combines old records with new media.
 @Suite struct ArchiveLayoutTests {
     private static let layout = "archiveLayout:\n  - {from: export.json, to: export.json}\n  - {from: media/, to: photos/}\n"
 
@@ -46,7 +46,7 @@ import Testing
             backupfs verify A --store $S
             """)
         for source in ["A", "$R/A.zip", "$R/A.tar"] { try Self.expectRestored(room, source) }
-        // The safety backup of the last has the new layout.
+        // The safety backup of the last restore has the new layout.
         try room.sh("backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --yes --store $S >/dev/null")
         #expect(try room.sh(Self.state) == Self.new)
     }
@@ -61,7 +61,7 @@ import Testing
         for source in ["$R/packed.zip", "$R/packed.tar", "$R/folder.zip"] { try Self.expectRestored(room, source) }
     }
 
-    /// A definition with such rules is refused. Backups that were made with one are restored whole.
+    /// A definition with such rules is refused. Backups that were made with one are restored completely.
     @Test func `a backup whose layout has two rules for the same files is restored by its archives and by name`() throws {
         let room = try Self.room()
         try room.sh(
@@ -153,7 +153,7 @@ import Testing
         let both =
             "2 files of the archive are not restored, since they lie in no place that is known; the first is README.txt"
         #expect(try room.sh("jq -r '.warnings[]' $S/restore/last.json") == both)
-        // An app's archive without media leaves the media alone, as before.
+        // As before, an app's archive without media leaves the media alone.
         try room.sh(
             Self.change
                 + """

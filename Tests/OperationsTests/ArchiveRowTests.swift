@@ -5,7 +5,7 @@ import Testing
 
 @testable import Operations
 
-/// Rows of the requirements about archives of photos, each named by its number.
+/// Rows of the requirements for photo archives, each named by its number.
 struct ArchiveRowTests {
     private static let metadata = """
         {"version":2,"exportDate":1700000000000,"appVersion":"1","format":"ZIP",
@@ -38,7 +38,7 @@ struct ArchiveRowTests {
         let room = try Self.room()
         try Self.pack(room)
         try room.sh("backupfs restore $R/a.zip --yes --store $S >/dev/null; ls $S/repository/snapshots | wc -l")
-        // One was in a safety backup already and is another by now; one is new.
+        // One was already in a safety backup and differs now; one is new.
         try room.sh("backupfs backup --store $S >/dev/null; printf 'another' > $S/app/photos/one.jpg")
         for form in ["zip", "tar"] {
             try room.sh("backupfs export --\(form) -o $R/live.\(form) --store $S >/dev/null; rm -rf $R/out; mkdir $R/out")
@@ -48,13 +48,13 @@ struct ArchiveRowTests {
             let sizes = "jq -r '.photoManifest[] | \"\\(.fileSize) \\(.zipEntryName)\"' $R/out/metadata.json | sort"
             #expect(try room.sh("cd $R/out; diff <(\(sizes)) <(find photos -type f -printf '%s %p\\n' | sort)") == "")
         }
-        // Bytes that are not those of the manifest are noticed by a restore.
+        // A restore detects bytes that differ from the manifest.
         try room.sh("cd $R/out; printf 'anothes' > photos/$(ls photos | head -1); rm -f ../bad.zip; zip -qr ../bad.zip .")
         let refused = try room.run("backupfs restore $R/bad.zip --yes --store $S")
         #expect(refused.status == 1 && refused.complaint.contains("the MD5 of"), "\(refused)")
     }
 
-    /// Its size is told before a photo is read, and is right.
+    /// Its size is reported before a photo is read, and is right.
     @Test func `EXP-06: live/archive.zip and archive.tar have them, too`() throws {
         let room = try Self.room()
         try Self.pack(room)
@@ -128,7 +128,7 @@ struct ArchiveRowTests {
         try room.sh("python3 $R/pack.py $R/a.zip $R/windows.zip 0; python3 $R/pack.py $R/a.zip $R/unix.zip 3")
         let windows = try room.run("backupfs restore $R/windows.zip --yes --store $S")
         #expect(windows.status == 1 && windows.complaint.contains("contains a backslash"), "\(windows)")
-        // A character like any other on the system that packed it: nothing leaves the folder, and nothing is dropped without a word.
+        // On the system that packed it, it is an ordinary character: nothing escapes the folder, and nothing is dropped silently.
         let unix = try room.run("backupfs restore $R/unix.zip --yes --store $S")
         #expect(unix.status == 0 && unix.output.contains("1 file of the archive is not restored"), "\(unix)")
         #expect(try room.sh("find $R -name '*evil*' | wc -l; ls $S/app/photos") == "0\none.jpg\ntwo.jpg")
@@ -145,7 +145,7 @@ struct ArchiveRowTests {
         #expect(try room.sh("jq -c '\(members)' $S/restore/last.json") == "[true,0,0,2,0,0,null]")
     }
 
-    /// Bytes that are proven to be wrong are restored by nothing; the rest is, on demand (decision 39).
+    /// Bytes that are proven wrong are never restored; the rest is, on demand (decision 39).
     @Test func `RST-02: damaged photos are left out on demand, and settings by their own option`() throws {
         let room = try Self.room()
         try Self.pack(room) {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Where the rows come from that a restore copies, and which are not copied (review H: H6, H7, H8, H11).
+/// The source of the rows that a restore copies, and the rows that are not copied (review H: H6, H7, H8, H11).
 struct BackupRowsSourceTests {
     private static let dump = BackupRowsTests.dump
     private static let undo = BackupRowsTests.undo
@@ -67,7 +67,7 @@ struct BackupRowsSourceTests {
         }
     }
 
-    /// Which file is which record's, only the export says: it is read, whatever its values are.
+    /// Only the export maps files to records: it is read, whatever its values.
     @Test(arguments: ["stars = 'many'", "is_built_in = 2", "title = cast(x'ff41' as text)", "stars = x'00'", "file = 5"])
     func `an app that tells of its media gets back values that its definition does not allow`(change: String) throws {
         let room = try Room()
@@ -140,7 +140,7 @@ struct BackupRowsSourceTests {
     @Test func `an export that several backups have brings the rows of none of them`() throws {
         let room = try BackupRowsTests.makeRoom(createdAt: false)
         try room.sh("backupfs backup --label A --store $S; backupfs export A --output $R/a.json --store $S")
-        // Their own database is the same: it does not matter whose it is.
+        // Their own database is identical, so it does not matter whose it is.
         let before = try room.sh(Self.dump)
         try room.sh("backupfs restore $R/a.json --yes --store $S")
         #expect(try room.sh(Self.dump) == before)
@@ -199,7 +199,7 @@ struct BackupRowsSourceTests {
         #expect(try room.sh(Self.dump) == before)
         try room.sh("backupfs restore B --yes --store $S")
         #expect(try room.sh(Self.dump) == odd)
-        // The next one compares with it.
+        // The next backup compares with it.
         try room.sh("sqlite3 $R/a.db 'delete from notes where rowid not in (3, 7)'; backupfs backup --label C --store $S")
         #expect(try room.sh("backupfs restore C --target $R/fc --store $S >/dev/null; jq -c .since $R/fc/changes.json") == "null")
     }

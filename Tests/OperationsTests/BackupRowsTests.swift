@@ -1,12 +1,12 @@
 import TestSupport
 import Testing
 
-/// A restore of a backup of an app with a definition copies the rows of the backup's database: what no export holds comes back as well (reviews F1 to F8).
+/// Restoring a backup of an app with a definition copies the rows of the backup's database, including what no export holds (reviews F1 to F8).
 struct BackupRowsTests {
     /// Notes with columns that no field names, keyed by texts, and a table that refers to the numbers of their rows.
     /// - Parameters:
-    ///   - more: of the definition.
-    ///   - createdAt: whether an export says when it was made.
+    ///   - more: additional lines of the definition.
+    ///   - createdAt: whether an export contains its creation time.
     static func makeRoom(_ more: String = "", createdAt: Bool = true) throws -> Room {
         let room = try Room()
         try room.write(
@@ -80,7 +80,7 @@ struct BackupRowsTests {
         #expect(try room.sh(Self.dump) == changed)
     }
 
-    /// SQLite takes a name in quotes that it does not know for a text.
+    /// SQLite treats an unknown name in quotes as a text.
     @Test func `a column whose name is not UTF-8 is never filled with its name`() throws {
         let room = try Self.makeRoom()
         try room.sh(
@@ -138,7 +138,7 @@ struct BackupRowsTests {
             "\(undo)")
         #expect(try room.sh(Self.dump) == broken)
         try room.sh("backupfs restore B --yes --store $S >/dev/null")
-        // What a restore itself would break still refuses it.
+        // A value that the restore itself would break still causes a refusal.
         try room.sh(
             "backupfs restore A --yes --store $S >/dev/null; sqlite3 $R/a.db \"insert into notes(id, body) values ('new', 'b'); insert into drawings values (9, 'new', 's')\""
         )

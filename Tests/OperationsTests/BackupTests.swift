@@ -11,7 +11,7 @@ import Testing
 
 @testable import Operations
 
-/// What a backup holds and says of itself.
+/// The content of a backup, and its description of itself.
 struct BackupTests {
     private static func backUp(_ store: Store, _ label: String? = nil, tag: String? = nil) throws -> BackupResult {
         try BackupOperation(store: store).run(label: label, tag: tag, progress: nil)
@@ -75,12 +75,12 @@ struct BackupTests {
         }
         let size = try String(TARLayout.table(for: members).size)
         #expect(snapshot.record.attributes["tar-size"] == size && snapshot.record.attributes["tar-version"] == "1")
-        // That is not for people to read.
+        // These are not for users.
         #expect(snapshot.publicAttributes.keys.allSatisfy { !$0.contains("tar") })
         #expect(members.contains { $0.path.elementsEqual("diary.json".utf8) } == hasLayout)
         #expect(members.contains { $0.path.elementsEqual("SHA256SUMS".utf8) } == !hasLayout)
 
-        // A snapshot from before there was an archive.tar, and one of a later layout: computed from the folders.
+        // A snapshot from before archive.tar existed, and one of a later layout: computed from the folders.
         for (name, changes) in [("old", nil), ("new", "2")] as [(FileName, String?)] {
             var attributes = snapshot.record.attributes.filter { !$0.key.hasPrefix("tar-") }
             if let changes { attributes.merge(["tar-version": changes, "tar-size": "7"]) { $1 } }
@@ -149,7 +149,7 @@ struct BackupTests {
         #expect(listed == "media/2024/summer/ media/2024/summer/three.jpg media/2024/two.jpg")
     }
 
-    /// The folder has been listed when the backup waits.
+    /// The backup pauses after it has listed the folder.
     @Test func `what the app deletes meanwhile is left out, and nobody is told`() throws {
         let room = try Room()
         _ = try room.makeDiary()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-/// A catalog whose pages are of two times, as after a torn write or beside the write-ahead log of another copy.
+/// A catalog whose pages are from two different times, as after a torn write or beside the write-ahead log of another copy.
 struct CatalogMixTests {
     @Test func `a backup with a catalog of two times has everything`() throws {
         let room = try Room()

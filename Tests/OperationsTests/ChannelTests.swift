@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-/// The EV charging tracker as people use it, and as its developers work on it: each has backups of its own.
+/// The EV charging tracker as users and as its developers use it: each channel has its own backups.
 struct ChannelTests {
     private func room(_ app: String = "ev-charging-tracker") throws -> Room {
         let room = try Room()
@@ -42,7 +42,7 @@ struct ChannelTests {
                 ["development","development"]
                 ["production",null]
                 """)
-        // Tags may go: the channel stays.
+        // Tags may be removed: the channel stays.
         try room.sh("backupfs tag mine --set '' --store $S; backupfs tag mine --add production --store $S")
         #expect(try names(room, "--channel development") == "2026-01-11_14-31-00 mine")
         #expect(try room.sh("backupfs snapshots --store $S | grep -c development") == "2")
@@ -63,12 +63,12 @@ struct ChannelTests {
         #expect(
             try room.sh("backupfs snapshots --channel development --json --store $S | jq -r '[.[].name[8:13]] | join(\" \")'")
                 == "12_12 13_12 14_12 15_12 16_12")
-        // The sixth of one has the oldest of that one go.
+        // The sixth backup of a channel removes the oldest one of that channel.
         let removed = try room.sh(
             "backupfs backup --channel development --json --store $S | tail -1 | jq -c .removed",
             ["BACKUPFS_NOW": "2026-01-17T12:00:00Z"])
         #expect(removed == #"["2026-01-12_12-00-00"]"#)
-        // A long time without backups makes none too old.
+        // A long time without backups makes no backup too old.
         #expect(
             try room.sh(
                 "backupfs forget --dry-run --json --store $S | jq -r '.remove | length'",

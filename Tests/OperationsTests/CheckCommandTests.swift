@@ -3,7 +3,7 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// `backupfs check` as people and scripts see it.
+/// `backupfs check` as users and scripts see it.
 @Suite struct CheckCommandTests {
     private static func room() throws -> Room {
         let room = try Room()
@@ -37,7 +37,7 @@ import Testing
 
     @Test func `a flipped byte is found, named, repaired, and healed by the next backup`() throws {
         let room = try Self.room()
-        // In the middle of the photo, which is stored as it is; two bytes, so that it cannot be turned back.
+        // In the middle of the photo, which is stored uncompressed; two bytes, so that it cannot be corrected.
         try room.sh(
             #"""
             cat > $R/flip.py <<'END'
@@ -53,7 +53,7 @@ import Testing
             python3 $R/flip.py $S $S/app/photos/large.jpg > $R/pack; test -s $R/pack
             """#)
         let pack = try room.sh("cat $R/pack")
-        // The structure is whole; only reading tells.
+        // The structure is intact; only reading the data shows the damage.
         try room.sh("backupfs check --store $S >/dev/null")
         let result = try room.run("backupfs check --read-data --store $S")
         #expect(result.status == 1)
@@ -66,12 +66,12 @@ import Testing
         #expect(documents.map { $0["message_type"] as? String } == ["finding", "hurt", "hurt", "summary"])
         #expect(documents[0]["kind"] as? String == "chunk" && documents[0]["path"] as? String == pack)
         #expect(documents[1]["snapshot"] as? String == "first" && documents[1]["path"] as? String == "media/large.jpg")
-        // Everything else is served.
+        // Everything else remains readable.
         try room.sh("backupfs export first --json --store $S -o - >/dev/null")
         let repair = try room.run("backupfs check --repair --yes --store $S")
         #expect(repair.status == 1 && repair.output.contains("1 lost") && repair.output.contains("hurt: first/media/large.jpg"))
         #expect(try room.sh("cmp $S/repository/damaged/$(basename \(pack)) \(pack) 2>&1 || echo moved").contains("moved"))
-        // The pack no longer claims to have the photo: the next backup stores it, and the older backups are whole again.
+        // The pack no longer lists the photo: the next backup stores it, and the older backups are complete again.
         try room.sh("backupfs backup --store $S --label third >/dev/null; backupfs check --read-data --store $S")
     }
 
@@ -89,7 +89,7 @@ import Testing
         }
         try room.sh(
             "backupfs check --read-data --store $S; rm $S/repository/catalog.sqlite*; backupfs check --read-data --store $S")
-        // A record that is beyond repair is set aside, and the rest goes on; its data stays until the user gives it up.
+        // A record beyond repair is set aside, and the rest continues; its data is kept until the user gives it up.
         let record = try room.sh("ls $S/repository/snapshots | head -1")
         let place = "\(room.storePath)/repository/snapshots/\(record)"
         try room.sh("cp \(place) $R/kept")

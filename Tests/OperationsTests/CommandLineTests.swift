@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Command lines that say something else than was meant.
+/// Command lines that mean something else than intended.
 struct CommandLineTests {
     @Test func `U-A8: an option that is given twice with two values is refused`() throws {
         let room = try Room()
@@ -14,7 +14,7 @@ struct CommandLineTests {
             #expect(result.status == 2, "\(line): \(result)")
             #expect("\(result)".contains("\(option) is given twice"), "\(result)")
         }
-        // Said twice in the same way it is clear; and some options collect their values.
+        // Repeating the same value is unambiguous; and some options collect their values.
         _ = try room.run("backupfs init --store $R/s --store=$R/s; backupfs backup --store $R/s --label one")
         #expect(try room.run("backupfs tag one --add a --add b --store $R/s").status == 0)
         #expect(try room.run("backupfs snapshots --tag a --tag b --store $R/s --json --json").status == 0)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Operations
 
-/// What commands say, and where they say it once.
+/// Messages of commands, each of which appears once.
 struct CommandMessageTests {
     private func room() throws -> Room {
         let room = try Room()
@@ -23,7 +23,7 @@ struct CommandMessageTests {
                 "Import failed: this is an export of KeepTrack, and this store is for EV Charging Tracker"), "\(refused)")
         #expect(refused.complaint.contains("backupfs init --app keeptrack") && !refused.complaint.contains("missing field"))
         #expect(refused.complaint.contains("\nNothing was changed.\n") && !refused.complaint.contains("Run the same command"))
-        // What is no app's stays what it was.
+        // The message for a file of no known app is unchanged.
         try room.write(#"{"entries":[]}"#, to: "x.json")
         #expect(try room.run("backupfs restore $R/x.json --yes --store $S").complaint.contains("missing field metadata"))
     }
@@ -66,7 +66,7 @@ struct CommandMessageTests {
 
                 """)
         #expect(try room.sh(dump) == before)
-        // SAF-08: the line stands in the log, before that of the restore's end.
+        // SAF-08: the line is in the log, before that of the restore's end.
         let log = try room.sh("jq -r '[.op, .phase, .result] | @csv' $R/log").split(separator: "\n").suffix(2)
         #expect(log == ["\"restore\",\"rollback\",", "\"restore\",\"ended\",\"failed\""], "\(log)")
     }
@@ -75,7 +75,7 @@ struct CommandMessageTests {
         let room = try Room()
         _ = try room.makeDiary()
         try room.sh("head -c 300000 /dev/urandom > $S/app/photos/one.jpg; backupfs backup --label one --store $S")
-        // In the middle of the photo: the export, the database and the folders stay whole.
+        // In the middle of the photo: the export, the database and the folders stay intact.
         try room.sh(
             """
             python3 - <<'P'
@@ -107,7 +107,7 @@ struct CommandMessageTests {
             #expect(asked.output.components(separatedBy: line).count == 2, "\(line): \(asked.output)")
         }
         #expect(asked.output.contains("Undo with: backupfs undo"))
-        // Without a question there was nothing to be seen before.
+        // Without a question, nothing was shown before.
         #expect(try room.sh("backupfs restore one --yes --store $S").contains("\nSchema version: 1\n"))
     }
 
@@ -155,7 +155,7 @@ struct CommandMessageTests {
                 #expect(quiet.status == 0 && quiet.output == "" && quiet.complaint == "", "\(command): \(quiet)")
             }
         }
-        // What was asked for is told.
+        // The requested output is printed.
         #expect(try room.sh("backupfs snapshots -q --store $S").contains("one"))
         #expect(
             try room.run("backupfs restore nosuch --yes -q --store $S").complaint.contains(
@@ -173,14 +173,14 @@ struct CommandMessageTests {
         }
         #expect(verbs.count > 25 && verbs.contains("undo"))
         for verb in verbs {
-            // In so wide a terminal each paragraph is one line: one that follows another was broken by hand.
+            // On a terminal this wide each paragraph is one line: consecutive lines were broken by hand.
             let help = try room.sh("backupfs \(verb) --help", ["COLUMNS": "2000"]).split(
                 separator: "\n", omittingEmptySubsequences: false)
             let prose = help.prefix { !$0.hasPrefix("USAGE") }
             for (line, next) in zip(prose, prose.dropFirst()) where !line.isEmpty && !next.isEmpty && !line.hasSuffix(":") {
                 #expect(line.hasPrefix("  ") && next.hasPrefix("  "), "\(verb): \(line)")
             }
-            // And no example is broken in a usual one.
+            // And no example is broken on a terminal of usual width.
             let narrow = try room.sh("backupfs \(verb) --help", ["COLUMNS": "80"]).split(
                 separator: "\n", omittingEmptySubsequences: false)
             for line in narrow.drop(while: { $0 != "Example:" }).dropFirst().prefix(while: { !$0.isEmpty }) {

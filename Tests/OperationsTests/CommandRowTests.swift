@@ -7,7 +7,7 @@ import Testing
 
 @testable import Operations
 
-/// Rows of the requirements about the commands, each named by its number.
+/// Rows of the requirements for the commands, each named by its number.
 struct CommandRowTests {
     private static func room(_ options: String = "--sample") throws -> Room {
         let room = try Room()
@@ -33,7 +33,7 @@ struct CommandRowTests {
         .split(separator: "\n")
         let seconds = Date().timeIntervalSince(start)
         let copying = lines.filter { $0.hasPrefix(#"["Copying photos""#) }
-        // The first, the last, and ten in each second between them.
+        // The first, the last, and ten per second in between.
         #expect(Double(copying.count) <= seconds * 10 + 3, "\(copying.count) in \(seconds) s")
         #expect(copying.last == #"["Copying photos","Copying photos (3000/3000)",70]"#, "\(copying)")
         #expect(lines.first == #"["Starting backup","Starting backup",0]"#)
@@ -74,7 +74,7 @@ struct CommandRowTests {
         }
         let backup = try room.run("cd $R; backupfs restore nosuch --yes --store $S")
         #expect(backup.complaint.contains("no such backup"), "\(backup)")
-        // A backup may be called like a file.
+        // A backup may have the name of a file.
         try room.sh("backupfs backup --label a.json --store $S >/dev/null; cd $R; backupfs restore a.json --yes --store $S")
     }
 
@@ -103,7 +103,7 @@ struct CommandRowTests {
                 == "ev_charging_tracker_backup_2026-01-11_14-30-00.json\n\(size)")
     }
 
-    /// The app's database is written to by restores alone (decision 39): the time of the last backup is in the status.
+    /// Only restores write to the app's database (decision 39): the time of the last backup is in the status.
     @Test func `EXP-10, FKT-04: neither an export nor a backup writes lastBackupDate into the app's database`() throws {
         let room = try Self.room("--app keeptrack --sample")
         let data = "sha256sum < $S/app/database.sqlite; cat $S/app/database.sqlite-wal 2>/dev/null | sha256sum"
@@ -115,7 +115,7 @@ struct CommandRowTests {
         #expect(try room.sh("jq .settings.lastBackupDate $R/a.json") == "null")
         #expect(try room.sh("backupfs status --store $S | grep '^Last backup'") == "Last backup: 2026-01-11 14:30:00")
         #expect(try room.sh("backupfs status --json --store $S | jq -r .lastBackup.createdAt") == "2026-01-11T14:30:00Z")
-        // What the app itself has written there is exported, and a restore of another device's leaves it.
+        // A value that the app itself wrote there is exported, and a restore from another device keeps it.
         try room.sh(
             "sqlite3 $S/app/database.sqlite \"INSERT INTO app_settings VALUES ('last_backup_date', '2026-01-01T08:00:00Z')\"")
         #expect(try room.sh("backupfs export --json -o - --store $S | jq -r .settings.lastBackupDate") == "2026-01-01T08:00:00Z")
@@ -156,16 +156,16 @@ struct CommandRowTests {
         #expect(refused.complaint.contains("a first backup of these media needs 30000000 bytes, and "), "\(refused)")
         #expect(refused.complaint.contains("\(room("disk/repository"))"), "\(refused)")
         #expect(try room.sh("ls -R $R/disk | sha256sum | cmp - $R/before; find $R/disk -name '*.pack' | wc -l") == "0")
-        // Tried all the same, it fails on the way, and the message names the disk that is full and not a file of the repository's.
+        // If tried anyway, it fails partway, and the message names the full disk, not a file of the repository.
         let full = try room.run("backupfs backup --skip-room-check --store $S")
         #expect(full.status == 1 && full.complaint.contains("the backup does not fit on the disk, which has "), "\(full)")
         #expect(!full.complaint.contains("/locks/") && !full.complaint.contains("/packs/"), "\(full)")
         #expect(try room.sh("find $R/disk -name '*.pack' | wc -l; backupfs check --store $S >/dev/null") == "0")
-        // Files that take less room than they seem to are backed up then.
+        // Files that occupy less space than their sizes can be backed up this way.
         try room.sh("for i in 1 2 3; do head -c 10000000 /dev/zero > $S/app/photos/$i.jpg; done")
         #expect(try room.run("backupfs backup --store $S").status == 1)
         try room.sh("backupfs backup --skip-room-check --store $S")
-        // Once there is a backup nobody can tell beforehand what the next one shares with it.
+        // Once there is a backup, it is unknown how much the next one shares with it.
         try room.sh("for i in 4 5 6; do head -c 10000000 /dev/zero > $S/app/photos/$i.jpg; done; backupfs backup --store $S")
     }
 
@@ -174,7 +174,7 @@ struct CommandRowTests {
         try room.sh("backupfs backup --store $S")
     }
 
-    /// The catalogs are made of what `mount-scripts/translations` finds in the definitions.
+    /// The catalogs consist of what `mount-scripts/translations` finds in the definitions.
     @Test func `L10-01: collections are called by their names in the reader's language`() throws {
         let room = try Self.room()
         try room.sh("backupfs export --json -o $R/a.json --store $S >/dev/null")
@@ -201,7 +201,7 @@ struct CommandRowTests {
                 == "success\n3\nThis backup was created with a newer version of the app. Import may fail or cause data loss.")
     }
 
-    /// Paths may be names of people and places (decision 39).
+    /// Paths may contain names of people and places (decision 39).
     @Test func `LOG-03: an error is in the log by its kinds, and with path and words in the status`() throws {
         let room = try Self.room()
         try room.sh("echo '{}' > \"$R/Anna Karenina.json\"")

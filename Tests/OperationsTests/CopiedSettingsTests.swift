@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// A restore of a backup copies the values of its settings and metadata as they are (reviews H1 and H2).
+/// A restore of a backup copies the values of its settings and metadata unchanged (reviews H1 and H2).
 struct CopiedSettingsTests {
     private static func makeRoom() throws -> Room {
         let room = try Room()

@@ -4,10 +4,10 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// The program dies, or its disk fails, at every fault point there is in the sources: afterwards the data is exactly the old or exactly the
-/// new, and nothing lies about.
+/// The program dies, or its disk fails, at every fault point in the sources: afterwards the data is exactly the old or exactly the new, and nothing is left
+/// behind.
 struct CrashTests {
-    /// Every point in the sources; the first word is the operation it belongs to.
+    /// Every point in the sources; the first word is its operation.
     static let points: [String] = {
         let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../Sources")
             .standardizedFileURL
@@ -19,20 +19,20 @@ struct CrashTests {
         return points.sorted()
     }()
 
-    /// Those that only a restore passes which adds to what is there; `MergeCrashTests` sees that it does.
+    /// Points that only a restore that adds to existing data passes; `MergeCrashTests` checks that it does.
     static let mergingPoints = ["restore.records-matched", "restore.file-published"]
 
-    /// Those that only a restore passes which replaces what there is.
+    /// Points that only a restore that replaces existing data passes.
     static let replacingPoints = [
         "restore.probe-file-moved", "restore.probes-moved", "restore.folder-tried", "restore.rows-deleted",
         "restore.file-taken-out", "restore.media-emptied", "restore.file-brought-in",
     ]
 
-    /// A store with a backup named "first", and with other records and photos since.
+    /// A store with a backup named "first", and different records and photos since.
     private struct Template {
         let room: Room
         let old: String
-        /// What restoring "first" makes of it.
+        /// The result of restoring "first".
         let new: String
 
         init() throws {
@@ -53,7 +53,7 @@ struct CrashTests {
             #expect(try other.sh("ls -A $S/repository/snapshots | wc -l") == "2")
         }
 
-        /// All its parts lie in the store, and its paths are relative: a copy is as good.
+        /// All its parts are in the store, and its paths are relative, so a copy works as well.
         func copy() throws -> Room {
             let copy = try Room()
             try copy.sh("cp -a '\(room.storePath)' $S")
@@ -63,12 +63,12 @@ struct CrashTests {
 
     private static let template = Result { try Template() }
 
-    /// The template lives as long as the program.
+    /// The template exists as long as the program.
     private static let cleaning: Void = {
         _ = atexit { if let template = try? CrashTests.template.get() { try? FileSystem.removeTree(template.room.path) } }
     }()
 
-    /// Opens the store, which recovers it, and tells which state it is in.
+    /// Opens the store, which recovers it, and returns which state it is in.
     private static func outcome(_ room: Room, _ template: Template, _ fault: String) throws -> String {
         try room.sh("backupfs status --store $S >/dev/null")
         #expect(try room.sh(PhotoDiary.leftovers) == "", "\(fault)")
@@ -105,7 +105,7 @@ struct CrashTests {
             #expect(state == "old", "\(fault): told as failed, but it happened")
             #expect(try room.sh("grep '\"result\"' $S/restore/last.json") == #"  "result": "failed","#)
         }
-        // Whoever tries again gets what he asked for, and the backups are whole.
+        // A retry does what was requested, and the backups are complete.
         try room.sh("backupfs restore first --yes --store $S >/dev/null")
         #expect(try room.sh(PhotoDiary.describe) == template.new, "\(fault): the second try")
         #expect(try room.sh(PhotoDiary.leftovers) == "", "\(fault): after the second try")
@@ -133,7 +133,7 @@ struct CrashTests {
             "backupfs snapshots --json --store $S | grep -o '\"name\": *\"[a-z]*\"' | grep -o '[a-z]*\"$' | tr -d '\"\\n'")
         #expect(names == "first" || names == "firstsecond", "\(fault): \(names)")
         if result.status == 0 { #expect(names == "firstsecond") }
-        // A disk that fails when the backup is visible already: it is told as failed, and is there.
+        // If the disk fails after the backup is visible, it is reported as failed but exists.
         if action == "=fail", result.status != 0, point != "backup.published" { #expect(names == "first", "\(fault)") }
         #expect(try room.sh("backupfs export first --zip -o - --store $S | sha256sum") == first)
         try room.sh(
@@ -158,7 +158,7 @@ struct CrashTests {
         let before = try room.sh(list)
         let result = try room.run("backupfs forget --keep-last 1 --yes --store $S", ["BACKUPFS_FAULT": fault])
         #expect(result.status != 0)
-        // What was removed is gone, and all others are as they were.
+        // What was removed is gone, and all others are unchanged.
         let after = try room.sh(list)
         let removed = fault.hasSuffix(":2") ? 2 : 1
         #expect(after.count { $0 == "." } == before.count { $0 == "." } - removed, "\(before), then \(after)")

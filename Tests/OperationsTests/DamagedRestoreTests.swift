@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Files that are damaged or missing: refused, unless somebody wants the rest.
+/// Damaged or missing files: refused, unless the user requests the rest.
 struct DamagedRestoreTests {
-    /// An archive, of which the script makes `$R/bad`.
+    /// An archive, from which the script makes `$R/bad`.
     private func withDamaged(_ script: String, _ body: (Room) throws -> Void) throws {
         let room = try Room()
         _ = try room.makeDiary()
@@ -16,7 +16,7 @@ struct DamagedRestoreTests {
         try body(room)
     }
 
-    /// Changes a byte of where the pattern is found.
+    /// Changes a byte where the pattern matches.
     private static func flip(_ file: String, _ pattern: String) -> String {
         """
         python3 - <<'END'
@@ -28,7 +28,7 @@ struct DamagedRestoreTests {
         """
     }
 
-    /// The photo's content, and not its name.
+    /// Matches the photo's content but not its name.
     private static let content = #"three(?!\.jpg)"#
 
     static let damages = [
@@ -103,7 +103,7 @@ struct DamagedRestoreTests {
         #expect(try room.sh("ls $S/app/photos") == "2024\none.jpg")
     }
 
-    /// Changes a byte of the copy of the database that the repository has.
+    /// Changes a byte of the repository's copy of the database.
     private static let damageDatabase = """
         python3 - <<'END'
         import glob, os
@@ -122,7 +122,7 @@ struct DamagedRestoreTests {
     @Test func `a backup whose database is damaged is restored from its export`() throws {
         let room = try Room()
         _ = try room.makeDiary()
-        // What is compressed cannot be found: noise beside the records, in a table that no collection names.
+        // Compressed data cannot be located: add noise beside the records, in a table that no collection names.
         try room.sh(
             """
             sqlite3 $S/app/database.sqlite "create table noise (noise blob); insert into noise values (randomblob(400000))"

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Operations
 
-/// SQLite databases among the media of which an app has one open while a restore replaces it: a restored database never meets a log of another one.
+/// SQLite databases among the media, one of them open in an app while a restore replaces it: a restored database never meets the log of another one.
 struct DatabaseInMediaRestoreTests {
-    /// A note book of 400 rows in `notes.db` among the photos, which is backed up and then changed in most of its pages.
+    /// A note book of 400 rows in `notes.db` among the photos, backed up and then changed in most of its pages.
     private static func prepare() throws -> Room {
         let room = try Room()
         _ = try room.makeDiary()
@@ -41,7 +41,7 @@ struct DatabaseInMediaRestoreTests {
         let room = try Self.prepare()
         let result = try Self.restoring(room, at: point)
         #expect(result.output == "exit 0\nnotes.db\nok\n400|400\n", "\(result)")
-        // What the app has committed is kept, and can be read.
+        // The app's commit is kept, and is readable.
         #expect(
             try room.sh(
                 "cd $(jq -r .keptMedia $S/restore/last.json); ls | grep -v shm; sqlite3 notes.db 'select count(*) from n where a = \"late\"'"
@@ -72,10 +72,10 @@ struct DatabaseInMediaRestoreTests {
         #expect(result.output == "exit 0\ncompleted\nnotes.db\nok\n400|400\n", "\(result)")
     }
 
-    /// A diary with a database of 200 rows, and 200 more in a log that stands still, which is backed up and then replaced by another one.
+    /// A diary with a database of 200 rows, and 200 more in an idle log, backed up and then replaced by another one.
     private static func prepareLog() throws -> Room {
         let room = try Room()
-        // A merge needs to know the photos.
+        // A merge needs the identity of the photos.
         try room.write(PhotoDiary.definition(identity: "file"), to: "diary.yaml")
         try room.write(
             """
@@ -97,7 +97,7 @@ struct DatabaseInMediaRestoreTests {
 
     private static let look =
         "mkdir $R/look; cp $S/app/photos/x.db* $R/look; sqlite3 $R/look/x.db 'pragma integrity_check; select count(*), max(id) from n'"
-    /// A commit to the database alone, by a program that has closed it when it ends.
+    /// A commit to the database only, by a program that closes it when it ends.
     private static let write =
         "sqlite3 $S/app/photos/x.db \"with recursive r(i) as (values (1) union all select i + 1 from r where i < 3000) insert into n(a) select hex(randomblob(200)) from r\""
 
@@ -149,7 +149,7 @@ struct DatabaseInMediaRestoreTests {
         #expect(result.output == "database is locked\nexit 0\nok\n343|400\n", "\(result)")
     }
 
-    /// What the media lose is brought back with the records.
+    /// The media that are lost come back with the records.
     @Test func `an undo puts no log beside a database that an app has changed after a crash`() throws {
         let room = try Self.prepareLog()
         let result = try room.run(

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Operations
 
-/// An app that keeps its database to itself is told from another operation: exit code 13, which no service takes for a success.
+/// An app that keeps its database locked is distinguished from another operation: exit code 13, which no service treats as a success.
 struct DatabaseInUseTests {
-    /// Holds `$S/app/database.sqlite` for as long as `$R/hold` is there; `$holder` is its process.
+    /// Holds `$S/app/database.sqlite` while `$R/hold` exists; `$holder` is its process.
     static let hold = """
         trap 'rm -f $R/hold' EXIT; touch $R/hold
         python3 - $S/app/database.sqlite $R/hold $R/held <<'END' & holder=$!
@@ -42,7 +42,7 @@ struct DatabaseInUseTests {
         #expect(
             try room.sh("jq -c 'select(.message_type == \"exit_error\") | [.code, .error, .message]' $R/error.json")
                 == #"[13,"databaseInUse","the app holds its database locked"]"#)
-        // It can be had again, and nothing came of the attempts.
+        // It is available again, and the attempts had no effect.
         #expect(
             try room.sh("backupfs backup --label three --store $S; backupfs snapshots --json --store $S | jq length")
                 == "three\n2")

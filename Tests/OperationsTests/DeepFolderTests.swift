@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// R-B7: folders within folders, more than any stack has room for. (1,000 levels ended the program.)
+/// R-B7: nested folders, deeper than any stack allows. (1,000 levels ended the program.)
 struct DeepFolderTests {
     @Test(arguments: [200, 10_000])
     func `R-B7: what lies too deep is left out of the backup and named, and a restore that would replace it is refused`(
@@ -27,12 +27,12 @@ struct DeepFolderTests {
         #expect(
             try room.sh("cat $R/Photos/a/one.jpg; backupfs export --store $S --json -o - | jq -r '.photos[].path' | tr '\\n' ' '")
                 == "onea/one.jpg ")
-        // Files of a deep tree that is no longer there come back.
+        // Files of a deep tree that no longer exists come back.
         try room.sh("rm -rf $R/Photos/d; printf two > $R/Photos/a/one.jpg; backupfs restore deep --yes --store $S || [ $? = 3 ]")
         #expect(try room.sh("cat $R/Photos/a/one.jpg; find $R/Photos -type d | wc -l") == "one130")
     }
 
-    /// Archives of others may not have such paths; what is on a disk may.
+    /// Foreign archives may not have such paths; a disk may.
     @Test func `a file whose path has 30,000 bytes comes back by name and by undo`() throws {
         let room = try Room()
         try room.sh(
@@ -62,7 +62,7 @@ struct DeepFolderTests {
         #expect(try room.sh(content) == "leaf.jpg")
         try room.sh("backupfs restore first --yes --store $S; backupfs restore deep --yes --store $S")
         #expect(try room.sh(content) == "leaf.jpg")
-        // The archive as a file is known by its bytes.
+        // The archive is recognized by its bytes.
         try room.sh(
             "backupfs restore first --yes --store $S; backupfs export deep --zip -o $R/deep.zip --store $S; backupfs restore $R/deep.zip --yes --store $S"
         )

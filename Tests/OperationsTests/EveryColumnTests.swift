@@ -1,15 +1,15 @@
 import TestSupport
 import Testing
 
-/// Databases in which every column of every table has a value, be it one that the wire format of the data does not have: whatever a restore does, the
-/// database is the same before and after it, and after its undo. A file that does not have it all is refused.
+/// Databases in which every column of every table has a value, even one that the data's wire format lacks: whatever a restore does, the database is the same
+/// before and after it, and after its undo. An incomplete file is refused.
 @Suite struct EveryColumnTests {
-    /// An app that the program knows, a version of its wire formats, and the tables and columns that exports of that version leave out.
+    /// A known app, a version of its wire formats, and the tables and columns that exports of that version omit.
     struct Case: Sendable, CustomTestStringConvertible {
         let app: String
         let version: Int
         var left: [String] = []
-        /// What empties them.
+        /// Statements that empty them.
         var emptying = ""
 
         var testDescription: String { "\(app) \(version)" }
@@ -78,7 +78,7 @@ import Testing
             backupfs init --store $S --app \(each.app) >/dev/null; sqlite3 -bail $S/app/database.sqlite <$R/fill.sql
             if [ -d $S/app/photos ]; then printf one >$S/app/photos/a.jpg; fi
             """)
-        // No column is forgotten here.
+        // The case covers every column.
         #expect(
             try room.sh(
                 """
@@ -90,7 +90,7 @@ import Testing
         return room
     }
 
-    /// All rows, in no order that a restore could change.
+    /// All rows, independent of order.
     private static let dump = "sqlite3 $S/app/database.sqlite .dump | grep ^INSERT | sort"
 
     @Test(arguments: cases) func `a restore gives back every column, and an edited file is refused`(_ each: Case) throws {
@@ -98,13 +98,13 @@ import Testing
         let before = try room.sh(Self.dump)
         let backup = try room.run("backupfs backup --label A --store $S")
         #expect(backup.status == 0, "\(backup.complaint)")
-        // An export says when it was made, to the second. No safety backup with other data may have the same file.
+        // An export contains its creation time, to the second. No safety backup with other data may have the same file.
         try room.sh("second=$(date +%s); while [ $(date +%s) = $second ]; do sleep 0.02; done")
         let names = each.left.joined(separator: ", ")
         if !each.left.isEmpty {
             #expect(backup.complaint.contains(names), "\(backup.complaint)")
             #expect(try room.sh("backupfs status --store $S").contains(names))
-            // Not the backup's own export, so nothing but its fields can be had.
+            // It is not the backup's own export, so only its fields are available.
             let edited = try room.run(
                 "backupfs export A --output $R/a.json --store $S; jq -c . $R/a.json > $R/edited.json; backupfs restore $R/edited.json --yes --strategy replace --store $S"
             )
@@ -115,7 +115,7 @@ import Testing
         #expect(verified.status == 0, "\(verified.output)")
         try Self.expectSameAfterRestoreAndUndo(room, each)
         guard !each.left.isEmpty else { return }
-        // The backup's own files bring it back into a database that has none of it.
+        // The backup's own files bring it back into a database that lacks it.
         let full = try room.sh(Self.dump)
         try room.sh("backupfs restore A --target $R/files --store $S >/dev/null")
         for file in ["database.sqlite", "export.json"] {
@@ -124,14 +124,14 @@ import Testing
             )
             #expect(try room.sh(Self.dump) == full, "\(file)")
         }
-        // So it does with the file of a store that does not know the backup, as far as there are fields: the rest is said.
+        // So does the file in a store that does not know the backup, as far as there are fields: the rest is reported.
         try room.sh("backupfs init --app \(each.app) --store $R/other >/dev/null")
         let foreign = try room.run("backupfs restore $R/files/database.sqlite --yes --store $R/other")
         #expect(foreign.status == 0 && (foreign.output + foreign.complaint).contains(names), "\(foreign)")
     }
 
     private static func expectSameAfterRestoreAndUndo(_ room: Room, _ each: Case) throws {
-        // SmilePile's version 1 is read, and goes out as version 2.
+        // SmilePile's version 1 is read, and written as version 2.
         let before = try room.sh(
             """
             backupfs backup --label B --store $S; backupfs verify B --store $S >/dev/null

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Operations
 
-/// Looking into backups and comparing them, without the commands.
+/// Examining and comparing backups, without the commands.
 struct ExploreTests {
     @Test(arguments: [
         ("*", "", true), ("*", ".hidden", true), ("a*c", "abc", true), ("a*c", "abcb", false), ("a*b*c", "aXbYbZc", true),
@@ -65,19 +65,19 @@ struct ExploreTests {
         #expect(difference.collections[0].counts == [.added: 1, .changed: 2, .removed: 1])
         #expect(difference.collections[0].changes.map { "\($0.change) \($0.key)" } == ["added 20", "changed 2", "removed 1"])
         #expect(difference.fileCounts == [.changed: 1] && difference.files.map(\.path) == ["database.sqlite"])
-        // The live data is rendered into files without names.
+        // The live data is rendered into unnamed files.
         _ = try DifferenceDocument(of: store, from: "live", to: "one", limit: 1)
         #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
     }
 
-    /// Only a look at the bytes tells a change that left size and times as they were.
+    /// Only the bytes show a change that kept size and times.
     @Test func `a live file that looks untouched but is another one`() throws {
         let room = try Room()
         let store = try room.makeDiary()
         _ = try BackupOperation(store: store).run(label: "one", tag: nil, progress: nil)
         try room.sh("cd $S/app/photos; printf ONE > x; touch -r one.jpg x; mv x one.jpg")
         #expect(try DifferenceDocument(of: store, from: "one", to: "live", limit: 9).files.map(\.path) == ["media/one.jpg"])
-        // The same bytes again in a new file are no difference.
+        // The same bytes in a new file are not a difference.
         try room.sh("cd $S/app/photos; printf one > x; mv x one.jpg")
         #expect(try DifferenceDocument(of: store, from: "one", to: "live", limit: 9).isEmpty)
     }

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Operations
 
-/// While a restore brings in the media, the records are new and the media are not: no file that a user keeps may hold both.
+/// While a restore imports the media, the records are new and the media are old: no file for a user may combine them.
 struct ExportDuringRestoreTests {
     private static let points = ["restore.committed", "restore.file-brought-in", "restore.media-published"]
 
-    /// A diary with the backup `old`; the data of now says `changed` in the first record and in its photo.
+    /// A diary with the backup `old`; in the current data, the first record and its photo say `changed`.
     private static func makeRoom() throws -> (Room, Store) {
         let room = try Room()
         let store = try room.makeDiary()
@@ -24,7 +24,7 @@ struct ExportDuringRestoreTests {
         return (room, store)
     }
 
-    /// Waits in a script until a program has come to its fault point.
+    /// In a script, waits until a program has reached its fault point.
     private static func reached(_ name: String) -> String {
         "for i in $(seq 3000); do [ -e $R/\(name).reached ] && break; sleep 0.01; done; [ -e $R/\(name).reached ] || exit 99"
     }
@@ -70,7 +70,7 @@ struct ExportDuringRestoreTests {
         #expect(result.output.hasSuffix("backup 0\nrestore 0\n"), "\(result)")
     }
 
-    /// The media's lock goes with the process that had it.
+    /// The lock on the media is released when its process ends.
     @Test(arguments: points) func `an export ends a restore that died, and has what it has brought`(point: String) throws {
         let (room, _) = try Self.makeRoom()
         let died = try room.run("BACKUPFS_FAULT=\(point) backupfs restore old --yes --store $S")
@@ -91,7 +91,7 @@ struct ExportDuringRestoreTests {
         #expect(try room.sh("unzip -p $R/before.zip media/one.jpg media/2024/two.jpg") == "changedchanged")
     }
 
-    /// A program that opened the folder before the restore began goes on with what it has seen.
+    /// A program that opened the folder before the restore began keeps its view.
     @Test(arguments: points) func `a live archive does not open during a restore, and what is listed does not wait`(point: String)
         throws
     {
@@ -105,7 +105,7 @@ struct ExportDuringRestoreTests {
             restored.signal()
         }
         try room.sh(Self.reached("a"))
-        // Whatever it was looked up by, and when.
+        // However it was looked up, and whenever.
         for name in ["archive.tar", "archive.zip", "SHA256SUMS"] as [FileName] {
             let entry = try #require(try live.view().entry(at: [name]))
             #expect(failure { _ = try entry.content() }?.code == .busy, "\(name)")
@@ -114,7 +114,7 @@ struct ExportDuringRestoreTests {
         #expect(try live.view().children(of: [])?.contains { $0.name == "archive.zip" } == true)
         try room.sh("rm $R/a")
         restored.wait()
-        // The one that was looked up before has other records than the folder has media now.
+        // The one looked up earlier has other records than the media folder now matches.
         #expect(failure { _ = try before.content() }?.code == .busy)
         let table = try #require(try live.view().entry(at: ["archive.tar"])).content()
         var bytes = [UInt8](repeating: 0, count: Int(table.size))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Operations
 
-/// Exports are whole or not there, and the same whichever way they come.
+/// Exports are complete or absent, and equal by every route.
 struct ExportTests {
     private static func makeStore(_ room: Room) throws -> Store {
         var creation = StoreCreation()
@@ -31,13 +31,13 @@ struct ExportTests {
             "unzip -tqq $R/one.zip; unzip -p $R/one.zip export.json | cmp - $R/one.json; backupfs export one --store $S -o - | cmp - $R/one.json"
         )
         #expect(try room.sh("stat -c %a $R/one.json") == "600")
-        // What was there is replaced.
+        // The existing file is replaced.
         try ExportOperation(store: store, snapshotName: "one").write(.json, to: room("live.json"))
         try room.sh("cmp $R/one.json $R/live.json")
         #expect(try room.sh("ls $R") == "bin\nlive.json\none.json\none.zip\nstore")
     }
 
-    /// Of a database with a log the records go straight into the file, of another one by way of a rendering.
+    /// From a database with a log the records are written directly into the file, otherwise through a rendering.
     @Test(arguments: ["wal", "delete"])
     func `live records come out as Python and the mount have them, however the database is written`(_ mode: String) throws {
         let room = try Room()
@@ -56,7 +56,7 @@ struct ExportTests {
             try room.sh("python3 -c \"$SCRIPT\" $R/file.json $S/app/database.sqlite", ["SCRIPT": script])
                 == "2026-01-11T14:30:00Z True")
         #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool; ls $R") == "bin\nfile.json\npiped.json\nstore")
-        // What is wrong with the database is told of it, and not of the file.
+        // Errors of the database carry its path, not that of the file.
         try room.sh("rm $S/app/database.sqlite*")
         let missing = failure { try ExportOperation(store: store, snapshotName: nil).write(.json, to: room("file.json")) }
         #expect(missing?.code == .notFound)
@@ -155,7 +155,7 @@ struct ExportTests {
         #expect(document["schedule"] as? String == "daily")
         let next = try room.sh(
             "backupfs status --json --store $S | jq -r .nextBackup", ["TZ": "UTC", "BACKUPFS_NOW": "2026-01-11T10:00:00Z"])
-        // The backup is of the future by this clock, so when it was made is not known: the next one comes an hour later, and not at midnight.
+        // By this clock the backup is from the future, so its real time is unknown: the next one comes an hour later, not at midnight.
         #expect(next == "2026-01-11T11:00:00Z")
         try room.sh("backupfs config set keep-daily 7 --store $S; backupfs config set keep-within 1y --store $S")
         #expect(
@@ -165,7 +165,7 @@ struct ExportTests {
         let lines = try room.sh("backupfs status --store $S").split(separator: "\n")
         #expect(lines.first == "EV Charging Tracker (ev-charging-tracker)")
         #expect(lines.contains("Nothing is running."))
-        // Looking at the state from many processes at once disturbs nobody.
+        // Reading the state from many processes concurrently disturbs none of them.
         let states = try room.sh("for i in 1 2 3 4 5 6 7 8; do backupfs status --json --store $S | grep '\"state\"' & done; wait")
         #expect(Set(states.split(separator: "\n")) == ["  \"state\": \"idle\","])
     }

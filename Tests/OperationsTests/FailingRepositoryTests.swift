@@ -7,12 +7,12 @@ import Testing
 @testable import BackupRepository
 @testable import Operations
 
-/// The repository's disk is full at its n-th change, for every n, under a backup of records and photos, an export and a restore: each ends in time,
-/// and says what the disk said (U-A5, U-A6).
+/// The repository's disk is full at its n-th change, for every n, during a backup of records and photos, an export and a restore: each ends in time, and
+/// reports the disk's error (U-A5, U-A6).
 struct FailingRepositoryTests {
     private static let limitSeconds: UInt64 = 60
 
-    /// Records and photos of some megabytes: more than is read ahead.
+    /// Several megabytes of records and photos: more than is read ahead.
     private func makeStore(_ room: Room) throws {
         _ = try room.makeDiary()
         try room.sh(
@@ -28,7 +28,7 @@ struct FailingRepositoryTests {
         let room = try Room()
         try makeStore(room)
         var reachedCount = 0
-        // One change of several: `FailingStorageTests` takes each.
+        // Only some of the changes: `FailingStorageTests` covers each.
         for number in stride(from: 1, through: 200, by: 4) {
             try room.sh("rm -rf $R/copy; cp -a $S $R/copy")
             let disk = FullDisk(failing: number, duration: duration)
@@ -49,7 +49,7 @@ struct FailingRepositoryTests {
             if !disk.wasReached { break }
             reachedCount = number
             #expect(error == nil || error?.code == .noSpace, "\(place): \(error.map { "\($0)" } ?? "no error")")
-            // A check is as slow as all the rest together. What ends without an error, as without the register or a note, has made a backup.
+            // A check takes as long as all the rest together. Without an error, as when the register or a note could not be written, there is a backup.
             guard number % 20 == 1 || error == nil else { continue }
             let count = error == nil ? 2 : 1
             let sound = try room.run(

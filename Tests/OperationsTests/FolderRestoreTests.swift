@@ -8,9 +8,9 @@ import Testing
 
 @testable import Operations
 
-/// Backups written into folders, compared with what was backed up by find, stat and sha256sum.
+/// Backups written into folders, compared with the originals by find, stat and sha256sum.
 struct FolderRestoreTests {
-    /// Everything about the files below the current folder.
+    /// All properties of the files below the current folder.
     private static let describe = """
         find . -mindepth 1 -type d -printf 'd %P %m %T@\\n' | sort; find . -type f -printf 'f %P %m %s %T@\\n' | sort
         find . -type l -printf 'l %P %l %T@\\n' | sort; find . -type f -print0 | sort -z | xargs -0r sha256sum
@@ -34,7 +34,7 @@ struct FolderRestoreTests {
         let snapshot = try Self.backUp(store, "one")
         let original = try room.sh("cd $S/app/photos; \(Self.describe)")
         #expect(original.contains("\nf text 4751 "))
-        // Owners are not kept, so nothing comes back that runs as its owner.
+        // Owners are not kept, so a setuid bit does not come back.
         let source = original.replacing("\nf text 4751 ", with: "\nf text 751 ")
         for target in ["new", "parent/of/new", "there"] {
             if target == "there" { try room.sh("mkdir $R/there") }
@@ -70,7 +70,7 @@ struct FolderRestoreTests {
                 == "mine\nfile\n\(room.path)/full: mine \(room.path)/near: .backupfs-restore-mine")
     }
 
-    /// What another restore left when it was killed, and what one that still runs works in.
+    /// The remains of a killed restore, and the work folder of a running one.
     @Test func `leftovers are swept, and nobody else's work is`() throws {
         let room = try Room()
         let store = try room.makeDiary()
@@ -99,7 +99,7 @@ struct FolderRestoreTests {
         try room.sh(
             "cd $S/app/photos; head -c 9000000 /dev/urandom > big; head -c 200000 /dev/urandom > 2024/small; seq 1000 > text")
         let snapshot = try Self.backUp(store, "one")
-        // Both files lie raw in a pack: some of their bytes are found there and changed.
+        // Both files are uncompressed in a pack: some of their bytes are located there and changed.
         try room.sh(
             """
             python3 - <<'END'
@@ -133,7 +133,7 @@ struct FolderRestoreTests {
         #expect(try room.sh("ls $R/second/media | xargs") == "2024 one.jpg text")
     }
 
-    /// A pack that is gone hurts the files in it, those beside them in a batch do not suffer.
+    /// A missing pack damages only its own files, not those beside them in a batch.
     @Test func `a missing pack`() throws {
         let room = try Room()
         let store = try room.makeDiary()

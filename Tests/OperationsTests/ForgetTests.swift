@@ -6,7 +6,7 @@ import Testing
 
 @testable import Operations
 
-/// What `forget` keeps, against tables that restic 0.14 printed for snapshots of the same times, and against the app's own rule.
+/// What `forget` keeps, compared with tables that restic 0.14 printed for snapshots of the same times, and with the app's own rule.
 @Suite struct ForgetTests {
     private static let times = [
         "2023-12-31T23:59:59Z", "2024-01-01T00:00:00Z", "2024-02-29T12:00:00Z", "2024-12-29T20:00:00Z", "2024-12-30T08:00:00Z",
@@ -14,7 +14,7 @@ import Testing
         "2025-03-30T03:15:00Z", "2025-03-31T10:00:00Z", "2025-03-31T10:20:00Z", "2025-03-31T18:45:00Z",
     ]
 
-    /// Backups 1 to 14; each third is tagged `third`, each sixth also `sixth`.
+    /// Backups 1 to 14; every third is tagged `third`, every sixth also `sixth`.
     private struct Template {
         let room: Room
 
@@ -28,14 +28,14 @@ import Testing
                 """
                 backupfs tag n3 n6 n9 n12 --add third --store $S >/dev/null; backupfs tag n6 n12 --add sixth --store $S >/dev/null
                 """)
-            // Nothing opens this one, so that it can be copied while other tests ask the first: an open catalog's files come and go.
+            // Nothing opens this one, so that it can be copied while other tests use the first: the files of an open catalog come and go.
             try room.sh("cp -a $S $R/untouched")
         }
     }
 
     private static let template = Result { try Template() }
 
-    /// `1:daily 14:last+daily`, as the table has it.
+    /// `1:daily 14:last+daily`, in the table's form.
     private static func kept(_ room: Room, _ options: String, _ environment: [String: String] = [:]) throws -> String {
         let output = try room.sh("backupfs forget \(options) --dry-run --json --store $S", environment)
         let document = try json(Array(output.utf8))
@@ -74,7 +74,7 @@ import Testing
             "--keep-last 2 --keep-daily 2 --keep-weekly 3 --keep-monthly 2 --keep-yearly 3",
             "1:yearly 5:yearly 8:monthly 9:weekly 11:daily+weekly 13:last 14:last+daily+weekly+monthly+yearly"
         ),
-        // restic says “has tags [third]”, and would let go of the newest.
+        // restic says “has tags [third]”, and would not keep the newest.
         ("--keep-tag third", "3:has tag third 6:has tag third 9:has tag third 12:has tag third 14:newest backup"),
         ("--keep-tag third,sixth --keep-last 1", "6:has tags third, sixth 12:has tags third, sixth 14:last"),
         ("--keep-tag sixth --keep-tag none", "6:has tag sixth 12:has tag sixth 14:newest backup"),
@@ -83,7 +83,7 @@ import Testing
         #expect(try Self.kept(Self.template.get().room, options) == expected)
     }
 
-    /// Days and months are those of the local clock.
+    /// Days and months follow the local clock.
     @Test func `in local time`() throws {
         let room = try Self.template.get().room
         #expect(
@@ -92,8 +92,8 @@ import Testing
         #expect(try Self.kept(room, "--keep-daily 2", ["TZ": "Pacific/Kiritimati"]) == "11:daily 14:daily")
     }
 
-    /// Requirement RET-05's table, but that the newest always stays: 7 backups of 1, 2, 31, 32, 3, 4 and 5 days keep five; of three that are
-    /// 40 days old one stays.
+    /// The table of requirement RET-05, except that the newest is always kept: of 7 backups aged 1, 2, 31, 32, 3, 4 and 5 days, five are kept; of three aged
+    /// 40 days, one is.
     @Test func `RET-05: the app's own rule`() throws {
         let now = Timestamp(seconds: 1_800_000_000)
         func decide(_ ages: [Double], pinned: Set<Double> = [], last: Int? = 5, days: Int? = 30) -> [Double] {
@@ -108,7 +108,7 @@ import Testing
         #expect(decide([1, 2, 31, 32, 3, 4, 5]) == [1, 2, 3, 4, 5])
         #expect(decide([40, 41, 42]) == [40])
         #expect(decide([1, 2, 3, 4, 5, 6]) == [1, 2, 3, 4, 5])
-        // Exactly 30 days old is not older than that.
+        // Exactly 30 days is not older than 30 days.
         #expect(decide([1, 30, 30.00002]) == [1, 30])
         #expect(decide([1, 2, 3, 4, 5, 6, 31], pinned: [6, 31]) == [1, 2, 3, 4, 5, 6, 31])
         #expect(decide([1, 50, 60], days: nil) == [1, 50, 60])
@@ -124,7 +124,7 @@ import Testing
         func names() throws -> String {
             try room.sh("backupfs snapshots --store $S --json | jq -r '[.[].name] | join(\" \")'")
         }
-        // All of them have names, and are left alone unless the settings say otherwise.
+        // All of them have names, and are not removed unless the settings say otherwise.
         #expect(try room.sh("backupfs forget --dry-run --store $S").hasSuffix("Would remove 0 backups."))
         try room.sh("backupfs config set retention-counts all --store $S")
         // By the definition: the newest five; the diary has no limit of days.
@@ -139,7 +139,7 @@ import Testing
         #expect(try names() == "n2 n10 n11 n12 n13 n14")
         try room.sh("backupfs forget n10 n11 n10 --yes --store $S")
         #expect(try names() == "n2 n12 n13 n14")
-        // Safety backups are left alone, unless one is named.
+        // Safety backups are not removed unless named.
         try room.sh("backupfs restore n14 --yes --store $S >/dev/null")
         try room.sh("backupfs forget --keep-last 1 --yes --prune --store $S")
         #expect(try names() == "n2 n14")

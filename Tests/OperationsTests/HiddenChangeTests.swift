@@ -3,14 +3,14 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Changes of media files that leave size and modification time as they were.
+/// Changes to media files that keep size and modification time.
 struct HiddenChangeTests {
     private static let sftpServer = "/usr/lib/openssh/sftp-server"
 
     static let canMount =
         geteuid() == 0 && access("/dev/fuse", R_OK) == 0 && Machine.hasTool("sshfs") && access(sftpServer, X_OK) == 0
 
-    /// A store whose media folder is an sshfs mount, the server a child of it. Scripts begin by mounting it, in a mount namespace of their own.
+    /// A store whose media folder is an sshfs mount, with the server as its child. Scripts first mount it, in their own mount namespace.
     private static func makeDistant() throws -> Room {
         let room = try Room()
         try room.write("#!/bin/sh\nexec \(sftpServer)\n", to: "bin/server")
@@ -94,7 +94,7 @@ struct HiddenChangeTests {
         #expect(output == "one\nmedia/a.jpg\naaaaa\nbbbbb\n")
     }
 
-    /// One page, written to twice through mmap(2): the second store leaves no trace while the page is dirty.
+    /// One page, written twice through mmap(2): the second store leaves no trace while the page is dirty.
     @Test func `R-B5: a store through mmap into a dirty page is in the next backup`() throws {
         let room = try Room()
         _ = try room.makeDiary()

@@ -2,9 +2,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A folder in the media folder whose server does not answer any more.
+/// A folder in the media folder whose server no longer responds.
 struct HungMediaTests {
-    /// Mounts sshfs on `$R/media/net`, stops its server or sshfs itself, begins a backup, ends it, and lets the server go on.
+    /// Mounts sshfs on `$R/media/net`, stops its server or sshfs itself, starts a backup, ends it, and resumes the server.
     private static let script = """
         set -uo pipefail
         sshfs -o ssh_command=$R/bin/server,cache=no,attr_timeout=0,entry_timeout=0 x:$R/far $R/media/net
@@ -22,7 +22,7 @@ struct HungMediaTests {
         backupfs backup --label after --store $S; backupfs ls after:media/net --store $S | grep -o 'media/net/.*'
         """
 
-    /// The same for `mkdir` in a mount of the store, which is asked to end, and mounted again.
+    /// The same for `mkdir` in a mount of the store, which is asked to end and then mounted again.
     private static let mountScript = """
         set -uo pipefail
         sshfs -o ssh_command=$R/bin/server,cache=no,attr_timeout=0,entry_timeout=0 x:$R/far $R/media/net

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// Backups into a copy of a repository that is not complete: what comes later must still be restorable, whatever was done meanwhile (review G, G1).
+/// Backups into an incomplete copy of a repository: what arrives later must still be restorable, whatever was done meanwhile (review G, G1).
 struct IncompleteCopyTests {
-    /// Three backups, of which each has a photo that no other one has.
+    /// Three backups, each with a photo that no other has.
     private static func makeRoom(_ options: String = "") throws -> Room {
         let room = try Room()
         try room.sh(
@@ -67,7 +67,7 @@ struct IncompleteCopyTests {
         let room = try Room()
         try room.sh("sqlite3 $R/app.db 'create table t(x)'; backupfs init --store $S --database $R/app.db --repository $R/r")
         #expect(try room.sh("ls $R/r/register | wc -l") == "1")
-        // Older programs made none. One that died in its first backup has left nothing, or packs.
+        // Older programs did not create one. One that died in its first backup left nothing, or packs.
         let backup = try room.run("rm $R/r/register; backupfs backup --store $S")
         #expect(backup.status == 0 && backup.complaint == "", "\(backup)")
         try room.sh("backupfs prune --store $S; backupfs check --store $S")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Operations
 
-/// The second backup and those after it: what is read, what is stored, and that nothing is missed.
+/// The second and later backups: what is read, what is stored, and that nothing is missed.
 struct IncrementalTests {
     /// Backs up.
     /// - Returns: the bytes of photos that were read.
@@ -14,7 +14,7 @@ struct IncrementalTests {
         try BackupOperation(store: store).run(label: label, tag: nil, progress: nil).mediaBytesRead
     }
 
-    /// A diary with 60 photos in 3 folders, one of them large, none of them new.
+    /// A diary with 60 old photos in 3 folders, one of them large.
     private static func makeAgedDiary(_ room: Room) throws -> Store {
         let store = try room.makeDiary()
         try room.sh(
@@ -37,20 +37,20 @@ struct IncrementalTests {
         let store = try Self.makeAgedDiary(room)
         #expect(try Self.backUp(store, "one") == 3 * 210_000 + 9_000_000 + 11)
         #expect(try Self.backUp(store, "two") == 0)
-        // Same size and same time, other content: only the change time tells.
+        // Same size and time, other content: only the change time shows it.
         try room.sh(
             """
             cd $S/app/photos; touch -r a/5.jpg $R/time; printf X | dd of=a/5.jpg bs=1 seek=100 conv=notrunc status=none
             touch -r $R/time a/5.jpg
             """)
         #expect(try Self.backUp(store, "three") == 5_000)
-        // Another file in its place, with its size and time.
+        // Another file in its place, with the same size and time.
         try room.sh("cd $S/app/photos; head -c 7000 /dev/urandom > new; touch -r a/7.jpg new; mv new a/7.jpg")
         // And a[5], which changed so recently that it is read again.
         #expect(try Self.backUp(store, "four") == 7_000 + 5_000)
         #expect(try room.sh(Self.restored, ["NAME": "four"]) == "same")
         #expect(try Self.backUp(store, "five") == 7_000 + 5_000)
-        // A renamed photo and a copy cost no room beyond the folder's listing.
+        // A renamed photo and a copy take no space beyond the folder's listing.
         try room.sh(
             "cd $S/app/photos; mv b/large.mov b/renamed.mov; cp b/renamed.mov c/copy.mov; rm a/1.jpg; chmod 600 a/2.jpg; sleep 3.2"
         )
@@ -78,13 +78,13 @@ struct IncrementalTests {
         #expect(try room.sh(Self.restored, ["NAME": "three"]) == "same")
     }
 
-    /// A pack that vanished takes nothing with it that can still be read from the app.
+    /// A missing pack loses nothing that can still be read from the app.
     @Test func `what is lost in the repository is stored anew`() throws {
         let room = try Room()
         let store = try Self.makeAgedDiary(room)
         _ = try Self.backUp(store, "one")
         try room.sh("find $S/repository/packs -name '*.pack' -delete")
-        // All but the three tiny ones, which stand in the listing.
+        // All but the three tiny ones, which are stored in the listing.
         #expect(try Self.backUp(store, "two") == 3 * 210_000 + 9_000_000)
         #expect(try room.sh(Self.restored, ["NAME": "two"]) == "same")
         #expect(try Self.backUp(store, "three") == 0)
@@ -95,7 +95,7 @@ struct IncrementalTests {
         let room = try Room()
         let store = try Self.makeAgedDiary(room)
         _ = try Self.backUp(store, "one")
-        // The byte behind magic and version tells what a pack holds (repository-format.md).
+        // The byte after magic and version is the pack's kind (repository-format.md).
         try room.sh(
             """
             for p in $(find $S/repository/packs -name '*.pack'); do
@@ -140,13 +140,13 @@ struct IncrementalTests {
         try room.sh("sleep 1.1")
         try backUp("two")
         try room.sh("sleep 1.1")
-        // Nothing can be rendered without the spool.
+        // Rendering is impossible without the spool.
         try room.sh("mv $S/spool $S/away; touch $S/spool")
         try backUp("three")
         try room.sh("rm $S/spool; mv $S/away $S/spool")
         let state = store.repository.snapshots().map { $0.record.attributes["database-state"] }
         #expect(state[1] != nil && state[1] == state[2])
-        // The export tells its own time, and the rest is the same.
+        // The export contains its own time; the rest is the same.
         let exports = try ["two", "three"].map { name in
             String(decoding: try store.file("export.json", in: name), as: UTF8.self).split(separator: "\n").map(String.init)
         }
@@ -162,7 +162,7 @@ struct IncrementalTests {
         try room.sh("sqlite3 $S/app/database.sqlite \"update expenses set notes = 'seen' where id = 7\"")
         try backUp("four")
         #expect(String(decoding: try store.file("export.json", in: "four"), as: UTF8.self).contains("\"seen\""))
-        // In the write-ahead log only, while somebody keeps the database open.
+        // In the write-ahead log only, while a program keeps the database open.
         try room.sh(
             """
             python3 - <<'END'
@@ -180,7 +180,7 @@ struct IncrementalTests {
         #expect(try room.sh("cat $R/seen") == "[\"in the log\"]\n[\"in the log again\"]")
     }
 
-    /// Beyond the 10,000 paths that are told, folders are counted by their totals; `find` counts them, too.
+    /// Beyond the 10,000 listed paths, folders are counted by their totals; `find` counts them, too.
     @Test func `changes are counted exactly however many there are`() throws {
         let room = try Room()
         _ = try room.makeDiary()

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Values that no export can hold: `database.sqlite` of a backup has them, and a restore by name brings them back.
+/// Values that no export can represent: `database.sqlite` of a backup has them, and a restore by name brings them back.
 struct InexactValueTests {
     private static func makeRoom() throws -> Room {
         let room = try Room()
@@ -62,7 +62,7 @@ struct InexactValueTests {
         #expect(backup.status == 0 && backup.complaint.contains("\(Self.warning): note 1: body is not of"), "\(backup)")
         #expect(try room.sh("backupfs status --json --store $S | jq -r '.lastBackup.warnings[0]'").hasPrefix(Self.warning))
         #expect(try room.run("backupfs verify A --store $S").status == 0)
-        // A backup that takes the export over knows it too.
+        // A backup that takes over the export reports them too.
         let next = try room.run("printf new > $R/pics/new.jpg; backupfs backup --label B --store $S")
         #expect(next.status == 0 && next.complaint.contains(Self.warning), "\(next)")
         let result = try room.run(

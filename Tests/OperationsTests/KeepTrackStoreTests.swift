@@ -3,7 +3,7 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// KeepTrack in a store: what is added by its UUID, the files of its first version, and what its records are like.
+/// KeepTrack in a store: additions by UUID, the files of its first version, and statistics of its records.
 @Suite struct KeepTrackStoreTests {
     private static func entry(_ number: Int, _ amount: String, day: Int = 11) -> String {
         """
@@ -38,16 +38,16 @@ import Testing
                     {"added":5,"updated":5,"skipped":0,"kept":0,"removed":0}
                     """)
         let count = "sqlite3 $S/app/database.sqlite 'SELECT count(*), sum(amount) FROM entries; SELECT * FROM app_settings'"
-        // The switches of this device stay, unless somebody asks for those of the file.
+        // The switches of this device stay, unless those of the file are requested.
         #expect(try room.sh(count) == "15|25.0")
         try room.sh("backupfs restore $R/second.json --store $S --strategy replace --yes >/dev/null")
         #expect(try room.sh(count) == "10|20.0")
         try room.sh("backupfs restore $R/second.json --store $S --strategy replace --settings --yes >/dev/null")
-        // What has its default needs no row.
+        // A setting with its default value needs no row.
         #expect(try room.sh(count) == "10|20.0\ncloud_sync_enabled|true")
     }
 
-    /// The app's own strategy, merge, would leave what the restore has added.
+    /// The app's own strategy, merge, would keep what the restore has added.
     @Test func `a restore of a safety backup by name undoes the restore, settings too`() throws {
         let room = try Self.room([Self.entry(10, "1")])
         try room.sh("sqlite3 $S/app/database.sqlite \"INSERT INTO app_settings VALUES ('auto_backup_enabled', 'false')\"")
@@ -60,7 +60,7 @@ import Testing
             #expect(try room.sh(state).hasPrefix("10|2.0\n11|2.0\n"))
             try room.sh("backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --store $S --yes")
         }
-        // A setting that had no row has its default.
+        // A setting without a row gets its default.
         #expect(try room.sh(state) == "10|1.0\nauto_backup_enabled|false\ncloud_sync_enabled|false")
         let preview = "backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --store $S --dry-run --json | jq -r .strategy"
         #expect(try room.sh(preview) == "replace")

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Commands speak the reader's language, and JSON does not.
+/// Commands use the user's language; JSON does not.
 struct LanguageCommandTests {
     private static let russian = ["LC_ALL": "ru_RU.UTF-8"]
     private static let german = ["LC_ALL": "de_DE.UTF-8"]

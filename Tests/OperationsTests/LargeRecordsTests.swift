@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-/// Memory does not grow with the data: not for records, and not for what is in them.
+/// Memory use does not grow with the data: neither with the number of records nor with their content.
 struct LargeRecordsTests {
     private static let memoryLimitKiB = 96 << 10
 
-    /// Runs a command and prints the most memory that it took, in KiB.
+    /// Runs a command and prints its peak memory in KiB.
     private static let peak = """
         import resource, subprocess, sys
         subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)

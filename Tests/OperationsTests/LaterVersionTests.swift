@@ -1,12 +1,12 @@
 import TestSupport
 import Testing
 
-/// What a later version of this program may have written into a repository: it is never taken for damage, nothing of it is changed, and backups
-/// go on (issue 18, point 7; format.md, findings 1 and 2). An independent program forges it.
+/// Data that a later version of this program may have written into a repository: it is never treated as damage, none of it is changed, and backups continue
+/// (issue 18, point 7; format.md, findings 1 and 2). An independent program forges it.
 struct LaterVersionTests {
     private static let forger = "python3 -B \(Machine.projectPath)/Tests/BackupRepositoryTests/Fixtures/forge_repository.py"
 
-    /// Two backups, a and b, of which b is pinned and then made to be of a later version.
+    /// Two backups, a and b; b is pinned and then turned into one of a later version.
     private static func makeRoom(_ forgery: String) throws -> Room {
         let room = try Room()
         try room.sh(
@@ -20,7 +20,7 @@ struct LaterVersionTests {
         return room
     }
 
-    /// All that a repair or a prune might remove or replace.
+    /// Everything that a repair or a prune might remove or replace.
     private static let files =
         "cd $R/r; find packs snapshots labels register -type f | sort | xargs sha256sum; ls damaged 2>/dev/null || true"
 
@@ -39,19 +39,19 @@ struct LaterVersionTests {
         }
         for arguments in ["--now", "--now --forget-missing", "--max-unused 0"] {
             let prune = try room.run("backupfs prune \(arguments) --store $S")
-            // A label says nothing of what data is needed.
+            // A label does not affect which data is needed.
             let isRefused =
                 prune.complaint.contains("nothing was pruned") && prune.complaint.contains("newer version of backupfs")
             #expect(forgery.hasPrefix("label") ? prune.status == 0 : prune.status != 0 && isRefused, "\(prune)")
         }
         #expect(try room.sh(Self.files) == before)
-        // The newest backup cannot be read, and that is no reason to make no other.
+        // The newest backup is unreadable, but that does not prevent another one.
         try room.sh(
             "echo more > $R/media/more.jpg; backupfs backup --label c --store $S; backupfs restore c --target $R/out --store $S")
         #expect(try room.sh("diff -r $R/media $R/out/media && cat $R/out/media/more.jpg") == "more")
         let kept = try room.sh("\(Self.files)").split(separator: "\n").filter { !$0.contains("register") }
         for line in before.split(separator: "\n") where !line.contains("register") { #expect(kept.contains(line)) }
-        // The backup before it is as it was.
+        // The previous backup is unchanged.
         try room.sh("backupfs restore a --target $R/a --store $S")
     }
 
@@ -74,7 +74,7 @@ struct LaterVersionTests {
         #expect(rename.status != 0 && rename.complaint.contains("newer version"), "\(rename)")
     }
 
-    /// A file's checksums (format.md, finding 6): only a writer that was wrong makes one differ, and then `sums/` would be wrong for ever.
+    /// A file's checksums (format.md, finding 6): only a faulty writer makes a single one differ, and then `sums/` would be wrong forever.
     @Test(arguments: [("crc32", "CRC-32"), ("md5", "MD5"), ("sha1", "SHA-1"), ("sha256", "SHA-256")])
     func `a wrong checksum of a file is found`(forgery: String, name: String) throws {
         let room = try Self.makeRoom(forgery)

@@ -4,7 +4,7 @@ import Testing
 @testable import BackupRepository
 @testable import Operations
 
-/// A database, or a media folder, whose path is a symbolic link: SQLite keeps the log beside the file, and not beside the link.
+/// A database or a media folder whose path is a symbolic link: SQLite keeps the log beside the file, not beside the link.
 struct LinkedDatabaseTests {
     /// A store on `current.db`, a link to `data/v3.db` with one row.
     private static func makeRoom(mode: String) throws -> Room {
@@ -18,7 +18,7 @@ struct LinkedDatabaseTests {
         return room
     }
 
-    /// The backup `b1`, and then Python code, beside an app that keeps its database open.
+    /// The backup `b1`, then Python code, beside an app that keeps its database open.
     private static func makeRoomWithApp(_ code: String) throws -> Room {
         let room = try makeRoom(mode: "wal")
         try room.sh(
@@ -83,7 +83,7 @@ struct LinkedDatabaseTests {
         #expect(try room.sh("sqlite3 $R/current.db 'select id from t'") == "1\n2")
     }
 
-    /// The disk that the link leads to is not mounted, or the links are wrong.
+    /// The disk that the link points to is not mounted, or the links are wrong.
     @Test(arguments: [
         ("mv $R/data $R/away", "mv $R/away $R/data", "the symbolic link leads to nothing"),
         (
@@ -109,7 +109,7 @@ struct LinkedDatabaseTests {
         let made = try room.run("backupfs init --store $R/second --database $R/current.db")
         #expect(made.status == 1 && made.complaint.contains(complaint), "\(made)")
         #expect(try room.sh("ls $R; readlink $R/current.db") == links)
-        // The backups can be read meanwhile.
+        // The backups remain readable meanwhile.
         try room.sh(
             "backupfs ls one --store $S; backupfs restore one --target $R/out --store $S; \(mending); backupfs backup --store $S")
         #expect(try room.sh("sqlite3 $R/current.db 'select id from t'") == "1")
@@ -130,7 +130,7 @@ struct LinkedDatabaseTests {
             backupfs backup --label one --store $S; \(breaking)
             """)
         let store = try Store.open(room.storePath)
-        // Of the folder, and not of the link.
+        // The folder's, not the link's.
         let media = try store.repository.rootDirectory(of: store.snapshot(named: "one")).entry(named: "media")
         #expect(media.map { $0.mode & 0o777 } == 0o751)
         for command in ["backup", "restore one --yes", "export --zip -o $R/live.zip", "diff one live", "config check"] {

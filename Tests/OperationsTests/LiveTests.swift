@@ -7,7 +7,7 @@ import Testing
 
 @testable import Operations
 
-/// `live/`: one consistent state for as long as nothing changes, and the newest one as soon as something does.
+/// `live/`: one consistent state while nothing changes, and the newest one as soon as something does.
 struct LiveTests {
     /// All bytes of a live file.
     private static func bytes(_ view: any LiveView, _ path: FileName...) throws -> [UInt8] {
@@ -33,7 +33,7 @@ struct LiveTests {
         try room.sh("sqlite3 $S/app/database.sqlite \"insert into photos values (7,'x','y')\"")
         let second = try live.view()
         #expect(second !== first)
-        // The old view goes on to show the old state.
+        // The old view continues to show the old state.
         #expect(try (json(Self.bytes(first, "export.json"))["photos"] as? [Any])?.count == 3)
         #expect(try (json(Self.bytes(second, "export.json"))["photos"] as? [Any])?.count == 4)
         #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
@@ -104,7 +104,7 @@ struct LiveTests {
             "diff -r --no-dereference $R/out/media $S/app/photos; stat -c '%a %Y' $R/out/media/one.jpg | grep -x '640 1719837296'"
         )
 
-        // A file of the same size that took the place of one of them has another checksum than the bytes that were read already.
+        // A file of the same size that replaced one of them has a checksum that does not match the bytes already read.
         let table = try #require(try LiveData(store: store).view().entry(at: ["archive.tar"])).content()
         try room.sh("printf ONE > $S/app/photos/one.jpg")
         var buffer = [UInt8](repeating: 0, count: Int(table.size))
@@ -127,7 +127,7 @@ struct LiveTests {
         try room.sh("printf longer > $S/app/photos/one.jpg")
         #expect(failure { _ = try entry.content() }?.code == .inputOutput)
         #expect(failure { _ = try entry.checksums() }?.code == .inputOutput)
-        // Whoever looks again sees the new one; no new rendering is needed for that.
+        // A new lookup sees the new one; that needs no new rendering.
         #expect(try Self.bytes(view, "media", "one.jpg") == Array("longer".utf8))
         #expect(try view.entry(at: ["media", "one.jpg"])?.checksums() == ContentHasher.hash(Array("longer".utf8)))
     }

@@ -2,7 +2,7 @@ import Foundation
 import SystemIO
 import Testing
 
-/// Locks between processes, as their users see them.
+/// Locks between processes, as users see them.
 @Suite struct LockCommandTests {
     @Test func `busy says who and since when`() throws {
         let room = try Room()
@@ -31,7 +31,7 @@ import Testing
         #expect(result.complaint.contains(", since 20"))
     }
 
-    /// Several processes that back up and prune as fast as they can, in two stores that share a repository.
+    /// Several processes back up and prune as fast as they can, in two stores that share a repository.
     @Test func `everybody at once`() throws {
         let room = try Room()
         _ = try room.makeDiary()

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Operations
 
-/// `--wait`: commands that wait for a lock which another operation has.
+/// `--wait`: commands that wait for a lock held by another operation.
 struct LockWaitTests {
-    /// A store in which a backup has begun and goes on for as long as `$R/pause` is there; `$backup` is its process.
+    /// A store in which a backup has begun and runs while `$R/pause` exists; `$backup` is its process.
     private static let busy = """
         backupfs init --sample --store $S >/dev/null; backupfs backup --label one --store $S; touch $R/pause
         BACKUPFS_FAULT=backup.begun=pause:$R/pause backupfs backup --label two --store $S & backup=$!
@@ -47,7 +47,7 @@ struct LockWaitTests {
         #expect(text == "11\n0")
     }
 
-    /// As a timer may call it: what is due is judged anew when the other operation has ended.
+    /// As a timer may call it: whether a backup is due is decided again when the other operation has ended.
     @Test func `U-C11: the backup of a schedule waits as well, and is not made twice`() throws {
         let room = try Room()
         let text = try room.sh(

@@ -5,8 +5,7 @@ import Testing
 
 @testable import Operations
 
-/// Media with the names of SQLite's logs: `X-wal`, `X-shm` and `X-journal` belong to a file `X`, and beside a folder or a link they are files like any
-/// other.
+/// Media with the names of SQLite's logs: `X-wal`, `X-shm` and `X-journal` belong to a file `X`; beside a folder or a link they are ordinary files.
 struct LogNameTests {
     static let tree =
         "find . -mindepth 1 -printf '%P %y %l\\n' | sort; find . -type f -print0 | sort -z | xargs -0r sha256sum"
@@ -32,7 +31,7 @@ struct LogNameTests {
             """)
         let tree = try room.sh("cd $S/app/photos; \(Self.tree)")
         #expect(try room.sh("cd $R/out/media; \(Self.tree)") == tree)
-        // So a restore over them keeps nothing: the safety backup has all.
+        // So a restore over them keeps nothing aside: the safety backup has everything.
         #expect(try room.sh("backupfs restore one --yes --store $S >/dev/null; jq -r .keptMedia $S/restore/last.json") == "null")
         #expect(try room.sh("cd $S/app/photos; \(Self.tree)") == tree)
     }
@@ -54,7 +53,7 @@ struct LogNameTests {
         #expect(result.output == "exit 0\nsame\n", "\(result)")
     }
 
-    /// What an SQLite database keeps beside it comes and goes with each commit; other files do not.
+    /// An SQLite database's companion files come and go with each commit; other files do not.
     @Test func `only a database's log is no sign that something was moved`() throws {
         let room = try Room()
         _ = try room.makeDiary()
@@ -123,7 +122,7 @@ struct LogNameTests {
         #expect(result.output.hasSuffix("exit 130\ntwomine\n1\n2\n"), "\(result)")
     }
 
-    /// What a random folder holds: each name in some kind or not at all.
+    /// The content of a random folder: each name as some kind of entry, or not at all.
     private static func filling(_ generator: inout SeededGenerator, share: Int) -> String {
         var lines = ["mkdir -p sub"]
         let suffixes = ["", "-wal", "-shm", "-journal", "-wal-journal", "-journal-wal"]

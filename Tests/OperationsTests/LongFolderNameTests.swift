@@ -2,7 +2,7 @@ import Testing
 
 @testable import Operations
 
-/// A media folder whose name is nearly as long as a name can be: the folder for what a restore keeps is named after it.
+/// A media folder whose name is almost as long as possible: the folder for what a restore keeps is named after it.
 struct LongFolderNameTests {
     private static func prepare() throws -> Room {
         let room = try Room()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Operations
 
-/// Photos whose names leave no room for the key of their record before them.
+/// Photos whose names leave no space for their record's key as a prefix.
 @Suite struct LongKeyedNameTests {
     private static func room() throws -> Room {
         let room = try Room()
@@ -47,7 +47,7 @@ import Testing
         let before = try room.sh(Self.state)
         for name in ["A", "$R/a.zip"] {
             try room.sh("backupfs restore A0 --store $S --yes >/dev/null; ls $S/app/photos | grep -x a.jpg")
-            // What a restore has replaced comes back by its undo.
+            // An undo brings back what a restore replaced.
             try room.sh("backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --store $S --yes >/dev/null")
             #expect(try room.sh(Self.paths) == Self.expected)
             try room.sh("backupfs restore A0 --store $S --yes >/dev/null; backupfs restore \(name) --store $S --yes >/dev/null")
@@ -63,7 +63,7 @@ import Testing
         #expect(try room.sh(Self.paths) == Self.expected)
     }
 
-    /// `verify` does not hold what a backup of before has in it against the database, which gives shorter names now.
+    /// `verify` does not compare the list of an old backup with the database, which gives shorter names now.
     @Test func `names that are too long tell a list of before`() throws {
         let naming = try #require(try ManifestNaming(AppDefinition.builtIn(named: "smilepile")))
         for (count, isLong) in [(251, false), (252, true)] {
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// Each record's path, and the content of the file that it means. A record that calls its file otherwise than this program keeps its path.
+    /// Each record's path, and the content of its file. A record that names its file differently from this program keeps its path.
     private static let paths =
         """
         sqlite3 -separator ' ' $S/app/database.sqlite 'SELECT id, path FROM photos' | while read -r key path

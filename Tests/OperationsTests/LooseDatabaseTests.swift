@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A database file that is restored from where an app or a crash has left it: with what its log holds, and without what its journal takes back.
+/// A database file restored from where an app or a crash left it: including what its log holds, and without what its journal rolls back.
 struct LooseDatabaseTests {
     private static let rows = "pragma integrity_check; select id, hex(a) from t order by id"
-    /// Names and bytes, but of a log's index.
+    /// Names and bytes, except for a log's index.
     private static let state =
         "(cd $R/in; find . -printf '%P %s %m %T@ %i %U:%G\\n' | sort; find . -type f ! -name '*-shm' | sort | xargs sha256sum)"
 
@@ -26,7 +26,7 @@ struct LooseDatabaseTests {
     func `a file is restored with what lies beside it, which stays as it is`(kind: String) throws {
         try room.sh("python3 $R/make.py '\(kind)' $R/in ''; cp -r $R/in $R/reference")
         let before = try room.sh(Self.state)
-        // What SQLite makes of it.
+        // The result in SQLite.
         let expected = try room.sh("sqlite3 $R/reference/x.db '\(Self.rows)'")
         #expect(expected.hasPrefix("ok\n"))
         for option in ["--dry-run", "--yes"] {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Operations
 
-/// The app's data is lost or damaged: that is what backups are for, so they must be there and go back.
+/// The app's data is lost or damaged: the purpose of backups, so they must be available and restorable.
 struct LostDataTests {
     private static func prepare() throws -> Room {
         let room = try Room()

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// A restore of a lost database harms nothing that comes in its way: what the app makes meanwhile, and logs that it has left.
+/// A restore of a lost database harms nothing that gets in its way: what the app creates meanwhile, and logs that it left.
 struct LostDatabaseSafetyTests {
-    /// A store whose app's database is `$R/data/ev.db`, with the backup `one`, and `$R/new.db` as the app would make it.
+    /// A store whose app's database is `$R/data/ev.db`, with the backup `one`, and `$R/new.db` as the app would create it.
     private static func prepare() throws -> Room {
         let room = try Room()
         try room.sh(
@@ -19,7 +19,7 @@ struct LostDatabaseSafetyTests {
     private static let newDump = "sqlite3 -readonly $R/new.db .dump"
     private static let loss = ["rm $R/data/ev.db*", "rm $R/data/ev.db*; : > $R/data/ev.db"]
 
-    /// The app makes its database in its own way: as a whole file, or through SQLite.
+    /// The app creates its database in its own way: as a whole file, or through SQLite.
     private static let appMakesIt =
         "if [ -e $R/data/ev.db ]; then sqlite3 $R/data/ev.db \".restore $R/new.db\"; else cp $R/new.db $R/data/ev.db; fi"
 
@@ -56,7 +56,7 @@ struct LostDatabaseSafetyTests {
         #expect(try room.sh("ls -A $R/data | grep backupfs || true") == "")
     }
 
-    /// The app as it runs on after the file of its database was removed: it makes one commit when `$R/go` comes.
+    /// The app keeps running after the file of its database was removed: it makes one commit when `$R/go` appears.
     private static let app = """
         import os, sqlite3, sys, time
         app = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -84,7 +84,7 @@ struct LostDatabaseSafetyTests {
             """)
         #expect(result.output.contains("ev.db-wal 0") && result.output.contains("ev.db-shm 32768"), "\(result)")
         #expect(result.status != 0 && result.complaint.contains("Stop the app first"), "\(result)")
-        // Its log holds data now, which no backup has.
+        // Its log now holds data that no backup has.
         let second = try room.run("backupfs restore one --yes --store $S")
         #expect(second.status != 0 && second.complaint.contains("move"), "\(second)")
         try room.sh("rm $R/data/ev.db-wal; backupfs restore one --yes --store $S >/dev/null")
@@ -122,7 +122,7 @@ struct LostDatabaseSafetyTests {
         #expect(try room.sh(Self.dump) == before)
     }
 
-    /// SQLite deletes the log beside an empty database when it opens that.
+    /// SQLite deletes the log beside an empty database when it opens the database.
     @Test(arguments: ["-wal", "-journal"])
     func `the log beside an empty database is kept by each command`(suffix: String) throws {
         let room = try Self.prepare()
@@ -148,7 +148,7 @@ struct LostDatabaseSafetyTests {
         #expect(try room.sh("sqlite3 -readonly $R/data/ev.db 'pragma integrity_check'") == "ok")
     }
 
-    /// Holds the empty log of the lost database open, and writes to it when `$R/go` comes.
+    /// Holds the empty log of the lost database open, and writes to it when `$R/go` appears.
     private static let oldApp = """
         import os, sys, time
         log = open(sys.argv[1] + '-wal', 'r+b')
@@ -158,7 +158,7 @@ struct LostDatabaseSafetyTests {
         open(sys.argv[2] + '/written', 'w').close()
         """
 
-    /// - Parameter mode: of the database that another program makes meanwhile: with a log of its own, or without one.
+    /// - Parameter mode: the journal mode of the database that another program creates meanwhile: with or without its own log.
     @Test(arguments: ["delete", "wal"])
     func `a log that gets data while it is aside is kept, and not put beside the app's new database`(mode: String) throws {
         let room = try Self.prepare()
@@ -299,7 +299,7 @@ struct LostDatabaseSafetyTests {
         #expect(try room.sh("cat $S/restore/last.txt").contains("is there again as the backup has it"))
     }
 
-    /// Replacing the records of an app that keeps some of them would lose the column, so the database stays as it is made.
+    /// Replacing the records of an app that keeps some of them would lose the column, so the database stays as created.
     @Test func `an app that keeps records in a restore gets a column of its own back`() throws {
         let room = try Room()
         try room.sh(

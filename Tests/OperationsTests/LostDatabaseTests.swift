@@ -1,10 +1,9 @@
 import TestSupport
 import Testing
 
-/// The database of an app with a definition is lost: a restore brings back all that the backup's `database.sqlite` holds, and not only what the
-/// definition names.
+/// The database of an app with a definition is lost: a restore brings back everything in the backup's `database.sqlite`, not only what the definition names.
 struct LostDatabaseTests {
-    /// As an app has it that knows more than the definition: a table, a column, an index, a view, a trigger and version numbers of its own.
+    /// A database of an app that knows more than the definition: an extra table, column, index, view, trigger and version numbers.
     private static let more = """
         create table trips (id integer primary key, km); insert into trips values (1, 100);
         alter table cars add column vin; update cars set vin = 'V' || id; create index by_car on expenses(car_id);
@@ -12,7 +11,7 @@ struct LostDatabaseTests {
         create trigger tr after insert on expenses begin select 1; end; insert into grdb_migrations values ('2-app');
         pragma user_version = 12; pragma application_id = 777;
         """
-    /// All of it, versions too.
+    /// Everything, including versions.
     private static let dump =
         "sqlite3 $R/data/ev.db '.dump --preserve-rowids' 'pragma user_version' 'pragma application_id' 'pragma integrity_check'"
 
@@ -43,7 +42,7 @@ struct LostDatabaseTests {
         #expect(try room.sh("ls -A $R/data | grep -v -x -e ev.db -e ev.db-wal -e ev.db-shm || true") == "")
     }
 
-    /// The app's folder may hold a file of any name.
+    /// The app's folder may contain files with any name.
     @Test func `no other file is touched where the database is made`() throws {
         let room = try Self.prepare()
         try room.sh(
@@ -79,7 +78,7 @@ struct LostDatabaseTests {
         #expect(try room.sh(Self.dump) == before)
     }
 
-    /// A definition for a database of the app's own names no migrations.
+    /// A definition for an app's own database names no migrations.
     @Test(arguments: ["A", "$R/a.zip", "$R/a.json", "$R/files/database.sqlite"])
     func `an app whose definition does not make tables gets its database back`(source: String) throws {
         let room = try BackupRowsTests.makeRoom()

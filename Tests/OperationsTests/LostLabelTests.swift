@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// Labels, which hold a backup's name, pin and tags, and the register, which knows which labels there are: what becomes of a pin when they are lost.
+/// Labels, which hold a backup's name, pin and tags, and the register, which lists the existing labels: what happens to a pin when they are lost.
 struct LostLabelTests {
-    /// The backup `keepme` in a repository outside of the store, and a rule that keeps two backups.
+    /// The backup `keepme` in a repository outside the store, and a rule that keeps two backups.
     private static func makeRoom() throws -> Room {
         let room = try Room()
         try room.sh(
@@ -30,7 +30,7 @@ struct LostLabelTests {
         #expect(try room.sh(Self.names) == "keepme n2 n3")
         let check = try room.run("backupfs check --store $S")
         #expect(check.status == 1 && check.output.contains("the backup’s label is missing"), "\(check)")
-        // A user who knows better says so.
+        // A user can override this.
         try room.sh("backupfs unpin keepme --store $S; backupfs check --store $S; backupfs backup --store $S --label n4")
         #expect(try room.sh(Self.names) == "n3 n4")
     }
@@ -48,7 +48,7 @@ struct LostLabelTests {
         #expect(try room.sh("backupfs snapshots --json --store $S | jq -c 'map(.pinned)'") == "[true,false,false]")
     }
 
-    /// As in a copy that was cut off, in which neither the labels nor the list of them are.
+    /// As in a truncated copy that has neither the labels nor their list.
     @Test func `a rule removes nothing while the register is missing`() throws {
         let room = try Self.makeRoom()
         try room.sh("backupfs pin keepme --store $S; mv $R/r/register $R/; rm $R/r/labels/*")
@@ -60,7 +60,7 @@ struct LostLabelTests {
         let forget = try room.run("backupfs forget --keep-last 1 --yes --store $S")
         #expect(forget.status == 1 && forget.complaint.contains("the register of backups is missing"), "\(forget)")
         #expect(try room.sh(Self.names) == "keepme n1 n2 n3")
-        // The rest of the copy has come.
+        // The rest of the copy has arrived.
         try room.sh("mv $R/register $R/r/; backupfs backup --label n4 --store $S")
         #expect(try room.sh(Self.names) == "keepme n3 n4")
     }
@@ -107,11 +107,11 @@ struct LostLabelTests {
         #expect(try room.sh(Self.names) == "keepme n1 n2 n3")
     }
 
-    /// Of safety backups three are kept, and those that are pinned: which are, is not known.
+    /// Three safety backups are kept, plus the pinned ones: which are pinned is unknown.
     @Test func `a restore removes no safety backup while the register cannot be read`() throws {
         let room = try Self.makeRoom()
         let restores = "for i in 1 2 3 4 5; do backupfs restore keepme --yes --store $S >/dev/null; done"
-        // The backup itself, and those of its restores that are kept.
+        // The backup itself, and the safety backups that are kept.
         let count = "ls $R/r/snapshots | wc -l"
         try room.sh(restores)
         #expect(try room.sh(count) == "4")
@@ -123,7 +123,7 @@ struct LostLabelTests {
         python3 -c 'import glob; p = glob.glob("r/labels/*")[0]; b = bytearray(open(p, "rb").read()); b[60] ^= 1; open(p, "wb").write(b)'
         """
 
-    /// As `rsync --ignore-existing` copies the rest: a label that is there stays.
+    /// As `rsync --ignore-existing` copies the rest: an existing label stays.
     @Test func `a label that is written where one may still be copied keeps the pin`() throws {
         let room = try Self.makeRoom()
         try room.sh(
@@ -132,12 +132,12 @@ struct LostLabelTests {
             backupfs tag keepme --add t --store $S; mv $R/lost/register $R/r; cp -n $R/lost/* $R/r/labels
             """)
         #expect(try room.sh("backupfs snapshots --json --store $S | jq -c 'map(.pinned)'") == "[true]")
-        // A user who says otherwise is heard.
+        // A user can override this.
         try room.sh("rm $R/r/labels/* $R/r/register; backupfs unpin keepme --store $S")
         #expect(try room.sh("backupfs snapshots --json --store $S | jq -c 'map(.pinned)'") == "[false]")
     }
 
-    /// Neither its label nor the register, which says that it has one, are there: both may still be copied.
+    /// Both its label and the register, which lists the label, are missing: both may still be copied.
     @Test(arguments: ["delete keepme --yes", "delete keepme --now --yes", "delete --all --yes", "delete --all --now --yes"])
     func `a backup that may be pinned is not deleted`(command: String) throws {
         let room = try Self.makeRoom()
@@ -150,7 +150,7 @@ struct LostLabelTests {
                 "cp -an $R/whole/. $R/r/ || true; diff -r --exclude=tmp --exclude=catalog.sqlite* $R/whole $R/r; \(Self.names)")
                 == "keepme")
         #expect(try room.sh("backupfs snapshots --json --store $S | jq -c 'map(.pinned)'") == "[true]")
-        // A user who says otherwise is heard.
+        // A user can override this.
         try room.sh("rm $R/r/labels/* $R/r/register; backupfs unpin keepme --store $S; backupfs delete keepme --yes --store $S")
         #expect(try room.sh(Self.names) == "")
     }
@@ -210,7 +210,7 @@ struct LostLabelTests {
         #expect(prune.status == 1 && prune.complaint.contains("the register of backups is missing"), "\(prune)")
         #expect(try room.run("backupfs check --store $S").output.contains("the register of backups is missing"))
         try room.sh("mv $R/hidden/*.snapshot $R/r/snapshots/; backupfs verify --all --store $S")
-        // All is there; no register comes by itself.
+        // Everything is present; no register is created automatically.
         try room.sh(
             "backupfs check --repair --yes --store $S || [ $? = 1 ]; backupfs check --store $S; backupfs prune --store $S")
         try room.sh("backupfs verify --all --store $S")

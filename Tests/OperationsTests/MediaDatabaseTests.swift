@@ -4,9 +4,9 @@ import Testing
 
 @testable import Operations
 
-/// Databases that are no records of the app, but lie among its media or are all that it has.
+/// Databases that are not the app's records, but are among its media or are all that it has.
 struct MediaDatabaseTests {
-    /// A writer with a log, who checkpoints often: file by file, database and log would be of two moments.
+    /// A writer with a log that checkpoints often: copied file by file, database and log would be from different moments.
     @Test(.timeLimit(.minutes(3)))
     func `R-A15: a database among the media is copied through SQLite, whoever writes to it meanwhile`() throws {
         let room = try Room()
@@ -69,7 +69,7 @@ struct MediaDatabaseTests {
         let name = try room.sh("jq -r .safetyBackup $S/restore/last.json")
         #expect(name.hasSuffix(".zip") && told.contains("Or in the mount: cp safety/\(name) restore/"), "\(told)")
         #expect(try room.sh("sqlite3 $R/a.db .dump") != before)
-        // The command takes it by its file's name, and by its own.
+        // The command accepts its file's name, and its own.
         try room.sh("cd $R; backupfs restore \(name) --yes --store $S")
         #expect(try room.sh("sqlite3 $R/a.db .dump") == before)
         let own = try #require(try Store.open(room.storePath).ownSnapshots(kind: .safety).first?.name)
@@ -85,7 +85,7 @@ struct MediaDatabaseTests {
             sqlite3 $R/a.db "with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000) insert into t select i, 'text ' || i from n"
             backupfs init --store $S --database $R/a.db; backupfs backup --label whole --store $S
             """)
-        // A page of the index: no record is lost, and nothing that reads the table notices.
+        // A page of the index: no record is lost, and reads of the table do not notice.
         let page = try room.sh(
             "sqlite3 $R/a.db \"select pageno from dbstat where name = 'i' and pagetype = 'leaf' limit 1\" 2>/dev/null || echo 0")
         try room.sh(
@@ -106,7 +106,7 @@ struct MediaDatabaseTests {
             #expect(result.complaint.contains("database.sqlite: SQLite finds it damaged"), "\(result)")
         }
         #expect(try room.sh("backupfs snapshots --store $S | grep -c damaged") == "2")
-        // What is damaged may be replaced: that is what the backup is for.
+        // Damaged data may be replaced: that is the purpose of the backup.
         try room.sh("backupfs restore whole --yes --store $S")
         #expect(try room.sh("sqlite3 $R/a.db 'pragma integrity_check; select count(*) from t'") == "ok\n2000")
     }

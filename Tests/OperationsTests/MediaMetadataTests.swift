@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is kept of media files beside their bytes (decision 40): extended attributes, hard links, holes and, as root, owners. Everything is compared with
-/// what independent programs say: getfattr, stat, du, and Python's os module.
+/// The metadata kept with media files (decision 40): extended attributes, hard links, holes and, as root, owners. Everything is compared with the output of
+/// independent programs: getfattr, stat, du, and Python's os module.
 @Suite(.enabled(if: Machine.isRoot)) struct MediaMetadataTests {
     static let readerPath = "\(Machine.projectPath)/Tests/BackupRepositoryTests/Fixtures/read_repository.py"
     private static let reader = "python3 -B \(readerPath)"
 
-    /// A store with a media folder at `$R/media`, which belongs to user 1234.
+    /// A store with a media folder at `$R/media` that belongs to user 1234.
     private static func makeRoom() throws -> Room {
         let room = try Room()
         try room.sh(
@@ -20,7 +20,7 @@ import Testing
         return room
     }
 
-    /// Everything that is kept of a tree, a line for each entry. Hard links by the first path of the same inode.
+    /// All metadata of a tree, one line per entry. Hard links are named by the first path of the same inode.
     static let describe = """
         import hashlib, os, stat, sys
         root = os.fsencode(sys.argv[1]); first = {}
@@ -67,7 +67,7 @@ import Testing
         let attributes = "getfattr -h -R -d -m- -e hex . 2>/dev/null || true"
         #expect(try room.sh("cd $R/media; \(attributes)") == room.sh("cd $R/out/media; \(attributes)"))
         try room.sh("diff -r --no-dereference $R/media $R/out/media")
-        // A hole costs neither room in the repository nor on the disk that it comes back to.
+        // A hole takes no space in the repository, nor on the disk that it is restored to.
         #expect(try #require(Int(try room.sh("du -k --apparent-size -s $R/r | cut -f1"))) < 2_000)
         #expect(try #require(Int(try room.sh("du -k $R/out/media/sparse | cut -f1"))) < 200)
         try room.sh("backupfs verify a --store $S; backupfs check --read-data --store $S")
@@ -82,7 +82,7 @@ import Testing
         try room.sh("chmod -R u+w $R/media; rm -r $R/media/*; echo other > $R/media/one.jpg; chown -R 1234:1234 $R/media")
         let restore = try room.run("backupfs restore \(source) --yes --store $S")
         #expect(restore.status == 0, "\(restore)")
-        // Restored files are writable for their owner, and folders open, as always (Docs/restore.md).
+        // Restored files are writable for their owner, and folders accessible, as always (Docs/restore.md).
         let expected = before.replacingOccurrences(of: "0o100000 0o400", with: "0o100000 0o600").replacingOccurrences(
             of: "0o40000 0o555", with: "0o40000 0o755")
         #expect(try Self.state(room, "$R/media") == expected)
@@ -92,7 +92,7 @@ import Testing
     @Test func `the independent reader sees what is kept, and other folders stay as they were`() throws {
         let room = try Self.makeRoom()
         try room.sh("cd $R/media; mkdir plain; echo x > plain/x; chown -R 1234:1234 .; backupfs backup --label plain --store $S")
-        // Nothing of it, so nothing that an older program does not know: version 1 everywhere.
+        // None of it, so nothing that an older program does not know: version 1 everywhere.
         #expect(try room.sh("\(Self.reader) metadata $R/r plain") == "")
         try room.sh(Self.fill)
         try room.sh("backupfs backup --label a --store $S")
@@ -124,14 +124,14 @@ import Testing
         #expect(try Self.state(room, "$R/out/media") == Self.state(room, "$R/media"))
         let paths = try room.sh("backupfs diff a b --json --store $S | jq -r '.. | .path? // empty' | sort -u")
         #expect(paths == "media/folder/second-name\nmedia/one.jpg\nmedia/shut/x\nmedia/sparse\nmedia/third")
-        // Unchanged files are taken over with all of it.
+        // Unchanged files are taken over with all their metadata.
         try room.sh("sleep 2.2; backupfs backup --label c --store $S; backupfs backup --label d --store $S")
         #expect(try room.sh("backupfs diff c d --json --store $S | jq -r '.. | .path? // empty'") == "")
         try room.sh("backupfs restore d --target $R/d --store $S")
         #expect(try Self.state(room, "$R/d/media") == Self.state(room, "$R/media"))
     }
 
-    /// The owner of entries that name none stands in the record, and must not change under entries that are taken over.
+    /// The owner of entries that name none is in the record, and must not change for entries that are taken over.
     @Test func `a media folder that gets another owner gives its files none`() throws {
         let room = try Self.makeRoom()
         try room.sh(
@@ -140,7 +140,7 @@ import Testing
         #expect(try Self.state(room, "$R/out/media") == Self.state(room, "$R/media"))
     }
 
-    /// - Parameter folder: of the media folder in the second backup; the files have 1234:1234 all the time.
+    /// - Parameter folder: the owner of the media folder in the second backup; the files always have 1234:1234.
     @Test(arguments: [("a", "0:1234"), ("b", "0:1234"), ("b", "4321:4321")])
     func `a media folder of another owner gives restored files none`(backup: String, folder: String) throws {
         let room = try Self.makeRoom()
@@ -154,7 +154,7 @@ import Testing
         #expect(owners == "\(folder) .\n1234:1234 one.jpg\n1234:1234 sub\n1234:1234 sub/two")
     }
 
-    /// As on another machine, where the app has another number.
+    /// As on another machine, where the app has another user ID.
     @Test func `restored files get the owner that the media folder has by now`() throws {
         let room = try Self.makeRoom()
         try room.sh(
@@ -211,7 +211,7 @@ import Testing
         let told = try room.sh("backupfs diff a b --json --store $S | jq -r '.. | .path? // empty' | sort -u")
         #expect(told == paths)
         #expect(try room.sh("backupfs diff a b --store $S").contains(String(paths.split(separator: "\n")[0])))
-        // The same links, with other inodes.
+        // The same links with other inodes.
         try room.sh("backupfs restore b --yes --store $S; sleep 2.2; backupfs backup --label c --store $S")
         #expect(try room.sh("backupfs diff b c --json --store $S | jq -r '.. | .path? // empty' | grep media || true") == "")
     }
@@ -232,7 +232,7 @@ import Testing
         #expect(try room.sh("backupfs diff one four --json --store $S | \(paths)") == "media/d2/b")
     }
 
-    /// As when a file of another user was put there by hand.
+    /// As when another user's file was put there by hand.
     @Test func `one file of the owner of the backup does not decide whose the restored files are`() throws {
         let room = try Self.makeRoom()
         try room.sh(
@@ -267,7 +267,7 @@ import Testing
         #expect(try room.sh("getfattr --only-values -n user.folder $R/m/snapshots/a/media/folder") == "yes")
     }
 
-    /// A backup of a program that did not ask for attributes: unchanged files are asked, and not read again.
+    /// A backup of a program that did not collect attributes: they are collected from unchanged files, which are not read again.
     @Test func `the first backup after an update asks unchanged files`() throws {
         let room = try Self.makeRoom()
         try room.sh("cd $R/media; echo x > x; ln x y; setfattr -n user.comment -v old x; chown 55 x; sleep 2.2")
@@ -282,7 +282,7 @@ import Testing
         #expect(try Self.state(room, "$R/out/media") == Self.state(room, "$R/media"))
     }
 
-    /// Who has no right to set an attribute gets the file without it, and is told; all else comes back, also of files that may not be written to.
+    /// A user without the right to set an attribute gets the file without it, and a notice; everything else comes back, even for read-only files.
     @Test func `an ordinary user gets what a user can have`() throws {
         let room = try Self.makeRoom()
         try room.sh(
@@ -306,13 +306,13 @@ import Testing
         #expect(inPlace.status == 0 && inPlace.output.contains("1 media file lacks extended attributes"), "\(inPlace)")
     }
 
-    /// More than is kept: the file is, and the backup says what it lacks.
+    /// More than is kept: the file is backed up, and the backup reports what it lacks.
     @Test func `too many attributes keep no file from being backed up`() throws {
         let room = try Self.makeRoom()
         let made = try room.run(
             "cd $R/media; echo x > x; for i in 1 2 3; do python3 -c \"import os; os.setxattr('x', 'user.$i$i', bytes(60000))\" || exit 9; done"
         )
-        // Few file systems take so many (tmpfs and XFS do).
+        // Few file systems accept this many (tmpfs and XFS do).
         guard made.status == 0 else { return }
         let backup = try room.run("backupfs backup --label a --store $S")
         #expect(backup.status == 0 && backup.complaint.contains("lacks the extended attributes of 1 file: x: "), "\(backup)")
@@ -320,9 +320,9 @@ import Testing
     }
 }
 
-/// Trees of files with any mixture of what is kept, made by an independent program from a number, all ways back.
+/// Trees of files with any mix of metadata, which an independent program generates from a seed, and every kind of restore.
 @Suite(.enabled(if: Machine.isRoot)) struct GeneratedMetadataTests {
-    /// Prints nothing; a tree in the folder of the second argument, made from the number of the first. With a third argument an old tree is changed.
+    /// Prints nothing; creates a tree in the folder given second, from the seed given first. With a third argument it changes an old tree.
     private static let generate = """
         import os, random, sys
         number, root = int(sys.argv[1]), sys.argv[2]
@@ -383,7 +383,7 @@ import Testing
         try room.sh("python3 $R/generate.py \(number) $R/media; backupfs backup --label a --store $S")
         let first = try room.sh("python3 $R/describe.py $R/media")
         let rooms = try room.sh("du -sk $R/media | cut -f1")
-        // Another tree beside it, and the files of the first unchanged, as they were when they are taken over.
+        // A second tree beside it; the files of the first are unchanged, as when they are taken over.
         try room.sh(
             "sleep 2.2; mkdir $R/media/more; python3 $R/generate.py \(number + 100) $R/media/more; backupfs backup --label b --store $S"
         )
@@ -396,11 +396,11 @@ import Testing
             try room.sh(
                 "python3 -B \(MediaMetadataTests.readerPath) restore $R/r a $R/read; diff -r --no-dereference $R/a/media $R/read/media"
             ) == "")
-        // Nearly the room that they took: file systems differ in blocks for attributes.
+        // About the same space as before: file systems differ in blocks for attributes.
         let restored = try #require(Int(try room.sh("du -sk $R/a/media | cut -f1")))
         #expect(restored <= (try #require(Int(rooms))) + 400, "\(restored) \(rooms)")
         try room.sh("backupfs check --read-data --store $S")
-        // In place, by way of an archive that is laid over the repository. Modes are open there, as always.
+        // In place, through an archive on top of the repository. Modes are open there, as always.
         try room.sh("rm -r $R/media/*; backupfs restore a --yes --store $S")
         let open = { (text: String) in text.replacing(#/ (0o100000|0o40000) 0o[0-7]+ /#) { " \($0.output.1) " } }
         #expect(open(try room.sh("python3 $R/describe.py $R/media")) == open(first), "\(number)")

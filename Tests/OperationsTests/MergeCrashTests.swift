@@ -4,14 +4,14 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// The program dies, or its disk fails, at every fault point while it adds to what is there: afterwards it is all there, or nothing is.
+/// The program dies, or its disk fails, at every fault point while it adds to existing data: afterwards everything is added, or nothing.
 struct MergeCrashTests {
     /// A store with photos, and an archive with the same ones, others of the same names, and new ones in new folders.
     private struct Template {
         let room: Room
         let old: String
         let new: String
-        /// After both, for strategies that come second.
+        /// The merge that the faults interrupt.
         static let restore = "backupfs restore $R/other.zip --strategy merge --yes --store $S"
 
         init() throws {
@@ -48,7 +48,7 @@ struct MergeCrashTests {
 
     private static let template = Result { try Template() }
 
-    /// The template lives as long as the program.
+    /// The template exists as long as the program.
     private static let cleaning: Void = {
         _ = atexit { if let template = try? MergeCrashTests.template.get() { try? FileSystem.removeTree(template.room.path) } }
     }()
@@ -88,7 +88,7 @@ struct MergeCrashTests {
         let room = try Template.copy(of: template.room)
         let fault = point + action
         let result = try room.run(Template.restore, ["BACKUPFS_FAULT": fault])
-        // Points that only other restores pass leave a merge in peace.
+        // Points that only other restores pass do not affect a merge.
         let isPassed = !CrashTests.replacingPoints.contains(point)
         #expect(
             (result.status != 0) == (isPassed && (action == "" || result.complaint.contains("injected"))), "\(fault): \(result)")
@@ -103,7 +103,7 @@ struct MergeCrashTests {
             #expect(
                 try room.sh("jq -c '[.result, .strategy]' $S/restore/last.json") == #"["completed","merge"]"#, "\(fault)")
         }
-        // Whoever tries again gets what he asked for, once.
+        // A retry does what was requested, once.
         try room.sh("\(Template.restore) >/dev/null")
         #expect(try room.sh(PhotoDiary.describe) == template.new, "\(fault): the second try")
         #expect(try room.sh(PhotoDiary.leftovers) == "", "\(fault): after the second try")

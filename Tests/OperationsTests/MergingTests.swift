@@ -7,9 +7,9 @@ import Testing
 
 @testable import Operations
 
-/// `backupfs restore --strategy`, and what is told of it.
+/// `backupfs restore --strategy`, and its reports.
 struct MergingTests {
-    /// The tracker's sample, and a file of another phone: the same cars and expenses under other numbers, one changed, one new.
+    /// The tracker's sample, and another phone's file: the same cars and expenses under other numbers, one changed, one new.
     private static func makeTracker() throws -> Room {
         let room = try Room()
         try room.sh("backupfs init --store $S --sample >/dev/null; backupfs export --json -o $R/one.json --store $S")
@@ -67,7 +67,7 @@ struct MergingTests {
             "sqlite3 $S/app/database.sqlite \"select notes, count(*) from expenses where notes in ('changed', 'new') group by 1\""
         )
         #expect(notes == (strategy == "skip" ? "new|1" : "changed|1\nnew|1"))
-        // Once more, nothing is new.
+        // Repeated, nothing is new.
         if strategy != "replace" {
             let after = try room.sh(Self.dump)
             let again = try room.sh(
@@ -91,7 +91,7 @@ struct MergingTests {
             replace.hasSuffix(
                 "  Notifications: 4 added, 4 removed\nA safety backup of all data is made first. The restore can be taken back with: backupfs undo\nImporting will DELETE ALL existing data. This cannot be undone."
             ))
-        // A preview in the mounted folder tells of all strategies.
+        // A preview in the mounted folder reports all strategies.
         let store = try Store.open(room.storePath)
         let report = try RestoreRunner(store: store).preview(ImportSource(file: room("other.json")), comparesOthers: true)
         #expect(report.text.contains("With skip (what was there stays as it is):\n  Cars: 0 added, 0 updated, 3 skipped\n"))
@@ -99,7 +99,7 @@ struct MergingTests {
         let others = try #require(document["otherStrategies"] as? [String: [String: Any]])
         #expect(Set(others.keys) == ["merge", "skip"])
         #expect(others["merge"]?["expensesImported"] as? Int == 1 && others["skip"]?["expensesSkipped"] as? Int == 1200)
-        // Somebody has to consent.
+        // A user has to consent.
         let asked = try room.run("backupfs restore $R/other.json --strategy merge --store $S </dev/null")
         #expect(asked.status == 2 && asked.complaint.contains("a restore changes the data and nobody can be asked"))
         let unknown = try room.run("backupfs restore $R/other.json --strategy add --yes --store $S")
@@ -153,7 +153,7 @@ struct MergingTests {
         }
         #expect(try room.sh(Self.dump) == before)
         #expect(try room.sh("ls $S/repository/snapshots | wc -l") == "0")
-        // Replaced by it, the data has its form, and can be added to.
+        // Once this file has replaced the data, the data has its form, and can be added to.
         try room.sh("backupfs restore $R/seven.json --yes --store $S >/dev/null")
         let again = try room.sh(
             "backupfs restore $R/seven.json --strategy merge --yes --json --store $S | jq -c 'select(.outcome) | [.outcome[] | .added + .updated]'"

@@ -12,11 +12,11 @@ enum MountPermission {
     }()
 }
 
-/// Media folders that are mounts, lie in other places by mounts, or have mounts below them. The mounts are made in a mount namespace of their own,
-/// and go with it.
+/// Media folders that are mounts, appear elsewhere through mounts, or have mounts below them. The mounts are made in a separate mount namespace, and disappear
+/// with it.
 @Suite(.enabled(if: MountPermission.isThere, "needs to be root and allowed to mount"))
 struct MountedMediaTests {
-    /// A diary, an archive of its first state, and another state since.
+    /// A diary, an archive of its first state, and a different state since.
     private static func prepare() throws -> Room {
         let room = try Room()
         _ = try room.makeDiary()
@@ -28,7 +28,7 @@ struct MountedMediaTests {
         return room
     }
 
-    /// Runs a script in a mount namespace of its own.
+    /// Runs a script in a separate mount namespace.
     private static func isolated(_ room: Room, _ script: String) throws -> Room.Result {
         try room.write(script, to: "script.sh")
         return try room.run("unshare -m --propagation private bash $R/script.sh")

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Operations
 
-/// What is renamed and moved in the media folder while a backup goes through it.
+/// Renames and moves in the media folder while a backup walks it.
 struct MovedMediaTests {
-    /// Backs up as `one`, and runs a script when the backup waits.
+    /// Makes the backup `one`, and runs a script when the backup pauses.
     private static func backUp(at point: String = "backup.media-listed", _ script: String) -> String {
         """
         touch $R/pause; rm -f $R/pause.reached
@@ -18,13 +18,13 @@ struct MovedMediaTests {
         """
     }
 
-    /// Paths of files in the backup, and that the bytes are right.
+    /// The paths of files in the backup, and a check of their bytes.
     private static let files = """
         rm -rf $R/out; backupfs restore one --target $R/out --store $S >/dev/null
         cd $R/out/media; find . -type f | sort | xargs; cat 2>/dev/null $(find . -type f | sort)
         """
 
-    /// The media folder itself has been listed when the backup waits, and nothing in it.
+    /// When the backup pauses, it has listed the media folder itself, but nothing inside.
     @Test(arguments: [
         ("mv 2024 Summer", "./Summer/summer/three.jpg ./Summer/two.jpg ./one.jpg", "threetwoone"),
         ("mv one.jpg uno.jpg", "./2024/summer/three.jpg ./2024/two.jpg ./uno.jpg", "threetwoone"),
@@ -41,8 +41,8 @@ struct MovedMediaTests {
         #expect(try room.sh(Self.files).components(separatedBy: "\n") == [paths, content])
     }
 
-    /// Logs of databases come and go, and no folder is gone through again for them. These are files like any other. When the backup waits, both folders
-    /// have been listed, and one of them is stored or is being stored.
+    /// Logs of databases come and go, and no folder is walked again because of them. These here are ordinary files. When the backup pauses, it has listed both
+    /// folders, and one of them is stored or being stored.
     @Test(arguments: ["journal", "wal", "shm"], [["d1", "d2"], ["d2", "d1"]])
     func `a file with the name of a log that is moved to another folder is in the backup where it went`(
         suffix: String, folders: [String]
@@ -63,7 +63,7 @@ struct MovedMediaTests {
         #expect(try room.sh(Self.files).components(separatedBy: "\n") == [paths, content])
     }
 
-    /// An app makes and deletes files all the time; a folder is renamed in the end, and what the backup has of it has the old name.
+    /// An app creates and deletes files all the time; a folder is renamed in the end, and the backup has it under the old name.
     @Test(arguments: [true, false])
     func `a folder that never stands still is no reason to warn, but what is moved in it is`(moves: Bool) throws {
         let room = try Room()
@@ -101,12 +101,12 @@ struct MovedMediaTests {
         #expect(status.contains(warning) == moves)
         let log = try room.sh("grep -c '\"warning\":\"moved\"' $S/backupfs.log || true")
         #expect(log == (moves ? "1" : "0"))
-        // When nothing is moved any more, all is there again, and nobody is warned.
+        // When moves have stopped, everything is there again, without a warning.
         let next = try BackupOperation(store: store).run(label: "two", tag: nil, progress: nil)
         #expect(next.warnings.isEmpty)
     }
 
-    /// The file that cannot be read lies in a folder that is gone through twice.
+    /// The unreadable file is in a folder that is walked twice.
     @Test func `what cannot be read is told once, however often it was tried`() throws {
         let room = try Room()
         _ = try room.makeDiary()
@@ -118,7 +118,7 @@ struct MovedMediaTests {
         #expect(try room.sh("backupfs ls one:media --store $S | awk '{print $NF}' | xargs").hasSuffix("media/uno.jpg"))
     }
 
-    /// The safety backup of a restore is made while a folder is renamed: it has it, and nothing need be kept.
+    /// The safety backup of a restore is made while a folder is renamed: it contains the folder, so nothing needs to be kept aside.
     @Test func `a restore's safety backup has what is moved meanwhile`() throws {
         let room = try Room()
         _ = try room.makeDiary()

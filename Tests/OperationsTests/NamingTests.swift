@@ -4,7 +4,7 @@ import Testing
 
 @testable import Operations
 
-/// Names that come from the clock, in the zone of whoever runs the program.
+/// Names derived from the clock, in the time zone of the user who runs the program.
 struct NamingTests {
     @Test func `EXP-08: several backups within one second get numbers, and keep them`() throws {
         let room = try Room()
@@ -21,14 +21,14 @@ struct NamingTests {
                 "ev_charging_tracker_backup_2026-01-11_14-30-00.json", "ev_charging_tracker_backup_2026-01-11_14-30-00_2.json",
                 "ev_charging_tracker_backup_2026-01-11_14-30-00_3.json",
             ])
-        // The others keep theirs when the first is deleted, and when one is renamed.
+        // The others keep their names when the first is deleted, and when one is renamed.
         try store.removeSnapshot(store.repository.snapshots()[0])
         try store.renameSnapshot(store.repository.snapshots()[0], to: "mine")
         #expect(
             Set(exports()) == [
                 "ev_charging_tracker_backup_2026-01-11_14-30-00_2.json", "ev_charging_tracker_backup_2026-01-11_14-30-00_3.json",
             ])
-        // The free name is given again, and no two files have the same.
+        // The free name is used again, and no two files have the same one.
         #expect(try room.sh(backup, now) == "2026-01-11_14-30-00")
         try store.repository.refresh()
         #expect(Set(exports()).count == 3)
@@ -51,7 +51,7 @@ struct NamingTests {
         ("UTC", "2026-01-11T14:30:00Z", "2026-01-11_14-30-00"), ("Europe/Berlin", "2026-01-11T14:30:00Z", "2026-01-11_15-30-00"),
         ("America/New_York", "2026-01-01T03:00:00Z", "2025-12-31_22-00-00"),
         ("Asia/Kathmandu", "2026-01-11T14:30:00Z", "2026-01-11_20-15-00"),
-        // The hour that comes twice in autumn, and the moment at which one is left out in spring.
+        // The hour that repeats when DST ends, and the moment of the gap when DST begins.
         ("Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-25_02-30-00"),
         ("Europe/Berlin", "2026-10-25T01:30:00Z", "2026-10-25_02-30-00"),
         ("Europe/Berlin", "2026-03-29T00:59:59Z", "2026-03-29_01-59-59"),

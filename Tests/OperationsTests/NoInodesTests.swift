@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-/// A file system with space but without free inodes, as after millions of small files: what makes room works, all else works or says what is missing,
-/// and nothing is lost.
+/// A file system with space but without free inodes, as after millions of small files: operations that free space work, all others work or report what is
+/// missing, and nothing is lost.
 @Suite(.enabled(if: Machine.isRoot, "NOT TESTED: a file system with few inodes needs root to mount one"))
 struct NoInodesTests {
-    /// On a file system of 400 inodes: two backups of the photo diary that differ in a photo, one that was removed, and an archive to restore.
+    /// On a file system of 400 inodes: two backups of the photo diary that differ in a photo, one removed backup, and an archive to restore.
     private final class Disk {
         let room: Room
         let environment: [String: String]
@@ -35,7 +35,7 @@ struct NoInodesTests {
         @discardableResult
         func sh(_ script: String) throws -> String { try room.sh(script, environment) }
 
-        /// The store as it was prepared, on a file system that can hold so many more files.
+        /// The prepared store on a file system with this many free inodes.
         func prepare(freeInodes: Int) throws {
             try sh(
                 """
@@ -50,7 +50,7 @@ struct NoInodesTests {
 
         func run(_ command: String) throws -> Room.Result { try room.run("backupfs \(command) --store $S", environment) }
 
-        /// With inodes again, backups are what they were, and the store works.
+        /// With inodes again, backups are unchanged, and the store works.
         func expectWhole(_ names: [String], _ place: Comment) throws {
             try sh("rm -rf $D/filler")
             for name in names {
@@ -69,7 +69,7 @@ struct NoInodesTests {
 
     private static let inodeCounts = [0, 2, 4, 12]
 
-    /// What gives room back, or only looks.
+    /// Commands that free space, or only read.
     @Test(
         arguments: [
             "delete two --yes", "delete two --now --yes", "forget --keep-last 1 --yes", "prune --max-unused 0",
@@ -95,7 +95,7 @@ struct NoInodesTests {
         }
     }
 
-    /// What needs files: it works, or says that there can be no more and has changed nothing.
+    /// Commands that need files: each works, or reports that no more can be created and has changed nothing.
     @Test(
         arguments: [
             "backup --label new", "restore $R/new.zip --yes", "restore one --yes", "restore one --target $D/out", "undelete gone",

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// Keys and columns of sound databases that generated ones have found trouble with.
+/// Keys and columns of sound databases in which generated ones have found bugs.
 struct OddKeyTests {
-    /// A store of the database that Python makes, with the backup `one`, and what `.dump` says of it before two rows go.
+    /// A store of a database created by Python, with the backup `one`, and the output of `.dump` before two rows are deleted.
     private static func restore(_ script: String, file: String = "one") throws -> (before: String, after: String) {
         let room = try Room()
         try room.write(
@@ -37,7 +37,7 @@ struct OddKeyTests {
         #expect(after == before)
     }
 
-    /// SQLite asks for its own orders there as if it did not know them.
+    /// SQLite requests its own collations there as if it did not know them.
     @Test func `the order NOCASE of a database in UTF-16 is SQLite's own`() throws {
         let (before, after) = try Self.restore(
             """
@@ -50,7 +50,7 @@ struct OddKeyTests {
         #expect(after == before)
     }
 
-    /// To Swift, an accent belongs to the blank before it.
+    /// In Swift, an accent combines with the space before it.
     @Test func `a table whose name begins with an accent is not called damaged`() throws {
         let (before, after) = try Self.restore(
             #"""
@@ -75,7 +75,7 @@ struct OddKeyTests {
         #expect(after == before)
     }
 
-    /// SQLite 3.40 looks at the columns in another order there.
+    /// SQLite 3.40 checks the columns in another order there.
     @Test func `columns of other types are no damage in a table without row numbers`() throws {
         let (before, after) = try Self.restore(
             """

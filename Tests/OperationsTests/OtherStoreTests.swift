@@ -3,7 +3,7 @@ import Testing
 
 /// Two stores for one database and one media folder.
 struct OtherStoreTests {
-    /// Whatever point the first store's restore dies at after its commit, the second one changes nothing before it is finished.
+    /// At whatever point after its commit the first store's restore dies, the second store changes nothing before it is finished.
     @Test(arguments: ["restore.committed", "restore.media-emptied", "restore.file-brought-in", "restore.media-published"])
     func `R-B11: a restore that died is finished before another store backs up or restores`(point: String) throws {
         let room = try Room()
@@ -29,7 +29,7 @@ struct OtherStoreTests {
             #expect(refused.complaint.contains("backupfs status --store \(room.storePath)"))
         }
         #expect(try room.sh(PhotoDiary.describe) == between)
-        // Reading what is there already is nobody else's business.
+        // Reading existing backups does not concern the other store.
         #expect(try room.sh("backupfs ls early:media --store $R/second").contains("mine.jpg"))
         try room.sh("backupfs status --store $S")
         #expect(try room.sh("jq -r .result $S/restore/last.json; \(records); cat $S/app/photos/one.jpg") == "completed\n3\none")
@@ -61,7 +61,7 @@ struct OtherStoreTests {
         try room.sh("\(remedy.output); backupfs backup --label three --store $R/second")
     }
 
-    /// A diary whose database and photos two stores back up: the one in `$S` and the one in `$R/second`, which has the backup `old` of other data.
+    /// A diary whose database and photos are backed up by two stores: the one in `$S`, and the one in `$R/second`, which has the backup `old` of other data.
     private static func makeRoomWithTwoStores() throws -> Room {
         let room = try Room()
         _ = try room.makeDiary()
@@ -74,7 +74,7 @@ struct OtherStoreTests {
         return room
     }
 
-    /// The caption and the content of the first photo in a backup, or of the data as it is now.
+    /// The caption and the content of the first photo, in a backup or in the current data.
     private static func first(_ room: Room, in snapshot: String?) throws -> String {
         guard let snapshot else {
             return try room.sh(
@@ -87,7 +87,7 @@ struct OtherStoreTests {
             """)
     }
 
-    /// Waits in a script until a program has come to its fault point.
+    /// In a script, waits until a program has reached its fault point.
     private static func reached(_ name: String) -> String {
         "for i in $(seq 600); do [ -e $R/\(name).reached ] && break; sleep 0.05; done; [ -e $R/\(name).reached ] || exit 99"
     }
@@ -144,7 +144,7 @@ struct OtherStoreTests {
         #expect(try Self.first(room, in: "whole") == "first\none")
     }
 
-    /// On another machine, which this one's lock does not keep away: here the other store has another path to its media.
+    /// On another machine, which this machine's lock does not exclude: simulated by another path of the other store to its media.
     @Test func `R-C6: a backup during which a restore begins that is not finished is refused at its end`() throws {
         let room = try Self.makeRoomWithTwoStores()
         let result = try room.run(

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// A file that a user names for an export, for metrics or for the log takes the place of nothing that the store keeps or backs up.
+/// A file that a user names for an export, metrics or the log replaces nothing that the store keeps or backs up.
 struct OutputPlaceTests {
-    /// A store with the backup `yesterday`, whose database and media lie beside it; `other.sqlite` is none of the app's.
+    /// A store with the backup `yesterday`, with its database and media beside it; `other.sqlite` does not belong to the app.
     private static func makeRoom() throws -> Room {
         let room = try Room()
         try room.sh(
@@ -75,11 +75,11 @@ struct OutputPlaceTests {
             #expect(result.status == 0, "\(command): \(result)")
         }
         #expect(try room.sh("jq -r '.t[1].x' $R/out; ls $R/csv") == "in no backup\nt.csv")
-        // A mount of the store may lie in the store.
+        // A mount of the store may be inside the store.
         try room.sh("mkdir $S/mnt; printf %s $S/mnt > $S/mountpoint; backupfs export -o $S/mnt/x --store $S")
     }
 
-    /// The disk of the media, or of the database, may be away.
+    /// The disk of the media, or of the database, may be missing.
     @Test func `a backup can be exported while the app's data is not there`() throws {
         let room = try Self.makeRoom()
         try room.sh("cd $R; rm -r a.db hard.db link.db m; ln -s $R/none/m m; backupfs export yesterday -o $R/out --store $S")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Operations
 
-/// Encrypted repositories on the command line: where passwords come from, and what happens without the right one.
+/// Encrypted repositories on the command line: sources of passwords, and behavior without the right one.
 struct PasswordTests {
     /// A store with a backup named "first", encrypted with the password in `$R/password`.
     private func makeRoom() throws -> Room {
@@ -33,7 +33,7 @@ struct PasswordTests {
         }
     }
 
-    /// What the disaster page's `rsync` once did with a copy from before a change of the password.
+    /// As the disaster page's `rsync` once did with a copy from before a password change.
     @Test func `an older key file that comes back does not shut the right password out`() throws {
         let room = try makeRoom()
         try room.sh(
@@ -77,7 +77,7 @@ struct PasswordTests {
         for file in ["empty", "long"] {
             #expect(try room.run("backupfs snapshots --store $S --password-file $R/\(file)").status == 2)
         }
-        // Nobody goes on without the encryption that he counts on.
+        // A command must not continue without the encryption that its user relies on.
         try room.sh("backupfs init --store $R/plain >/dev/null")
         let plain = try room.run("backupfs snapshots --store $R/plain --password-file $R/password")
         #expect(plain.status == 2 && plain.complaint.contains("is not encrypted"), "\(plain.complaint)")
@@ -89,12 +89,12 @@ struct PasswordTests {
         let result = try room.onTerminal("correct horse\\n", "backupfs snapshots --store $S")
         #expect(result.status == 0, "\(result.output)\(result.complaint)")
         #expect(result.output.hasPrefix("Password of \(room.storePath)/repository: <answered>\nName "), "\(result.output)")
-        // Ctrl-U takes back the line, backspace a character of two bytes.
+        // Ctrl-U deletes the line, backspace a character of two bytes.
         #expect(try room.onTerminal("nonsense\\x15correct hors\\u00fc\\x7fe\\n", "backupfs snapshots --store $S").status == 0)
         #expect(try room.onTerminal("nonsense\\n", "backupfs snapshots --store $S").status == 12)
         #expect(try room.onTerminal("\\n", "backupfs snapshots --store $S").status == 2)
         #expect(try room.onTerminal("corr\\x03", "backupfs snapshots --store $S").status == 130)
-        // The terminal is as it was, also after Ctrl-C.
+        // The terminal is in its previous state, also after Ctrl-C.
         let echo = try room.onTerminal("corr\\x03", "bash -c 'backupfs snapshots --store $S; stty -a'")
         #expect(
             echo.output.contains(" echo ") && echo.output.contains(" icanon ") && echo.output.contains("isig "), "\(echo.output)")
@@ -126,7 +126,7 @@ struct PasswordTests {
         #expect(try room.sh("backupfs init --json --store $R/plain").contains(#""encrypted":false,"#))
     }
 
-    /// Who can write to the repository puts a plain config in the place of its own. The store that knows it refuses it anyway.
+    /// An attacker with write access to the repository replaces its config with an unencrypted one. The store that knows the repository refuses it anyway.
     @Test func `a new store does not believe that a repository with a key file is not encrypted`() throws {
         let room = try makeRoom()
         try room.sh(
@@ -145,13 +145,13 @@ struct PasswordTests {
         try refuse("init --repository $R/nas --store $R/other --new-source --sample")
         try room.sh("rm $R/nas/key")
         try refuse("init --repository $R/nas --store $R/other")
-        // A store that goes to another repository, and one that has lost its identity.
+        // A store that switches to another repository, and one that has lost its identity.
         try room.sh("cp $R/nas/key.copy $R/nas/key; backupfs config set repository $R/nas --store $R/plain")
         try refuse("backup --store $R/plain")
         try room.sh("rm $R/plain/identity")
         try refuse("backup --store $R/plain")
         try room.sh("sha256sum --quiet -c $R/sums; [ ! -e $R/other ]; rm $R/nas/key $R/nas/key.copy")
-        // What an interrupted init leaves, or a lost repository, is set aside: it may open what is found of that one.
+        // The remains of an interrupted init, or of a lost repository, are set aside: the key may open data of that repository that is found later.
         try room.sh("mkdir -p $R/new/packs; cp $S/repository/key $R/new; backupfs init --repository $R/new --store $R/first")
         try room.sh("cmp $S/repository/key $R/new/damaged/key")
         try room.sh("backupfs backup --store $R/first; backupfs init --repository $R/new --store $R/second --new-source")
@@ -161,7 +161,7 @@ struct PasswordTests {
         let room = try makeRoom()
         let environment = ["BACKUPFS_PASSWORD_FILE": room("password")]
         try room.sh("backupfs check --read-data --store $S", environment)
-        // A catalog that is gone, and a bit that flipped in the largest pack.
+        // A missing catalog, and a bit flip in the largest pack.
         try room.sh("rm -r $S/catalog")
         try Damage.flip(Damage.largestPack(of: room.storePath + "/repository"))
         let found = try room.run("backupfs check --read-data --store $S", environment)
@@ -170,12 +170,12 @@ struct PasswordTests {
         #expect(text.contains("it does not open with the repository's key") && text.contains("first"), "\(text)")
         let repaired = try room.run("backupfs check --repair --yes --store $S", environment)
         #expect((repaired.output + repaired.complaint).contains("1 lost"), "\(repaired.output)\(repaired.complaint)")
-        // What was whole was copied as it was: everything but the one chunk still opens, and the same data fills the gap.
+        // Intact chunks were copied unchanged: everything but the one chunk still opens, and the same data fills the gap.
         try room.sh("backupfs backup --label second --store $S >/dev/null; backupfs check --read-data --store $S", environment)
         try room.sh("backupfs export first --zip -o $R/first.zip --store $S >/dev/null; unzip -tqq $R/first.zip", environment)
     }
 
-    /// What opens the repository after it, and where the two key files differ.
+    /// Which password opens the repository afterwards, and where the two key files differ.
     @Test(
         arguments: [
             ("password.copy-replaced", 9, "password", true), ("password.key-replaced", 9, "new", false),
@@ -214,7 +214,7 @@ struct PasswordTests {
         #expect(result.status == 1 && result.complaint.contains("is not encrypted"))
     }
 
-    /// Neither a core file nor what the runtime tells of registers: both may have the key in them.
+    /// Neither a core file nor the runtime's register dump: both may contain the key.
     @Test func `a crash leaves nothing of what was in memory`() throws {
         let room = try makeRoom()
         let result = try room.run(

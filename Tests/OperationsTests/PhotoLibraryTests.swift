@@ -39,7 +39,7 @@ import Testing
                 0cc175b9c0f1b6a831c399e269772661
                 4a8a08f09d37b73795649038408b5f33
                 """)
-        // Live, what nobody has read since it was written has no checksum yet. (Of what was written just before a backup it cannot be told.)
+        // In live data, a file not read since it was written has no checksum yet. (For a file written just before a backup, that is undefined.)
         try room.sh("sleep 2.2; backupfs backup --store $S --label two >/dev/null; printf new > $R/Photos/new.jpg; sleep 1.1")
         #expect(
             try room.sh("backupfs export --store $S --json -o - | jq -c '[.photos[]|[.name,(.md5|type)]]'")
@@ -56,7 +56,7 @@ import Testing
             """)
         let refused = try room.run("backupfs restore $R/one.json --store $S --yes")
         #expect(refused.status == 1 && refused.complaint.contains("the file holds no media, and Photo Library has nothing else"))
-        // Added to what is there: nothing is overwritten.
+        // Added to the existing files: nothing is overwritten.
         #expect(
             try room.sh(
                 "backupfs restore $R/one.zip --store $S --strategy merge --yes >/dev/null; cd $R/Photos; ls; cat IMG_1.JPG IMG_1-2.JPG"
@@ -72,7 +72,7 @@ import Testing
                     copy.jpg
                     a1719791999
                     """)
-        // The safety backup has what was there before.
+        // The safety backup has the previous files.
         #expect(
             try room.sh("backupfs snapshots --store $S --json | jq -s -r '.[]|select(type==\"array\")|length' | head -1") != "0")
         try room.sh(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Operations
 
-/// R-A5, T-A3, U-A4: where the data and the backups lie must not overlap, but for a database among the media.
+/// R-A5, T-A3, U-A4: the places of data and backups must not overlap, except for a database among the media.
 struct PlacesTests {
     private static let prepare = """
         mkdir -p $R/data/sub $R/elsewhere $R/repo
@@ -73,7 +73,7 @@ struct PlacesTests {
         #expect(try room.sh("cat $R/data/photo.jpg; ls $R/data/moved/store/repository/snapshots | wc -l") == "photo1")
     }
 
-    /// As Calibre and Vaultwarden have it.
+    /// As in Calibre and Vaultwarden.
     @Test func `U-A4: a database in the media folder is backed up and restored through SQLite, and the media around it`() throws {
         let room = try Room()
         try room.sh(
@@ -81,7 +81,7 @@ struct PlacesTests {
             \(Self.prepare); sqlite3 $R/data/app.db 'pragma journal_mode = wal' >/dev/null
             backupfs init --store $S --database $R/data/app.db --media $R/data
             """)
-        // The app keeps its database open, with a log, over all of it.
+        // The app keeps its database open, with a log, throughout.
         let script = """
             mkfifo $R/in; sqlite3 $R/data/app.db < $R/in > $R/out & app=$!; exec 3> $R/in
             echo "insert into t values (2, 'two');" >&3

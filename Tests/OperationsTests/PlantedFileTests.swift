@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What another program has put into a repository: links and pipes where files and folders belong.
+/// Links and pipes that another program has put into a repository in place of files and folders.
 struct PlantedFileTests {
     private static func makeRoom() throws -> Room {
         let room = try Room()

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Data that the app's definition does not allow: the backup is made, and says what a restore of it would refuse, and what can be done.
+/// Data that the app's definition does not allow: the backup is made, and reports what a restore of it would refuse, and the remedy.
 struct RefusedValueTests {
     private func room(_ app: String = "keeptrack", _ change: String = "") throws -> Room {
         let room = try Room()
@@ -21,7 +21,7 @@ struct RefusedValueTests {
         #expect(warning.contains(": date \"yesterday\" is not an ISO 8601 date with a time zone. A restore of the backup"))
         #expect(warning.contains("--strategy replace brings it back as it is"))
         let dump = try room.sh("sqlite3 $S/app/database.sqlite '.dump entries'")
-        // What it says is so.
+        // The report is accurate.
         let merging = try room.run("backupfs restore one --yes --store $S")
         #expect(merging.status == 1 && merging.complaint.contains("is not an ISO 8601 date"), "\(merging)")
         try room.sh(

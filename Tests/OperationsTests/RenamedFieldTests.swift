@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-/// A definition in which something was renamed since the backup: the store's own backup holds values that the definition does not know any more.
+/// A definition in which a name has changed since the backup: the store's own backup holds values that the definition no longer knows.
 struct RenamedFieldTests {
     private static func makeRoom() throws -> Room {
         let room = try Room()
@@ -33,10 +33,10 @@ struct RenamedFieldTests {
         #expect(try room.sh(PhotoDiary.leftovers) == "")
         let preview = try room.run("backupfs restore one --dry-run --store $S")
         #expect(preview.status == 1 && preview.complaint.contains(field), "\(preview)")
-        // A file is a file: that was made by whatever program, and what is not known of it is told.
+        // A file may come from any program, and its unknown fields are reported.
         let file = try room.run("backupfs restore $R/one.zip --yes --store $S")
         #expect(file.status == 0 && file.output.contains("Unknown fields were ignored: \(field)"), "\(file)")
-        // With the definition of then all comes back.
+        // With the original definition, everything comes back.
         try room.sh("cp $R/right.yaml $S/app.yaml; backupfs restore one --yes --store $S")
         #expect(try room.sh(Self.captions) == "first\n\nsea")
     }

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// SQLite 3.40 calls sound tables damaged: those WITHOUT ROWID whose key is not made of the first columns in their order. And a database that is
-/// damaged says so wherever it is restored from.
+/// SQLite 3.40 reports sound tables as damaged: those WITHOUT ROWID whose key does not consist of the first columns in order. A database that is really
+/// damaged is reported wherever it is restored from.
 struct ReorderedKeyTests {
     private static let definition = """
         format: "1"
@@ -60,7 +60,7 @@ struct ReorderedKeyTests {
             backupfs restore full --yes --store $S
             """)
         #expect(try room.sh("sqlite3 $R/a.db '\(Self.rows)'") == before)
-        // The way back from it.
+        // Undo the restore.
         try room.sh(Self.undo)
         #expect(try room.sh("sqlite3 $R/a.db 'select distinct extra, name from tags'") == "other|other")
     }
@@ -78,7 +78,7 @@ struct ReorderedKeyTests {
             backupfs restore empty --yes --store $S
             """)
         #expect(try room.sh("sqlite3 $R/a.db 'select count(*) from tags'") == "0")
-        // The safety backup is the way back.
+        // The safety backup undoes it.
         try room.sh(Self.undo)
         #expect(try room.sh("sqlite3 $R/a.db 'select name from tags order by slug'") == "Blue\nRed things")
         try room.sh("sqlite3 $R/a.db 'delete from tags'; backupfs restore full --yes --store $S")
@@ -100,10 +100,10 @@ struct ReorderedKeyTests {
         #expect(backup.complaint.contains("NULL value in zz.a"), "\(backup.complaint)")
     }
 
-    /// The records were restored from the export, and what no field names was lost without a word.
+    /// The records were restored from the export, and data that no field names was silently lost.
     @Test func `a restore from a damaged database says what it leaves`() throws {
         let room = try described("create table tags(extra, name TEXT NOT NULL, slug TEXT PRIMARY KEY)")
-        // The number of free pages in the header: SQLite finds it wrong, and all rows can be read.
+        // The count of free pages in the header: SQLite finds it wrong, but all rows are readable.
         try room.sh("printf '\\0\\0\\0\\5' | dd of=$R/a.db bs=1 seek=36 conv=notrunc status=none")
         #expect(try room.run("backupfs backup --label hurt --store $S").status == 3)
         try room.sh(

@@ -8,13 +8,13 @@ import Testing
 
 @testable import Operations
 
-/// Drills: what is proved, and that each kind of damage is found.
+/// Drills: what is proved, and that each kind of damage is detected.
 struct RestoreDrillTests {
     private static func backUp(_ store: Store, _ label: String) throws -> Snapshot {
         try BackupOperation(store: store).run(label: label, tag: nil, progress: nil).snapshot
     }
 
-    /// A backup like another one, but for some of its files and attributes.
+    /// A backup like another one, except for some of its files and attributes.
     private static func forge(
         _ name: FileName, like snapshot: Snapshot, in store: Store, attributes: [String: String] = [:],
         files: [(FileName, [UInt8])] = [], _ change: (TreeEntry) -> TreeEntry = { $0 }
@@ -94,7 +94,7 @@ struct RestoreDrillTests {
                 "database.sqlite: what it holds besides the records is not what export.json has"
             ])
         let broken = try findings("broken", "database.sqlite", "broken.sqlite")
-        // What SQLite's quick check does not see.
+        // Damage that SQLite's quick check does not detect.
         #expect(broken.count == 100 && broken[0] == "database.sqlite: row 1 missing from index by_file", "\(broken.prefix(3))")
         #expect(
             try findings("manifest", "manifest.json", "manifest.json") == [
@@ -112,7 +112,7 @@ struct RestoreDrillTests {
         #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
     }
 
-    /// The CRC-32 is right, as it is for whoever knows how to make two files of one CRC-32: the SHA-256 is looked at all the same.
+    /// The CRC-32 is right, as an attacker can arrange: the SHA-256 is checked as well.
     @Test func `checksums that are not the file's`() throws {
         let room = try Room()
         let store = try room.makeDiary()
@@ -198,7 +198,7 @@ struct RestoreDrillTests {
         #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/store/spool") == "")
     }
 
-    /// The definition got a collection that files may lack after the backup was made: a restore takes the backup, so `verify` must not call it damaged.
+    /// The definition got an optional collection after the backup was made: a restore accepts the backup, so `verify` must not report it as damaged.
     @Test func `a backup from before an optional collection is no finding`() throws {
         let room = try BackupRowsTests.makeRoom()
         try room.sh(

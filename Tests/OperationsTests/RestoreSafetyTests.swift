@@ -7,7 +7,7 @@ import Testing
 
 /// What a restore replaces is in the safety backup, whatever happens meanwhile; or nothing is replaced.
 struct RestoreSafetyTests {
-    /// Runs a restore that waits at a fault point while `meanwhile` is done.
+    /// Runs a restore that pauses at a fault point while `meanwhile` runs.
     private static func restoring(
         _ room: Room, _ source: String, at point: String, meanwhile: String, before: String = "", after: String = ""
     ) throws -> Room.Result {
@@ -35,11 +35,11 @@ struct RestoreSafetyTests {
         return room
     }
 
-    /// A user of whom the files keep their secrets: root reads everything.
+    /// A user who may not read the files: root can read everything.
     @Test func `R-A4: a media file that cannot be read refuses the restore, and nothing is changed`() throws {
         let room = try Room()
         _ = try room.makeDiary()
-        // A named pipe cannot be read by root either.
+        // Not even root can read a named pipe as a file.
         try room.sh(
             """
             backupfs backup --label one --store $S; printf mine > $S/app/photos/mine.jpg
@@ -53,7 +53,7 @@ struct RestoreSafetyTests {
         #expect(try room.sh(PhotoDiary.describe) == old)
         #expect(try room.sh(PhotoDiary.leftovers) == "")
         #expect(try room.sh("ls $S/repository/snapshots | wc -l") == "1")
-        // What leaves the media alone may be restored, and says what its safety backup lacks.
+        // A restore that leaves the media alone may run, and reports what its safety backup lacks.
         try room.sh(
             "backupfs export one --json -o $R/one.json --store $S; backupfs restore $R/one.json --yes --store $S >$R/told")
         #expect(try room.sh("grep -c 'The safety backup is not whole' $R/told") == "1")
@@ -90,7 +90,7 @@ struct RestoreSafetyTests {
         #expect(try Self.safetyBackups(room, holding: "late") == 1)
     }
 
-    /// The pages of a database with a log cannot change their size: it leaves the log for that moment.
+    /// The page size of a database in WAL mode cannot change: it leaves WAL mode for that moment.
     @Test func `R-A3: a database with a log and pages of another size is replaced, and has its log afterwards`() throws {
         let room = try Room()
         try room.sh(
@@ -136,7 +136,7 @@ struct RestoreSafetyTests {
                 status=0; backupfs restore $R/b.db --yes --store $S >$R/output 2>&1 || status=$?
                 touch $R/stop; wait $writer; echo $status >$R/status
                 """)
-            // Done, or refused since the app uses its database.
+            // Done, or refused because the app uses its database.
             let output = try room.sh("cat $R/output")
             #expect(try ["0", "13"].contains(room.sh("cat $R/status")), "\(output)")
             let kept = try Self.exportsOfSafetyBackups(room).joined() + room.sh("sqlite3 $R/a.db 'select a from t'")
@@ -160,7 +160,7 @@ struct RestoreSafetyTests {
         #expect(try room.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos where id = 77'") == "1")
     }
 
-    /// The safety backups whose export has a text.
+    /// The number of safety backups whose export contains a text.
     private static func safetyBackups(_ room: Room, holding text: String) throws -> Int {
         try exportsOfSafetyBackups(room).count { $0.contains(text) }
     }
@@ -218,7 +218,7 @@ struct RestoreSafetyTests {
             """)
         try room.sh("backupfs status --store $S")
         #expect(try room.sh("jq -r .result $S/restore/last.json") == "completed")
-        // Either it has stayed, since everything was exchanged by then, or it was taken out and kept.
+        // Either it stayed, since everything was exchanged by then, or it was moved out and kept.
         #expect(try room.sh("cat $S/app/photos/late.jpg $S/app/photos-kept-*/late.jpg 2>/dev/null || true") == "late")
         #expect(try room.sh(PhotoDiary.leftovers) == "")
     }
@@ -246,7 +246,7 @@ struct RestoreSafetyTests {
         #expect(try room.sh("cd $S/app/photos; cat one.jpg 2024/two.jpg; readlink link") == "onetwoone.jpg")
     }
 
-    /// An app that stays may also write to its database after the restore.
+    /// An app that keeps running may also write to its database after the restore.
     @Test(arguments: [true, false])
     func `a database is kept with its log when only the log has changed since the safety backup`(staysOpen: Bool) throws {
         let room = try Room()

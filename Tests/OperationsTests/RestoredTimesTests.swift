@@ -26,7 +26,7 @@ struct RestoredTimesTests {
         #expect(try room.sh(list) == times)
         try room.sh("backupfs restore A --yes --store $S")
         #expect(try room.sh(list) == times)
-        // What is there now comes back as well, by the safety backup of the next restore.
+        // The current files come back as well, from the safety backup of the next restore.
         try room.sh(
             """
             touch -d '2001-02-03 04:05:06.000000007 UTC' $R/m/new.jpg; backupfs restore A --yes --store $S
@@ -35,7 +35,7 @@ struct RestoredTimesTests {
         #expect(try room.sh(list) == times.replacing("2024-06-01 12:00:00.123456789", with: "2001-02-03 04:05:06.000000007"))
     }
 
-    /// GNU tar's own format has seconds only, in bytes where octal digits do not suffice.
+    /// GNU tar's own format has whole seconds only, in binary where octal digits do not suffice.
     @Test func `times before 1970 and after 2242 in an archive of GNU tar are restored`() throws {
         let room = try Room()
         try room.sh(

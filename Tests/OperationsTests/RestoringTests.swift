@@ -65,7 +65,7 @@ struct RestoringTests {
             if number == 1 { try store.setPinned(#require(store.repository.snapshots(kind: .safety).last), true) }
         }
         #expect(Self.names(store) == [made[1]] + made[3...], "\(made)")
-        // Backups that people made are not touched by that.
+        // The user's own backups are not affected.
         #expect(store.repository.snapshots(kind: .snapshot).map(\.name) == ["one"])
     }
 

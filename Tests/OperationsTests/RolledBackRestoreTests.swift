@@ -3,8 +3,8 @@ import Testing
 
 @testable import Operations
 
-/// A restore has replaced media, and then its records are gone: a power cut took the commit, or the app's old database was put back. The media
-/// follow the records, and nothing is lost on the way.
+/// A restore has replaced media, and then its records are gone: a power cut lost the commit, or the app's old database was copied back. The media follow the
+/// records, and nothing is lost on the way.
 struct RolledBackRestoreTests {
     private static let setDatabaseAside =
         "cd $S/app; sqlite3 database.sqlite 'pragma wal_checkpoint(truncate)' >/dev/null; cp database.sqlite $R/old.sqlite"
@@ -54,7 +54,7 @@ struct RolledBackRestoreTests {
         // The old files have their names again.
         #expect(
             try room.sh("cd $S/app/photos; cat late.jpg one.jpg mine.jpg own/mine.jpg 2024/2b.jpg") == "lateotherminemine2b")
-        // What the app has written lies among them or in the folder that the report names.
+        // The app's later files are among them, or in the folder that the report names.
         let kept = try room.sh("jq -r .keptMedia $S/restore/last.json")
         #expect(kept.hasPrefix("\(room.storePath)/app/photos-kept-"))
         for text in ["app", "shared", "new one", "second"] {

@@ -2,8 +2,8 @@ import TestSupport
 import Testing
 
 extension Room {
-    /// A store of the example app with the backups a, b and c, that differ.
-    /// - Parameter environment: the clock by which they are made.
+    /// A store of the example app with three different backups a, b and c.
+    /// - Parameter environment: the clock for the backups.
     static func withThreeBackups(_ environment: [String: String]) throws -> Room {
         let room = try Room()
         try room.sh(

@@ -27,8 +27,8 @@ extension Room {
         sys.exit(status)
         """
 
-    /// Runs a command on a terminal of its own and answers what it asks.
-    /// - Parameter answers: none if it is empty; with `|` between them, and a line feed where one is typed.
+    /// Runs a command on a separate terminal and answers its questions.
+    /// - Parameter answers: separated by `|`, with a line feed for Enter; none if empty.
     func onTerminal(_ answers: String, _ command: String, _ environment: [String: String] = [:]) throws -> Result {
         try Self.onTerminal.write(toFile: self("terminal.py"), atomically: true, encoding: .utf8)
         return try run("python3 $R/terminal.py '\(answers)' \(command)", environment)

@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// A restore asks for the room that it and its safety backup need before it changes anything.
+/// A restore checks for the space that it and its safety backup need before it changes anything.
 @Suite(.enabled(if: Machine.isRoot, "NOT TESTED: a full disk needs root to mount a small one"))
 struct RoomForRestoreTests {
-    /// 10,000 files of 100 bytes need 40 MB, and not one.
+    /// 10,000 files of 100 bytes need 40 MB, not 1 MB.
     @Test func `R-A14: many small files need a block each`() throws {
         let room = try Room()
         guard try room.run("mkdir $R/disk; mount -t tmpfs -o size=60m tmpfs $R/disk").status == 0 else { return }
@@ -24,7 +24,7 @@ struct RoomForRestoreTests {
         try room.sh("rm $R/disk/ballast; backupfs restore $R/many.zip --yes --store $S; ls $S/app/photos | wc -l", store)
     }
 
-    /// What was staged goes first: the database on the same disk can then be written again.
+    /// The staged files are removed first: the database on the same disk can then be written again.
     @Test func `R-A14: a disk that staging has filled is free again, and the store opens`() throws {
         let room = try Room()
         guard try room.run("mkdir $R/disk; mount -t tmpfs -o size=60m tmpfs $R/disk").status == 0 else { return }
@@ -38,7 +38,7 @@ struct RoomForRestoreTests {
             echo '{"metadata": {"createdAt": "2026-01-11T14:30:00Z", "appVersion": "1.0", "schemaVersion": 1}, "photos": []}' > export.json
             zip -qr large.zip export.json media
             """, store)
-        // The disk fills up when the safety backup has been made.
+        // The disk fills up after the safety backup was made.
         let result = try room.run(
             """
             touch $R/pause; BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore $R/large.zip --yes --store $S & restore=$!
@@ -53,7 +53,7 @@ struct RoomForRestoreTests {
 
     @Test func `too little room for the media or for the safety backup is told before anything is made`() throws {
         let room = try Room()
-        // Where nobody can mount, this cannot be tried.
+        // Not testable where mounting is not permitted.
         guard try room.run("mkdir $R/disk; mount -t tmpfs -o size=60m tmpfs $R/disk").status == 0 else { return }
         defer { _ = try? room.run("umount -l $R/disk") }
         let store = ["S": room("disk/store")]
@@ -63,7 +63,7 @@ struct RoomForRestoreTests {
         try room.sh(
             "head -c 12000000 /dev/urandom > $S/app/photos/large.jpg; backupfs export --zip --store $S --output $R/a.zip >/dev/null",
             store)
-        // 12 MB for the new media, 12 MB for the backup of the old, and some for the records.
+        // 12 MB for the new media, 12 MB for the backup of the old ones, and some for the records.
         for (ballast, isEnough) in [(40, false), (26, false), (10, true)] {
             try room.sh("head -c \(ballast)000000 /dev/zero > $R/disk/ballast")
             let state = try room.sh(PhotoDiary.describe, store)
@@ -84,7 +84,7 @@ struct RoomForRestoreTests {
         }
     }
 
-    /// A diary on a small disk whose restore waits when the data is new and what was replaced still fills the disk.
+    /// A diary on a small disk whose restore pauses when the data is new and the replaced files still fill the disk.
     private static func filling(_ meanwhile: String, _ afterwards: String) throws -> Room.Result? {
         let room = try Room()
         guard try room.run("mkdir $R/disk; mount -t tmpfs -o size=60m,nr_inodes=2000 tmpfs $R/disk").status == 0 else {
@@ -113,7 +113,7 @@ struct RoomForRestoreTests {
     @Test func `R-A14: a disk that is full when a restore clears up gets its room back, and what is in no backup is kept`() throws
     {
         let result = try Self.filling(
-            // Neither a file nor a folder more.
+            // No further file or folder can be created.
             "head -c 60000000 /dev/zero > $R/disk/ballast; i=0; while : 2>/dev/null >$R/disk/empty$i; do i=$((i + 1)); done",
             """
             cat $S/app/photos-kept-*/0a/bb/late.jpg; echo; cat $S/app/photos/one.jpg; echo; find $R/disk -name large.jpg

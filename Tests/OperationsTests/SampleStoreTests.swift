@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// `init --sample` for each built-in app: the same data always, which the app's own rules accept, and photos that other programs can read.
+/// `init --sample` for each built-in app: always the same data, which the app's own rules accept, and photos that other programs can read.
 struct SampleStoreTests {
-    /// Reads a PNG as the standard has it, with Python's own zlib and CRC.
+    /// Decodes a PNG by the standard, with Python's own zlib and CRC.
     private static let readPNG = """
         import struct, sys, zlib
         for path in sys.argv[1:]:
@@ -40,7 +40,7 @@ struct SampleStoreTests {
         #expect(
             try room.sh("\(export) | jq -r '.photos[0] | .path, .width, .height, .createdAt'")
                 == "photos/first_day.png\n192\n128\n1736845200000")
-        // Each file is the one that its record and the manifest tell of.
+        // Each file is the one that its record and the manifest describe.
         #expect(
             try room.sh(
                 "\(export) | jq -r '.photoManifest[] | \"\\(.checksum)  \\(.originalPath)\"' > $R/sums; cd $S/app; md5sum --quiet -c $R/sums"

@@ -9,12 +9,12 @@ import Testing
 @testable import Restore
 
 struct SavedMediaTests {
-    /// What is not held may not be removed.
+    /// A file that is not held must not be removed.
     @Test func `R-C11: a stored file without a checksum does not hold a file that changes while it is read`() throws {
         let room = try Room()
         try room.sh("mkdir $R/media; printf new > $R/media/x; touch -d 2024-01-01 $R/media/x")
         let old = try FileSystem.status(room("media/x"))
-        // The size and the modification time stay, the change time does not.
+        // Size and modification time stay, but not the change time.
         try room.sh("touch -d 2024-01-01 $R/media/x; chmod 600 $R/media/x")
         let file = ReplacedFile(
             "x", in: try FolderHandle(path: room("media")), path: Array("x".utf8), old, changeTime: old.changeTime)

@@ -3,11 +3,11 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// What a definition calls secret stays in the app's database.
+/// Data that a definition declares secret stays in the app's database.
 @Suite struct SecretTests {
     @Test func `ARC-06, SEC-03: secrets and what is left of them are in nothing that is made, and stay where they are`() throws {
         let room = try Room()
-        // A PIN, one that was changed before (whose page SQLite has not overwritten), and 500 sessions that were deleted.
+        // A PIN, one that was changed before (on a page that SQLite has not overwritten), and 500 deleted sessions.
         try room.sh(
             """
             backupfs init --store $S --app smilepile >/dev/null; cd $S/app
@@ -37,7 +37,7 @@ import Testing
                 "sqlite3 $R/files/database.sqlite 'SELECT key FROM app_settings ORDER BY key; SELECT count(*) FROM sessions'")
                 == "has_pin\nis_dark_mode\n0")
         #expect(try room.sh("jq -c .settings.securitySettings.hasPIN $R/files/export.json") == "true")
-        // A restore by records, and one by the copy of the database.
+        // One restore by records, and one by the copy of the database.
         for file in ["a", "$R/files/database.sqlite", "$R/live.json"] {
             try room.sh("backupfs restore \(file) --store $S --yes >/dev/null")
             #expect(
@@ -46,7 +46,7 @@ import Testing
                 )
                     == "CANARY-new\nCANARY-session-501", "\(file)")
         }
-        // The same data gives the same copy.
+        // The same data results in the same copy.
         try room.sh("cd $R; sqlite3 $S/app/database.sqlite \"UPDATE app_settings SET value = 'CANARY-3' WHERE key = 'pin'\"")
         try room.sh(
             "cd $R; for n in b c; do backupfs backup --store $S --label $n >/dev/null; backupfs restore $n --store $S --target $n >/dev/null; sqlite3 $S/app/database.sqlite 'UPDATE sessions SET token = token || 1'; done"

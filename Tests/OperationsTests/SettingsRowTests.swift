@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Tables of keys and values that have more columns than a restore writes: it changes values, and no rows.
+/// Key-value tables with more columns than a restore writes: it changes values, not rows.
 @Suite struct SettingsRowTests {
     private static func room() throws -> Room {
         let room = try Room()
@@ -20,7 +20,7 @@ import Testing
     private static let rows =
         "sqlite3 $S/app/database.sqlite 'SELECT * FROM user_settings ORDER BY key; SELECT * FROM app_metadata ORDER BY key'"
 
-    /// A table whose key is not unique by its bytes: rows of another spelling are other rows, and of one key an export has one value.
+    /// A table whose keys are not unique by their bytes: rows with another spelling are other rows, and an export has one value per key.
     @Test func `rows of another spelling stay, and keys with two values refuse a restore`() throws {
         let room = try Room()
         try room.sh(
@@ -64,13 +64,13 @@ import Testing
             sqlite3 $S/app/database.sqlite "UPDATE user_settings SET value = 'USD', updated_at = '2026-06-06' WHERE key = 'preferred_currency'"
             backupfs restore A --yes --store $S >/dev/null
             """)
-        // The value is the backup's, and what no export has is as it was.
+        // The value is the backup's, and columns that no export has are unchanged.
         #expect(try room.sh(Self.rows) == before.replacing("EUR|2025-01-01", with: "EUR|2026-06-06"))
         try room.sh("backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --yes --store $S >/dev/null")
         #expect(try room.sh(Self.rows) == before.replacing("EUR|2025-01-01", with: "USD|2026-06-06"))
     }
 
-    /// Loans, of which `days` has a default and `theme` has none.
+    /// Loans; `days` has a default and `theme` has none.
     private static func loans(_ columns: String) throws -> Room {
         let room = try Room()
         try room.write(
@@ -120,7 +120,7 @@ import Testing
     private static let setting = "sqlite3 $R/a.db 'SELECT * FROM setting ORDER BY key'"
     private static let undo = "backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --yes --store $S >/dev/null"
 
-    /// Makes the rows of a backup with other settings by a restore, and undoes it.
+    /// Restores a backup with other settings, which creates rows, and undoes it.
     private static func addAndUndo(_ room: Room) throws -> (restored: String, undone: String) {
         try room.sh(
             """
@@ -136,9 +136,9 @@ import Testing
         let room = try Self.loans("value, updated_at INTEGER NOT NULL DEFAULT 0, who TEXT DEFAULT \\\"me\\\", at TEXT DEFAULT 7")
         let (restored, undone) = try Self.addAndUndo(room)
         #expect(restored == "days|3|0|me|7\ntheme|dark|0|me|7")
-        // The export of A has the default of days.
+        // The export of A has the default of `days`.
         #expect(undone == "days|14|0|me|7")
-        // So does a setting that the app has made since.
+        // The same applies to a setting that the app has created since.
         try room.sh(
             "sqlite3 $R/a.db \"INSERT INTO setting (key, value) VALUES ('theme', 'light')\"; backupfs restore A --yes --store $S >/dev/null"
         )
@@ -186,7 +186,7 @@ import Testing
             backupfs restore B --yes --store $S >/dev/null
             """)
         #expect(try room.sh(types) == before)
-        // A whole number of a setting with fractions is one number as well.
+        // A whole number in a setting with fractions is treated as the same number.
         try room.sh(
             """
             sqlite3 $R/a.db "UPDATE setting SET value = 3 WHERE key = 'zoom'"; backupfs backup --label C --store $S >/dev/null; backupfs verify C --store $S >/dev/null
@@ -209,7 +209,7 @@ import Testing
             backupfs restore $R/less.json --yes --store $S >/dev/null
             """)
         #expect(try room.sh(Self.rows) == before.replacing("preferred_language|de", with: "preferred_language|en"))
-        // A row that has nothing else goes, as the file has it.
+        // A row that has nothing else is deleted, as in the file.
         try room.sh(
             """
             sqlite3 $S/app/database.sqlite "UPDATE user_settings SET updated_at = NULL WHERE key = 'preferred_language'"
@@ -220,7 +220,7 @@ import Testing
 
     @Test func `what is read the same is not written`() throws {
         let room = try Room()
-        // Flags as numbers, keys that are not unique, rows with numbers of their own, and defaults that nobody has stored.
+        // Flags as numbers, keys that are not unique, rows with their own numbers, and defaults that are not stored.
         try room.sh(
             """
             backupfs init --store $S --app smilepile >/dev/null
@@ -231,7 +231,7 @@ import Testing
             """)
         let rows = "sqlite3 $S/app/database.sqlite 'SELECT * FROM app_settings; SELECT key, value FROM app_metadata'"
         #expect(try room.sh(rows) == "7|is_dark_mode|1\nschema_version|2")
-        // Changed, it is spelt as before.
+        // A changed value keeps its spelling.
         try room.sh(
             """
             sqlite3 $S/app/database.sqlite "UPDATE app_settings SET value = '0'"; backupfs restore A --yes --store $S >/dev/null

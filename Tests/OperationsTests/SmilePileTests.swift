@@ -3,7 +3,7 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// SmilePile: archives of metadata.json and photos/, as the app on a phone makes and takes them.
+/// SmilePile: archives of metadata.json and photos/, as the app on a phone creates and accepts them.
 @Suite struct SmilePileTests {
     /// A store with two piles and five photos, one of which is part of the app, and one of which has no file.
     private static func room() throws -> Room {
@@ -22,7 +22,7 @@ import Testing
         return room
     }
 
-    /// An app may leave a photo of a pile that is gone, and write what the definition does not allow.
+    /// An app may leave a photo of a deleted pile, and write values that the definition does not allow.
     @Test(arguments: [
         "delete from categories where id = 2", "update photos set file_size = -5 where id = 1",
         "update photos set created_at = 'x' where id = 1",
@@ -44,7 +44,7 @@ import Testing
         #expect(try room.sh(dump) == before)
     }
 
-    /// The data as it is now has no checksums: a backup reads the photos.
+    /// The current data has no checksums: a backup reads the photos.
     @Test func `a backup differs from the data as it is now in what changed, and not in checksums`() throws {
         let room = try Self.room()
         try room.sh("backupfs backup --label monday --store $S >/dev/null 2>&1")
@@ -59,7 +59,7 @@ import Testing
         #expect(changed == #"{"categories":1,"photos":0,"photoManifest":1}"#)
     }
 
-    /// What a phone has exported: other numbers, paths of the phone, and no member that has its default.
+    /// A phone's export: other numbers, paths of the phone, and no members with default values.
     private static let phone = """
         {"exportDate":1700000000000,"appVersion":"1.2",
          "categories":[{"id":5,"name":"cars","displayName":"Autos","position":3,"isDefault":true,"createdAt":5},
@@ -135,7 +135,7 @@ import Testing
                 {"id":2,"name":"family","displayName":"Family","position":1,"iconResource":"ic_f","colorHex":"#E91E63","isDefault":false,"createdAt":5}
                 {"id":1,"path":"photos/beach.jpg","categoryId":2,"name":"beach.jpg","isFromAssets":false,"createdAt":1700000000789,"fileSize":5,"width":640,"height":480}
                 """)
-        // The photo that is part of the app, and the one without a file, are in no manifest.
+        // The photo that is part of the app, and the one without a file, are not in the manifest.
         #expect(
             try room.sh("jq -c '.photoManifest[]' $R/metadata.json") == """
                 {"photoId":1,"originalPath":"photos/beach.jpg","zipEntryName":"photos/1_beach.jpg","fileName":"1_beach.jpg","fileSize":5,"checksum":"7193529abbf96dcc058f06d45121d8b1"}
@@ -167,9 +167,9 @@ import Testing
                 11|photos/11_tom.jpg|6|3
                 """)
         #expect(try room.sh("cd $S/app/photos; ls; cat *") == "11_tom.jpg\n1_sea.jpg\ntomsea")
-        // What protects this device stays as it was.
+        // The protection of this device is unchanged.
         #expect(try Self.rows(room, "SELECT * FROM app_settings ORDER BY key") == "has_pin|true\nis_dark_mode|true")
-        // And goes out without a second prefix, twice.
+        // They are exported without a second prefix, twice.
         try room.sh("backupfs backup --store $S --label b >/dev/null; backupfs restore b --store $S --yes >/dev/null")
         try room.sh("backupfs backup --store $S --label c >/dev/null")
         #expect(try room.sh("backupfs ls --store $S c:media | sed 's/.*media/media/'").contains("1_sea.jpg"))
@@ -292,7 +292,7 @@ import Testing
     @Test func `archives with a top folder or with data descriptors, and the JSON of version 1, are read`() throws {
         let room = try Self.room()
         try Self.pack(room)
-        // As a phone streams it: sizes follow the data, and everything lies in one folder.
+        // As streamed by a phone: sizes follow the data, and everything is in one folder.
         try room.sh(
             """
             cd $R; python3 - <<'E'
@@ -313,7 +313,7 @@ import Testing
             cd $R; jq 'del(.photoManifest) | .version = 1 | .format = "JSON" | .photos[0].path = "photos/1_sea.jpg"' phone/metadata.json > one.json
             backupfs restore one.json --store $S --yes >/dev/null; backupfs backup --store $S --label d >/dev/null
             """)
-        // The files stay where they are, and what goes out is the archive's form again.
+        // The files stay in place, and the export has the archive's form again.
         #expect(
             try room.sh("backupfs export d --store $S --json -o - | jq -c '.version, .format, [.photoManifest[].fileName]'")
                 == "2\n\"ZIP\"\n[\"1_sea.jpg\"]")

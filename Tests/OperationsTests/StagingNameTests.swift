@@ -1,6 +1,6 @@
 import Testing
 
-/// Names that look like those of what a restore stages.
+/// Names that resemble those of a restore's staging files.
 struct StagingNameTests {
     @Test func `only a restore's own folder is left out of a backup`() throws {
         let room = try Room()

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// An index that lacks rows of its table: SQLite's quick check finds nothing, and what is read in the index's order lacks the rows.
+/// An index that lacks rows of its table: SQLite's quick check finds nothing, and reads in index order miss the rows.
 struct StaleIndexTests {
-    /// Gives the index of the key of a table of the database in `$1` the pages of an index that has only the first so many rows.
+    /// Replaces the pages of a table's key index in the database `$1` with those of an index that has only the first rows.
     private static let spoil = """
         cat > $R/spoil.py <<'END'
         import sqlite3, sys
@@ -42,13 +42,13 @@ struct StaleIndexTests {
                 separator: "\n"
             )
             .map { $0.prefix(64) }.reduce(into: Set()) { $0.insert($1) }.count == 1)
-        // It is told of each time, and by the manifest and the status.
+        // It is reported each time, and by the manifest and the status.
         #expect(try room.run("backupfs backup --label two --store $S").status == 3)
         #expect(
             try room.sh("backupfs export one --member manifest.json --store $S 2>/dev/null || backupfs ls one --store $S") != "")
         let verified = try room.run("backupfs verify one --store $S")
         #expect(verified.status == 1 && verified.output.contains("missing from index sqlite_autoindex_entries_1"), "\(verified)")
-        // What helps.
+        // The remedy.
         try room.sh("sqlite3 $S/app/database.sqlite REINDEX")
         let mended = try room.run("backupfs backup --label three --store $S; backupfs verify three --store $S")
         #expect(mended.status == 0 && mended.complaint == "", "\(mended)")

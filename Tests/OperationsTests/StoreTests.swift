@@ -9,7 +9,7 @@ import Testing
 
 @testable import Operations
 
-/// Making and opening stores: a store is whole or not there, and never in somebody else's folder.
+/// Creating and opening stores: a store is complete or absent, and never in another party's folder.
 struct StoreTests {
     @Test func `SEC-02: a new store holds everything itself, for its owner only`() throws {
         let room = try Room()
@@ -33,7 +33,7 @@ struct StoreTests {
         _ = try StoreCreation().create(at: room.storePath)
         let tags = "find $S -name 'CACHEDIR.TAG*'"
         #expect(try room.sh(tags) == "\(room.storePath)/spool/CACHEDIR.TAG")
-        // As <https://bford.info/cachedir/> has it, and as tar understands it: the folder stays, what lies in it does not.
+        // As <https://bford.info/cachedir/> defines it and tar interprets it: the folder is kept, its content is not.
         #expect(try room.sh("head -c 43 $S/spool/CACHEDIR.TAG") == "Signature: 8a477f597d28d172789f06886806bc55")
         #expect(
             try room.sh(
@@ -42,7 +42,7 @@ struct StoreTests {
         #expect(try room.sh("tar -tf $R/s.tar | grep -c -e ^./repository/ -e ^./app/database.sqlite$ -e ^./store.yaml$") != "0")
         try room.sh("rm $S/spool/work; backupfs backup --store $S")
         #expect(try room.sh(tags) == "\(room.storePath)/spool/CACHEDIR.TAG")
-        // A store of an older version gets one, what somebody wrote there himself is left, and a store that has no place for it opens.
+        // A store of an older version gets one, a user's own file is kept, and a store that has no place for it opens.
         try room.sh("rm $S/spool/CACHEDIR.TAG; backupfs status --store $S; test -s $S/spool/CACHEDIR.TAG")
         try room.sh("echo mine > $S/spool/CACHEDIR.TAG; backupfs status --store $S")
         #expect(try room.sh("cat $S/spool/CACHEDIR.TAG") == "mine")
@@ -107,13 +107,13 @@ struct StoreTests {
         #expect(failure { _ = try creation.create(at: room.storePath) }?.code == .notFound)
         creation.mediaPath = room("elsewhere") + "/"
         #expect(try creation.create(at: room.storePath).mediaPath == room("elsewhere"))
-        // A restore replaces the folder where it lies.
+        // A restore replaces the folder in place.
         try room.sh(
             "backupfs backup --label a --store $S; rm $R/elsewhere/one.jpg; backupfs restore a --yes --store $S; cat $R/elsewhere/one.jpg | grep -x one"
         )
     }
 
-    /// A store keeps its definition under this very name.
+    /// A store keeps its definition under this same name.
     @Test(arguments: ["app.yaml", "./app.yaml", "diary.yaml"])
     func `a definition may have any name and lie in the current folder`(path: String) throws {
         let room = try Room()
@@ -194,7 +194,7 @@ struct StoreTests {
     @Test func `ARC-07: what a crash left is swept, what somebody works on is not`() throws {
         let room = try Room()
         let store = try StoreCreation().create(at: room.storePath)
-        // What is called as our own is, with 32 digits; the rest is somebody's.
+        // Names in the program's own form, with 32 digits, are its own; the rest belongs to the user.
         try room.sh(
             """
             token() { printf "$1%.0s" $(seq 32); }

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Root works in the store of another user, who goes on using it.
+/// Root works in the store of another user, who continues to use it.
 @Suite(.enabled(if: Machine.isRoot && Machine.hasTool("setpriv"), "NOT TESTED: files of other users need root and setpriv"))
 struct SudoTests {
     private static let user = "setpriv --reuid=65534 --regid=65534 --clear-groups"
@@ -38,7 +38,7 @@ struct SudoTests {
         #expect(output == "one\nthree\none", "\(output)")
     }
 
-    /// A file of root's that a link leads to, or that is there already, stays root's.
+    /// A file of root's that a link points to, or that already exists, stays root's.
     @Test func `nothing that was there before is given away`() throws {
         let room = try Self.prepare()
         try room.sh(

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The journal of the app's own database may name a file, which SQLite deletes when it rolls the journal back. That is done only where the file is what
-/// it should be: SQLite's own list of journals.
+/// The journal of the app's own database may name a file, which SQLite deletes when it rolls the journal back. That is done only if the file is what it should
+/// be: SQLite's own list of journals.
 struct SuperJournalTests {
     private static let state = "(cd $R/own; find . -printf '%P %s %m %T@ %i %U:%G\\n' | sort; sha256sum *)"
 
@@ -51,7 +51,7 @@ struct SuperJournalTests {
     @Test func `a list of journals that is SQLite's own is followed`() throws {
         try room.sh("python3 $R/make.py 'own super' $R/own ''; cp -r $R/own $R/reference")
         try room.sh("backupfs init --store $S --database $R/own/x.db >/dev/null; backupfs backup --label one --store $S")
-        // Without the list the journal would not be followed: the reference keeps its own path in it.
+        // Without the list the journal would be ignored: the reference keeps its own path in it.
         #expect(try room.sh("ls $R/own; sqlite3 $R/own/x.db 'pragma integrity_check; select count(*) from t'") == "x.db\nok\n400")
     }
 }

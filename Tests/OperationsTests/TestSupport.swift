@@ -7,8 +7,7 @@ import Testing
 
 @testable import Operations
 
-/// A folder that is removed with the test, and programs run in it. Scripts see it as `$R`, its store as `$S`, and the program under test as
-/// `backupfs`.
+/// A folder that is removed with the test, and programs run in it. In scripts, it is `$R`, its store `$S`, and the program under test `backupfs`.
 final class Room: Sendable {
     let path: String
     var storePath: String { "\(path)/store" }
@@ -26,7 +25,7 @@ final class Room: Sendable {
     struct Result {
         let status: Int32
         let output: String
-        /// What it wrote to standard error.
+        /// The output on standard error.
         let complaint: String
     }
 
@@ -55,7 +54,7 @@ final class Room: Sendable {
         return Result(status: process.terminationStatus, output: String(decoding: data, as: UTF8.self), complaint: complaint)
     }
 
-    /// Runs a script that must succeed and gives what it prints, without the last line feed.
+    /// Runs a script that must succeed, and returns its output without the last line feed.
     @discardableResult
     func sh(_ script: String, _ environment: [String: String] = [:], at place: SourceLocation = #_sourceLocation) throws -> String
     {
@@ -93,7 +92,7 @@ extension PhotoDiary {
         find . -type l -printf 'l %P %l\\n' | sort; find . -type f -print0 | sort -z | xargs -0r sha256sum
         """
 
-    /// What an operation must not leave lying.
+    /// Files that an operation must not leave behind.
     static let leftovers = """
         ls -A -I CACHEDIR.TAG $S/spool; find $S -maxdepth 1 \\( -name 'restore.journal*' -o -name operation.json -o -name '*.tmp-*' \\)
         find $S/app -name '.backupfs*'

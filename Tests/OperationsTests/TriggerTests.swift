@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Triggers of a described app's database: a restore brings the rows of the file, and leaves alone the tables that no collection names.
+/// Triggers in the database of an app with a definition: a restore brings the rows of the file, and leaves alone the tables that no collection names.
 @Suite struct TriggerTests {
     private static let definition = """
         format: "1"
@@ -85,7 +85,7 @@ import Testing
         #expect(try room.sh("jq -r '.warnings[]' $S/restore/last.json") == warning)
         #expect(try room.sh("backupfs restore A --dry-run --store $S").contains(warning))
         try room.sh("\(Self.undo); sqlite3 $R/a.db .dump | diff $R/before.sql -")
-        // The app's own rows still set them off.
+        // The app's own rows still fire them.
         #expect(
             try room.sh(
                 "sqlite3 $R/a.db \"INSERT INTO notes VALUES (3, 'c', 3); DELETE FROM notes WHERE id = 1; SELECT * FROM notes; SELECT * FROM folders; SELECT * FROM drawings\""

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What SQLite takes and few apps have: a restore and its undo bring it back all the same (reviews H3 to H5).
+/// Schemas that SQLite accepts and few apps use: a restore and its undo bring them back as well (reviews H3 to H5).
 struct UncommonSchemaTests {
     private static let dump = "sqlite3 $R/a.db '.dump --preserve-rowids'"
 
@@ -71,7 +71,7 @@ struct UncommonSchemaTests {
         let room = try Self.makeRoom(
             "create table notes (id integer primary key, body text check (body <> 'red')); insert into notes values (1, 'one')")
         try Self.expectSameAfterRestoreAndUndo(room, "pragma ignore_check_constraints = on; insert into notes values (2, 'red')")
-        // The other way round as well.
+        // The reverse direction as well.
         try Self.expectSameAfterRestoreAndUndo(room, "delete from notes where id = 2", label: "B")
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 /// `backupfs undo`, and safety backups on the command line.
 struct UndoTests {
-    /// Everything that a restore may change of the app in `$S`.
+    /// Everything that a restore may change in the app of `$S`.
     private static let dump = "sqlite3 -readonly $S/app/database.sqlite .dump"
 
     /// A store with sample data, a backup of it, and data that has changed since.
@@ -21,7 +21,7 @@ struct UndoTests {
         return room
     }
 
-    /// What a restore says to run.
+    /// The command that a restore prints.
     private func printedUndo(_ text: String) throws -> String {
         let prefix = "Undo with: "
         return String(try #require(text.split(separator: "\n").first { $0.hasPrefix(prefix) }).dropFirst(prefix.count))
@@ -124,7 +124,7 @@ struct UndoTests {
         let before = try room.sh(Self.dump)
         let fault = ["BACKUPFS_FAULT": "restore.before-commit=fail"]
         #expect(try room.run("backupfs restore one --yes --store $S", fault).status == 1)
-        // It has left a safety backup, of the data that is there.
+        // It has left a safety backup of the current data.
         #expect(try room.sh("backupfs snapshots --safety --json --store $S | jq length") == "1")
         #expect(try room.run("backupfs undo --yes --store $S").status == 1)
         try room.sh("backupfs restore one --yes --store $S")
@@ -172,7 +172,7 @@ struct UndoTests {
         #expect(try room.sh(Self.dump) == before)
     }
 
-    /// The file of version 1, as it is read for ever.
+    /// The file of version 1, which must stay readable forever.
     @Test func `the note of the last restore stays readable, and a later version of it is not damage`() throws {
         let room = try changedRoom()
         let before = try room.sh(Self.dump)

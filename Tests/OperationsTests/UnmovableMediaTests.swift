@@ -3,12 +3,12 @@ import Testing
 
 @testable import Operations
 
-/// Media that can be read and not moved: a restore finds that out before it changes anything. The mounts go with their namespace.
+/// Media that can be read but not moved: a restore detects that before it changes anything. The mounts disappear with their namespace.
 @Suite(.enabled(if: Machine.isRoot && Machine.hasTool("setpriv"), "NOT TESTED: files of other users need root and setpriv"))
 struct UnmovableMediaTests {
     private static let user = "setpriv --reuid=65534 --regid=65534 --clear-groups"
 
-    /// A diary that belongs to an ordinary user, with an archive of its first state and another state since.
+    /// A diary of an ordinary user, with an archive of its first state and a different state since.
     private static func prepare(owner: Int = 65534) throws -> Room {
         let room = try Room()
         _ = try room.makeDiary()
@@ -23,9 +23,9 @@ struct UnmovableMediaTests {
     @Test(arguments: [
         // The media folder belongs to the app.
         "chown 0:0 $S/app/photos; chmod 755 $S/app/photos",
-        // A folder in it does.
+        // A folder in it belongs to the app.
         "chown -R 0:0 $S/app/photos/2024; chmod -R go+rX $S/app/photos/2024",
-        // Only owners may move what lies in it.
+        // Only owners may move entries in it.
         "chown 0:0 $S/app/photos $S/app/photos/*.jpg; chmod 1777 $S/app/photos; chmod go+r $S/app/photos/*.jpg",
     ])
     func `R-A2: an ordinary user who may read the media and not move them is refused, and nothing is changed`(
@@ -64,7 +64,7 @@ struct UnmovableMediaTests {
         try room.sh("backupfs restore one --yes --store $S")
     }
 
-    /// Found out by trying only: a bind mount of a file.
+    /// Detected only by trying: a bind mount of a file.
     @Test func `R-A6: a mount on a file among the media refuses the restore`() throws {
         let room = try Self.prepare(owner: 0)
         let result = try room.run(
@@ -79,7 +79,7 @@ struct UnmovableMediaTests {
         #expect(result.complaint.contains("something is mounted"))
     }
 
-    /// overlayfs renames no folder of a lower layer.
+    /// overlayfs cannot rename a folder of a lower layer.
     @Test(arguments: ["photos", "app"])
     func `R-A2: folders that cannot be renamed are exchanged file by file`(overlaid: String) throws {
         let room = try Self.prepare(owner: 0)
@@ -112,7 +112,7 @@ struct UnmovableMediaTests {
                 """, "\(result)")
     }
 
-    /// Such folders are tried with a file of the program's own: one of the app's may be a database that is in use.
+    /// The test rename of such a folder uses a file of the program: one of the app's may be a database in use.
     @Test func `a refused restore leaves the log of a database in a folder that cannot be renamed`() throws {
         let room = try Self.prepare(owner: 0)
         let result = try room.run(

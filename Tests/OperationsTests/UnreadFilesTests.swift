@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// A backup that lacks files which could not be read when it was made, and can be read when it is restored.
+/// A backup that lacks files which were unreadable when it was made, and are readable when it is restored.
 @Suite(.enabled(if: Machine.isRoot && Machine.hasTool("setpriv"), "NOT TESTED: files of other users need root and setpriv"))
 struct UnreadFilesTests {
-    /// A program that runs has made it, and there is nothing in it.
+    /// A socket belongs to a running program and has no content.
     @Test func `a socket in the media folder is no file that cannot be read`() throws {
         let room = try Room()
         _ = try room.makeDiary()
@@ -56,7 +56,7 @@ struct UnreadFilesTests {
         #expect(
             try room.sh("cat $R/m/y.jpg; grep -c 'lacks 2 files' $S/restore/last.txt")
                 == "y1")
-        // More restores than safety backups are kept.
+        // More restores than the number of safety backups that are kept.
         try room.sh(
             """
             undo=$(jq -r .safetyBackup $S/restore/last.json); printf 1 > $R/m/y.jpg; \(Self.user) backupfs backup --label B --store $S

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A backup changes nothing among the media, whatever state a database there is in, and loses no byte of what SQLite cannot read.
+/// A backup changes nothing among the media, whatever the state of a database there, and loses no byte of what SQLite cannot read.
 struct UntouchedDatabaseTests {
-    /// Names, sizes, modes, modification times and inodes of all that lies among the media, and the bytes but of a log's index.
+    /// Names, sizes, modes, modification times and inodes of everything among the media, and the bytes except for a log's index.
     private static let state = """
         (cd $S/app/photos; find . -printf '%P %s %m %T@ %i %U:%G\\n' | sort; find . -type f ! -name '*-shm' -print0 | sort -z | xargs -0 sha256sum)
         """
@@ -34,7 +34,7 @@ struct UntouchedDatabaseTests {
         #expect(try room.sh("cat $R/private/thesis.txt") == "thesis")
         try room.sh(
             "backupfs restore two --target $R/out --store $S >/dev/null; diff -r --no-dereference $R/out/media $S/app/photos")
-        // A restore in place follows no journal either, and keeps nothing aside of what the safety backup has.
+        // A restore in place does not roll back a journal either, and keeps nothing aside that the safety backup has.
         try room.sh("rm $S/app/photos/x.db*; backupfs restore one --yes --store $S >$R/report")
         try room.sh("diff -r --no-dereference $R/out/media $S/app/photos")
         try room.sh("backupfs restore one --yes --store $S >>$R/report")
@@ -54,7 +54,7 @@ struct UntouchedDatabaseTests {
             rm $R/go; wait $app; diff $R/before $R/after
             """)
         #expect(result.output.hasSuffix("exit 0\n") && result.complaint == "", "\(result)")
-        // What was caught in the middle comes with its journal.
+        // A database caught in the middle of a transaction comes with its journal.
         try room.sh("backupfs restore one --target $R/out --store $S >/dev/null")
         #expect(
             try room.sh(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Operations
 
-/// Databases that nobody has described: every row comes back, whatever is in it, by the export and by the database itself.
+/// Databases that no definition describes: every row comes back, whatever its content, by the export and by the database itself.
 struct WholeDatabaseTests {
     /// Everything that SQLite can hold, in every kind of table.
     private static let fill = #"""
@@ -80,7 +80,7 @@ struct WholeDatabaseTests {
         print(db.execute("PRAGMA integrity_check").fetchall(), db.execute("SELECT rtreecheck('places')").fetchall())
         """#
 
-    /// Other rows everywhere, and none in some tables.
+    /// Different rows everywhere, and none in some tables.
     private static let scramble = #"""
         sqlite3 "$D" "DROP TRIGGER no_delete; DELETE FROM authors; DELETE FROM links; DELETE FROM notes; UPDATE books SET price = 1, extra = 2; INSERT INTO books VALUES ('new', 1, 't t t', 1, x'00');
             INSERT INTO notes VALUES ('new'); UPDATE sqlite_sequence SET seq = 5; DELETE FROM exact WHERE id % 2; DELETE FROM places WHERE id < 50;

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Operations
 
-/// A store whose data comes in another version of the app's wire format: everything it shows is in that one then.
+/// A store whose data arrives in another version of the app's wire format: everything it shows then uses that version.
 struct WireFormatTests {
     private static func makeStore(_ room: Room) throws -> Store {
         try room.write(ReleasedAppDocument.text, to: "real.json")
@@ -16,7 +16,7 @@ struct WireFormatTests {
         return try StoreCreation().create(at: room.storePath)
     }
 
-    /// The clock at which the released app's document was made: its export then is the very same.
+    /// The clock at which the released app's document was made: the export is then identical.
     private static let clock = ["BACKUPFS_NOW": "2026-06-25T10:00:00Z"]
 
     @Test func `what the released app wrote is what every way of exporting gives`() throws {

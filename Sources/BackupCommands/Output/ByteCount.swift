@@ -1,4 +1,4 @@
-/// Sizes for people, in powers of 1,024 as `ls -h` shows them.
+/// Formats sizes for display, in powers of 1,024 as in `ls -h`.
 enum ByteCount {
     static func text(_ count: UInt64) -> String {
         if count < 1_024 { return "\(count) B" }

@@ -1,12 +1,12 @@
 import BackupCore
 
-/// Asks before something that cannot be undone, in red as the apps' own buttons for it are.
+/// Asks before something that cannot be undone, in red like the apps' own buttons for it.
 enum Consent {
     /// - Parameters:
-    ///   - question: what is about to happen.
-    ///   - answer: what the app calls its button; `yes` does as well.
-    ///   - what: what nobody can be asked about where there is no terminal.
-    /// - Throws: `usage` off a terminal; `interrupted` for any answer but these.
+    ///   - question: the question about the planned action.
+    ///   - answer: the label of the app's button; `yes` is accepted as well.
+    ///   - what: the action in the error message where there is no terminal to ask.
+    /// - Throws: `usage` without a terminal; `interrupted` for any other answer.
     static func require(_ question: Message, answer: Message? = nil, for what: Message) throws(BackupError) {
         guard Terminal.isInputTerminal else {
             throw BackupError(.usage, "\(what) and nobody can be asked", remedy: "Add --yes.")

@@ -1,7 +1,7 @@
 import AppData
 import Export
 
-/// What a definition says, for programs.
+/// The content of a definition, for programs.
 enum DefinitionSummary {
     static func json(_ definition: AppDefinition, path: String?) -> OrderedJSON {
         .members([

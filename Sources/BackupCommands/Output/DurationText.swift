@@ -1,4 +1,4 @@
-/// Lengths of time for people, as stopwatches show them: `0:42`, `12:05`, `1:02:03`.
+/// Formats durations for display as stopwatches do: `0:42`, `12:05`, `1:02:03`.
 enum DurationText {
     static func of(_ seconds: Double) -> String {
         let whole = UInt64(min(max(seconds.rounded(), 0), 1e9))

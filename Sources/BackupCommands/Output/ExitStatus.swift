@@ -1,17 +1,17 @@
 import BackupCore
 
-/// Exit codes, as users of restic expect them. The one place that makes them from errors.
+/// Exit codes, compatible with restic's. The only place that derives them from errors.
 enum ExitStatus: Int32 {
     case success = 0
     case failure = 1
     case usage = 2
-    /// It was done, but not all of it: some source could not be read, or the process that served a mount may still run.
+    /// Partly done: some source could not be read, or the process that served a mount may still run.
     case incomplete = 3
     case noRepository = 10
-    /// Somebody else works with the store.
+    /// Another process works with the store.
     case locked = 11
     case wrongPassword = 12
-    /// The app holds its database: unlike `locked`, that may never end by itself.
+    /// The app holds its database: unlike `locked`, this may never end by itself.
     case databaseInUse = 13
     case interrupted = 130
 

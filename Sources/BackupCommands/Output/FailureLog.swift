@@ -1,20 +1,20 @@
 import BackupCore
 import SystemIO
 
-/// What a mount says of requests that failed, and of backups. What fails again and again for the same reason is said once. A thread of its own writes it: standard error may be a file on the very storage that does not answer, and
-/// whoever asked waits for the error.
+/// Logs a mount's failed requests, and backups. Repeated failures with the same reason are logged once. A separate thread writes the lines: standard error may
+/// be a file on the very storage that does not respond, and the requester waits for the error.
 final class FailureLog: Sendable {
     private struct State {
         var lines: [Message] = []
         var omittedCount = 0
         var isWriting = false
-        /// When each error was noted last that requests failed with.
+        /// When each error of a request was last seen.
         var notedNanoseconds: [String: UInt64] = [:]
     }
 
-    /// Lines that wait. What comes while so many wait is only counted.
+    /// The maximum number of pending lines. Beyond it, new ones are only counted.
     private static let lineLimit = 100
-    /// An error that did not come for so long is said again.
+    /// An error is logged again after it did not occur for this time.
     private static let sameNanoseconds: UInt64 = 60_000_000_000
     /// How many errors are remembered.
     private static let sameLimit = 100
@@ -26,7 +26,7 @@ final class FailureLog: Sendable {
         if isNew(error) { note(.verbatim("backupfs: \(request): \(error.description)")) }
     }
 
-    /// Whether no request has failed with the same for a while. File managers and monitors ask for ever while storage stalls.
+    /// Whether no request has failed with this error for a while. File managers and monitors retry endlessly while storage stalls.
     private func isNew(_ error: BackupError) -> Bool {
         let now = SystemClock.monotonicNanoseconds()
         return state.withLock { state in
@@ -57,7 +57,7 @@ final class FailureLog: Sendable {
         }
     }
 
-    /// Waits until all is written, unless that takes long.
+    /// Waits until everything is written, but not for long.
     func finish() { _ = state.wait(until: { !$0.isWriting }, forNanoseconds: Self.endNanoseconds) }
 
     private func write() {

@@ -2,7 +2,7 @@ import BackupCore
 import BackupRepository
 import Operations
 
-/// What a mount says on standard error, which is `mount.log` in the background, of a backup that no command waits for.
+/// A mount's messages about backups that no command waits for, on standard error, which is `mount.log` in the background.
 enum MountComplaint {
     static let log = FailureLog()
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// How a verb prints.
+/// Output options of a verb.
 struct OutputOptions: ParsableArguments {
     @Flag(name: .long, help: "Print JSON for programs.")
     var json = false

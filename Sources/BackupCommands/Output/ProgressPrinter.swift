@@ -5,8 +5,8 @@ import Operations
 import Synchronization
 import SystemIO
 
-/// Shows how far an operation is: a line that moves on a terminal, once it has taken two seconds, JSON lines with `message_type` for programs,
-/// nothing otherwise. Of one phase programs get ten lines a second at most, and its first and last always.
+/// Shows the progress of an operation: a status line on a terminal, once it has taken two seconds; JSON lines with `message_type` for programs; nothing
+/// otherwise. Programs get at most ten lines a second of one phase, and always its first and last.
 final class ProgressPrinter: Sendable {
     private struct State {
         var shownMessage: Message?
@@ -16,11 +16,11 @@ final class ProgressPrinter: Sendable {
         var startedAt: UInt64 = 0
         var shownPhase: Message?
         var lastLineAt: UInt64 = 0
-        /// What came too early to be a line, and becomes one unless more of its phase comes.
+        /// Progress that came too early for a line, and becomes one unless more of its phase follows.
         var waiting: OperationProgress?
     }
 
-    /// What is over sooner needs no progress shown.
+    /// Shorter operations show no progress.
     private static let quietNanoseconds: UInt64 = 2_000_000_000
 
     private static let lineIntervalNanoseconds: UInt64 = 100_000_000
@@ -39,14 +39,14 @@ final class ProgressPrinter: Sendable {
         guard verbosity != .quiet else { return }
         guard isJSON || Terminal.isErrorTerminal || verbosity == .verbose else { return }
         let now = SystemClock.monotonicNanoseconds()
-        // Shown under the lock: in the order in which it happens.
+        // Printed under the lock, to keep the order.
         state.withLock { state in
             if state.timing == nil { state.startedAt = now }
             var timing = state.timing ?? OperationTiming(startingAt: now)
             timing.note(processedBytes: progress.processedBytes, totalBytes: progress.totalBytes, at: now)
             state.timing = timing
             guard isJSON || verbosity == .verbose || now >= state.startedAt + Self.quietNanoseconds else { return }
-            // Where no line can move, a line for each step will do.
+            // Without a status line, prints one line for each step.
             let hasLines = !isJSON && !Terminal.isErrorTerminal
             if hasLines, state.shownMessage == progress.message { return }
             guard state.shownMessage != progress.message || state.shownPercent != progress.percent else { return }
@@ -89,7 +89,7 @@ final class ProgressPrinter: Sendable {
         }
     }
 
-    /// Clears the moving line, or writes the last one for programs.
+    /// Clears the status line, or writes the last one for programs.
     func finish() {
         let wasOpen = state.withLock { state in
             Self.writeWaiting(&state, write)
@@ -101,7 +101,7 @@ final class ProgressPrinter: Sendable {
 }
 
 extension Terminal {
-    /// What a line that moves may be long, where the old one cannot be erased but only be written over.
+    /// The maximum width of a status line where the old one cannot be erased, only overwritten.
     private static let plainLineWidth = 79
 
     /// Replaces the terminal's current line on standard error.

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// The line that moves on a terminal while an operation runs.
+/// The status line on a terminal while an operation runs.
 enum ProgressText {
     static func line(_ progress: OperationProgress, _ timing: OperationTiming.Reading) -> Message {
         guard let percent = progress.percent else { return progress.message }

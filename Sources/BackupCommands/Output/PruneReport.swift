@@ -2,7 +2,7 @@ import BackupCore
 import BackupRepository
 import Export
 
-/// What a prune did, or would do.
+/// Reports what a prune did, or would do.
 enum PruneReport {
     static func tell(_ summary: PruneSummary, isDryRun: Bool) {
         let text = text(summary, isDryRun: isDryRun)
@@ -56,7 +56,7 @@ enum PruneReport {
         return .joined(lines, separator: "\n")
     }
 
-    /// Why removed backups stay although the clock says that their time is over; `nil` when none does.
+    /// Why removed backups are kept although their time is over by the clock; `nil` if there are none.
     static func clockNotice(_ summary: PruneSummary) -> Message? {
         let count = summary.clockHeldRemovalCount
         guard count > 0 else { return nil }

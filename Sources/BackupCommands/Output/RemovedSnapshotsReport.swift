@@ -4,7 +4,7 @@ import Export
 import Operations
 import SystemIO
 
-/// The backups that were removed and can be brought back, in the order in which they were removed.
+/// Lists the removed backups that can be brought back, in order of removal.
 enum RemovedSnapshotsReport {
     static func say(_ store: Store, isJSON: Bool) throws(BackupError) {
         let removed = try store.repository.removedSnapshots()

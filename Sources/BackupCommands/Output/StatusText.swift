@@ -4,21 +4,21 @@ import BackupRepository
 import Operations
 import SystemIO
 
-/// What `backupfs status` tells people: every text of it is here, but for the headings and labels of the app's definition.
+/// The output of `backupfs status` for users: all of its texts, except for headings and labels from the app's definition.
 struct StatusText {
     private static let shownBackupCount = 5
     private static let shownMonthCount = 12
 
     let state: StoreState
-    /// Whether what the records are like is told, and not only how many there are.
+    /// Whether to include statistics of the records, not only their counts.
     var hasStatistics = false
 
-    /// In blocks, as the app's definition has them, or in one.
+    /// In the blocks of the app's definition, or in one.
     var lines: [Message] {
         var lines: [Message] = ["\(state.definition.title) (\(state.definition.name))", "Store: \(state.storePath)"]
-        // Not in a block, which an app need not have.
+        // Outside the blocks, which an app need not have.
         lines += ([state.successorNotice].compactMap { $0 } + state.warnings).map(Self.warning)
-        // What a user looks for comes first, and once.
+        // What users look for comes first, and once.
         lines += last + running + failures
         if state.definition.statusBlocks.isEmpty {
             lines += summary + statistics
@@ -155,7 +155,7 @@ extension StatusText {
 
     private func speed(_ bytesPerSecond: Double) -> String { "\(ByteCount.text(UInt64(min(bytesPerSecond, 9e18))))/s" }
 
-    /// All in one line, for whoever follows it in a log.
+    /// Everything in one line, for following it in a log.
     var line: Message {
         if state.isRunning { return state.operation.map(line) ?? "An operation is running." }
         guard let newest = state.newest else { return "Nothing is running. No backups yet." }

@@ -3,14 +3,13 @@ import Glibc
 import Operations
 import SystemIO
 
-/// Shows the state of a store again and again, until it is interrupted: on a terminal in place of what stands there, elsewhere (and where
-/// nothing but text is wanted) a line each time that something has changed.
+/// Shows the state of a store repeatedly until interrupted: a terminal is redrawn; elsewhere (and in plain-text mode) a line is printed after each change.
 struct StatusWatch {
     let store: Store
     let intervalSeconds: Double
     let isJSON: Bool
 
-    /// - Throws: when the state cannot be read at the first time. What is in the way later passes by, or is told each time.
+    /// - Throws: when the first read of the state fails. Later failures are printed, as they may pass.
     func run() throws(BackupError) {
         try CancellingSignals.run { () throws(BackupError) in
             var shown = ""
@@ -19,7 +18,7 @@ struct StatusWatch {
                 do throws(BackupError) {
                     try show(&shown)
                 } catch {
-                    // Ctrl-C is how it ends.
+                    // Ctrl-C is the way to end it.
                     if Cancellation.isProcessEnding { return }
                     if isFirst { throw error }
                     say(Terminal.language.text(error.summary), &shown)
@@ -41,14 +40,14 @@ struct StatusWatch {
         Terminal.redraw((text.lines + ["", "\(SystemClock.localTime(state.now)). Ctrl-C ends it."]).map(Terminal.language.text))
     }
 
-    /// Says it if it is something else than the last time.
+    /// Prints the line if it differs from the last one.
     private func say(_ line: String, _ shown: inout String) {
         guard line != shown else { return }
         shown = line
         Terminal.say(verbatim: line)
     }
 
-    /// Not in one piece: a signal may come just before the sleep.
+    /// In steps: a signal may come just before the sleep.
     private func wait() {
         let end = SystemClock.monotonicNanoseconds() + UInt64(intervalSeconds * 1_000_000_000)
         while !Cancellation.isProcessEnding, SystemClock.monotonicNanoseconds() < end { usleep(50_000) }

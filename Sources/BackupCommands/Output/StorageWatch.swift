@@ -3,10 +3,10 @@ import Glibc
 import Operations
 import SystemIO
 
-/// Speaks up where a command waits for storage that does not answer, and ends it when that takes long: a person sees why nothing happens, and what a timer has
-/// started does not stay for ever.
+/// Prints a notice when a command waits for storage that does not respond, and ends the command if that takes long: a user sees why nothing happens, and a
+/// command started by a timer does not stay forever.
 ///
-/// Storage does not answer while the process does nothing at all. What is only slow has it do something now and then.
+/// Storage counts as not responding while the process does no work at all. With storage that is only slow, it works now and then.
 final class StorageWatch: Sendable {
     private struct State {
         var isOver = false
@@ -16,7 +16,7 @@ final class StorageWatch: Sendable {
     private static let noticeSeconds = 3.0
     private static let limitSeconds = 60.0
     private static let stepNanoseconds: UInt64 = 250_000_000
-    /// Of processor time in a step: clocks that are read one after the other differ by that.
+    /// Processor time per step that counts as idle: clocks that are read one after the other differ by this.
     private static let idleNanosecondsPerStep: Int64 = 50_000
     private static let placeNanoseconds: UInt64 = 500_000_000
 
@@ -24,26 +24,26 @@ final class StorageWatch: Sendable {
     private let givesUp: Bool
     private let state = Monitor(State())
 
-    /// - Parameter givesUp: whether the process is ended when the storage does not answer for a minute.
+    /// - Parameter givesUp: whether to end the process if the storage does not respond for a minute.
     private init(_ storePath: String, givesUp: Bool) {
         self.storePath = storePath
         self.givesUp = givesUp
     }
 
-    /// Runs what opens a store or looks at it, in the calling thread.
-    /// - Parameter body: given the watch, to pause it.
+    /// Runs `body`, which opens or examines a store, on the calling thread.
+    /// - Parameter body: receives the watch, to pause it.
     static func watching<Result>(
         _ storePath: String, givesUp: Bool = true, _ body: (StorageWatch) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
         let watch = StorageWatch(storePath, givesUp: givesUp)
         let caller = ThreadActivity()
-        // Without a thread to spare the command waits without a word.
+        // If no thread can be started, the command waits without a notice.
         try? SystemThread { watch.serve(caller) }.detach()
         defer { watch.state.changeWakingAll { $0.isOver = true } }
         return try body(watch)
     }
 
-    /// Runs what waits for a person.
+    /// Runs `body`, which waits for user input.
     func paused<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
         state.withLock { $0.pauseCount += 1 }
         defer { state.withLock { $0.pauseCount -= 1 } }
@@ -84,10 +84,10 @@ final class StorageWatch: Sendable {
         StallWatch.endProcess(status.rawValue)
     }
 
-    /// Standard error may lie on storage that does not answer, too.
+    /// Standard error may be on storage that does not respond, too.
     private func say(_ body: @escaping @Sendable () -> Void) { StallWatch.runBeside(body) }
 
-    /// What of the store does not answer; the store itself where that cannot be known.
+    /// The part of the store that does not respond; the store itself if that is unknown.
     private func stalledPath() -> String {
         let storePath = storePath
         guard let places = Self.answer({ Store.places(of: storePath) }) else { return storePath }

@@ -1,9 +1,9 @@
 import BackupCore
 
-/// Text in columns for people.
+/// Formats text in columns for display.
 enum Table {
-    /// Columns are as wide as their widest cell, two spaces apart; no spaces at the ends of lines.
-    /// - Parameter headings: in the first line, in the reader's language.
+    /// Columns are as wide as their widest cell, two spaces apart; lines have no trailing spaces.
+    /// - Parameter headings: for the first line, in the user's language.
     static func text(_ headings: [Message], _ rows: [[String]]) -> String {
         let rows = [headings.map(Terminal.language.text)] + rows
         let columnCount = rows.map(\.count).max() ?? 0

@@ -6,13 +6,13 @@ extension Terminal {
     private static let lineLimitBytes = 4_096
     private static let pollIntervalMilliseconds: Int32 = 100
 
-    /// Asks and reads one line.
-    /// - Parameter isDestructive: whether it is about what replaces or removes data: it is red then.
+    /// Asks a question and reads one line.
+    /// - Parameter isDestructive: whether it is about replacing or removing data: it is then shown in red.
     /// - Returns: `nil` at the end of the input.
     /// - Throws: `interrupted` for Ctrl-C and SIGTERM.
     static func ask(_ question: Message, isDestructive: Bool = false) throws(BackupError) -> String? {
         try CancellingSignals.run { () throws(BackupError) in
-            // A signal may come as soon as a user sees it.
+            // A signal may come as soon as the user sees the question.
             complain(prompt: question, isRed: isDestructive)
             return try answer()
         }
@@ -21,7 +21,7 @@ extension Terminal {
     private static func answer() throws(BackupError) -> String? {
         var line: [UInt8] = []
         while true {
-            // Not in one piece: a signal may come just before the wait.
+            // In steps: a signal may come just before the wait.
             var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
             let count = poll(&input, 1, pollIntervalMilliseconds)
             if Cancellation.isProcessEnding {
@@ -34,7 +34,7 @@ extension Terminal {
             if result < 0, errno == EINTR { continue }
             guard result == 1 else { return line.isEmpty ? nil : String(decoding: line, as: UTF8.self) }
             if byte == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
-            // More than that is no answer to any question.
+            // No valid answer is longer.
             if line.count < lineLimitBytes { line.append(byte) }
         }
     }

@@ -13,7 +13,7 @@ extension Terminal {
         static let delete: UInt8 = 127
     }
 
-    /// Asks for a line that is not shown while it is typed.
+    /// Asks for a line that is not echoed.
     /// - Throws: `interrupted` for Ctrl-C; `usage` for an empty line.
     static func askSecret(_ question: Message) throws(BackupError) -> SecretBytes {
         ProcessSecrecy.begin()
@@ -22,12 +22,12 @@ extension Terminal {
             throw SystemCall.error(errno, action: "ask for a password", path: "terminal")
         }
         var silent = before
-        // Keys come one by one and signals' keys as bytes: whatever is typed, this program restores the terminal before it ends.
+        // Keys arrive one by one, and signal keys as bytes: whatever is typed, this program restores the terminal before it ends.
         silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG | IEXTEN)
-        // Not TCSAFLUSH: what was typed ahead is wanted.
+        // Not TCSAFLUSH: it would discard typed-ahead input.
         tcsetattr(STDIN_FILENO, TCSADRAIN, &silent)
         defer { tcsetattr(STDIN_FILENO, TCSADRAIN, &before) }
-        // Not before: whoever answers at once would see it.
+        // Not before echo is off: a quick answer would be visible.
         complain(prompt: question)
         defer { complain(prompt: "\n") }
         var count = 0
@@ -51,7 +51,7 @@ extension Terminal {
             case Key.interrupt: throw BackupError(.interrupted, "cancelled; nothing was changed")
             case Key.eraseLine: count = 0
             case Key.backspace, Key.delete:
-                // All bytes of a UTF-8 character.
+                // Removes all bytes of a UTF-8 character.
                 while count > 0 {
                     count -= 1
                     if buffer[count] & 0xc0 != 0x80 { break }

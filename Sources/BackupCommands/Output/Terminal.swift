@@ -5,11 +5,11 @@ import Operations
 import Synchronization
 import SystemIO
 
-/// What the commands print. Nothing is coloured or animated unless a person sits at a terminal.
+/// Output of the commands. Without a terminal, nothing is coloured or animated.
 enum Terminal {
     private static let currentLanguage = Mutex<Language>(.ofEnvironment())
 
-    /// What people are spoken to in: that of the environment, until a store asks for another one.
+    /// The language for users: that of the environment, until a store requests another one.
     static var language: Language {
         get { currentLanguage.withLock { $0 } }
         set { currentLanguage.withLock { $0 = newValue } }
@@ -23,38 +23,38 @@ enum Terminal {
         set { currentVerbosity.withLock { $0 = newValue } }
     }
 
-    /// A local time in the form of the reader's language.
+    /// A local time in the format of the user's language.
     static func time(_ time: Timestamp) -> String { language.text(SystemClock.localTime(time)) }
 
-    /// One line, or several, to standard output.
+    /// Prints one or more lines to standard output.
     static func say(_ text: Message) { say(verbatim: language.text(text)) }
 
-    /// The same of what is no message: a table, a path.
+    /// The same for text that is not a message: a table, a path.
     static func say(verbatim text: String) {
         let text = isOutputTerminal ? TerminalText.harmless(text, keepsLines: true) : text
         put(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), STDOUT_FILENO)
     }
 
-    /// What was done, which `--quiet` leaves out.
+    /// Reports what was done; omitted with `--quiet`.
     static func tell(_ text: Message) { if verbosity != .quiet { say(text) } }
     static func tell(verbatim text: String) { if verbosity != .quiet { say(verbatim: text) } }
 
-    /// A name, or another text that has no lines, in what goes to standard output: as it is for a program, quoted for a person.
+    /// A name, or other single-line text, for standard output: unchanged for a program, quoted for a terminal.
     static func shown(_ name: String) -> String { isOutputTerminal ? TerminalText.harmless(name, keepsLines: false) : name }
 
-    /// JSON or YAML. A person who looks at it sees what a program reads.
+    /// Prints JSON or YAML. A terminal shows an equivalent document.
     static func say(_ bytes: [UInt8]) { put(isOutputTerminal ? TerminalText.harmless(document: bytes) : bytes, STDOUT_FILENO) }
 
-    /// To standard error.
+    /// Prints to standard error.
     static func complain(_ text: Message) { complain(verbatim: language.text(text)) }
 
     static func complain(verbatim text: String) {
-        // Programs do not read names there; logs that it goes to are shown on terminals.
+        // Programs do not read names there; logs of it are shown on terminals.
         let text = TerminalText.harmless(text, keepsLines: true)
         put(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), STDERR_FILENO)
     }
 
-    /// An error, its findings and what to do, in plain words.
+    /// Prints an error, its findings and the remedy.
     static func complain(_ error: BackupError) {
         let findings = error.details.map { Message.joined([.verbatim("  "), $0], separator: "") }
         complain(.joined(["\(failureMark)backupfs: \(error.summary)"] + findings, separator: "\n"))
@@ -71,23 +71,23 @@ enum Terminal {
         put(isErrorTerminal ? TerminalText.harmless(document: bytes) : bytes, STDERR_FILENO)
     }
 
-    /// To standard error, as it is.
-    /// - Parameter isRed: on a terminal that shows colours.
+    /// Prints a prompt to standard error, without a line feed.
+    /// - Parameter isRed: on a terminal with colours.
     static func complain(prompt: Message, isRed: Bool = false) {
         var text = TerminalText.harmless(language.text(prompt), keepsLines: true)
         if isRed, isErrorTerminal, !isPlain {
-            // What is typed is not red, nor the space before it.
+            // The typed text is not red, nor the space before it.
             let end = text.lastIndex { $0 != " " && $0 != ":" }.map(text.index(after:)) ?? text.endIndex
             text = "\u{1B}[31m\(text[..<end])\u{1B}[0m\(text[end...])"
         }
         put(Array(text.utf8), STDERR_FILENO)
     }
 
-    /// In front of what has succeeded, on standard output, and of what has failed, on standard error; nothing off a terminal.
+    /// The mark before a success on standard output, or a failure on standard error; empty without a terminal.
     static var successMark: String { mark("✓", colour: 32, STDOUT_FILENO) }
     private static var failureMark: String { mark("✗", colour: 31, STDERR_FILENO) }
 
-    /// Whether nothing but text may be written, be it to a terminal. https://no-color.org: whatever it says, as long as it says something.
+    /// Whether only plain text may be written, even to a terminal. https://no-color.org: any non-empty value counts.
     static var isPlain: Bool { Environment.text("NO_COLOR") != nil || Environment.text("TERM") == "dumb" }
 
     private static func mark(_ mark: String, colour: Int, _ descriptor: Int32) -> String {
@@ -99,9 +99,9 @@ enum Terminal {
     static var isOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
     static var isInputTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
-    /// Shows these lines in place of all that the terminal shows.
+    /// Replaces the content of the terminal with these lines.
     static func redraw(_ lines: [String]) {
-        // To the first place, each line to its end, and what is below: without clearing all of it first, which flickers.
+        // Moves to the top and erases the end of each line and the rest below: clearing everything first would flicker.
         put(
             Array(
                 ("\u{1B}[H" + lines.map { TerminalText.harmless($0, keepsLines: false) + "\u{1B}[K\n" }.joined() + "\u{1B}[J")

@@ -1,13 +1,13 @@
 import BackupCore
 import SystemIO
 
-/// Text for a terminal. Names of files, texts of a database and of another person's repository may hold what a terminal takes for commands: those are
-/// shown as `ls -b` shows them, by the octal numbers of their bytes.
+/// Text for a terminal. File names, and texts from a database or another person's repository, may contain terminal control sequences: these are shown as octal
+/// escapes, as in `ls -b`.
 enum TerminalText {
-    /// What this program itself puts in front of a line. Nothing else that begins with an escape character goes to a terminal.
+    /// The marks that this program itself puts at the start of a line. No other escape sequence reaches a terminal through this.
     static let marks = ["\u{1B}[32m✓\u{1B}[0m ", "\u{1B}[31m✗\u{1B}[0m "]
 
-    /// - Parameter keepsLines: for text of several lines and columns; a name has none.
+    /// - Parameter keepsLines: for text with several lines and columns; a name has none.
     static func harmless(_ text: String, keepsLines: Bool) -> String {
         let mark = marks.first { text.hasPrefix($0) } ?? ""
         var result = mark
@@ -25,14 +25,14 @@ enum TerminalText {
         return result
     }
 
-    /// The same of a document of JSON or YAML, which has an escape of its own: it stays what it is to a program.
+    /// The same for a document of JSON or YAML, which has its own escapes: its meaning to programs is unchanged.
     static func harmless(document bytes: [UInt8]) -> [UInt8] {
         var result = String.UnicodeScalarView()
         for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
             if scalar == "\n" || scalar == "\t" || MessageText.isHarmless(scalar) {
                 result.append(scalar)
             } else {
-                // None of them has more than four digits.
+                // No such character has more than four hexadecimal digits.
                 let digits = String(scalar.value, radix: 16)
                 result.append(contentsOf: "\\u\(String(repeating: "0", count: max(0, 4 - digits.count)))\(digits)".unicodeScalars)
             }

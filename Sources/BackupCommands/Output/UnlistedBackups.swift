@@ -1,9 +1,9 @@
 import BackupCore
 import BackupRepository
 
-/// What a list of backups lacks: those whose records cannot be read. A list that says nothing of them, or that there are none, hides them.
+/// Backups missing from a list because their records are unreadable. A list that does not mention them, or says that there are none, would hide them.
 enum UnlistedBackups {
-    /// Says how many there are, and why the first cannot be read.
+    /// Prints how many there are, and why the first is unreadable.
     /// - Returns: whether there are any.
     @discardableResult
     static func complain(of repository: Repository) -> Bool {

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// How much a command says besides what it was asked for.
+/// How much a command prints besides its result.
 enum Verbosity: Sendable { case quiet, normal, verbose }
 
 struct VerbosityOptions: ParsableArguments {

@@ -13,7 +13,7 @@ enum PasswordFile {
         var count = 0
         var failure: Int32 = 0
         let line = try SecretBytes(count: byteCountLimit + 1) { (buffer) throws(BackupError) in
-            // A pipe gives what is there, so it is read on until the line ends.
+            // A pipe delivers what is available, so read until the line ends.
             while count < buffer.count, !buffer[..<count].contains(UInt8(ascii: "\n")) {
                 let result = Glibc.read(descriptor.rawValue, buffer.baseAddress?.advanced(by: count), buffer.count - count)
                 if result < 0, errno == EINTR { continue }
@@ -26,7 +26,7 @@ enum PasswordFile {
         return try line.withUnsafeBytes { (bytes) throws(BackupError) in
             var first = UnsafeRawBufferPointer(rebasing: bytes[..<count])
             if let end = first.firstIndex(of: UInt8(ascii: "\n")) { first = UnsafeRawBufferPointer(rebasing: first[..<end]) }
-            // As editors of other systems end lines.
+            // Other systems' editors end lines this way.
             if first.last == UInt8(ascii: "\r") { first = UnsafeRawBufferPointer(rebasing: first.dropLast()) }
             guard !first.isEmpty, first.count <= byteCountLimit else {
                 throw BackupError(

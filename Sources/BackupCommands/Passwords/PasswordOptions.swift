@@ -4,8 +4,8 @@ import Glibc
 import Operations
 import SystemIO
 
-/// Where the password of an encrypted repository comes from: a file that the command line names, one that the environment names, or the
-/// terminal. There is no way to give the password itself in either: other programs could see it there.
+/// The source of an encrypted repository's password: a file named by the command line or the environment, or the terminal. The password itself cannot be an
+/// option or a variable: other programs could see it there.
 struct PasswordOptions: ParsableArguments {
     static let fileVariable = "BACKUPFS_PASSWORD_FILE"
 
@@ -18,15 +18,15 @@ struct PasswordOptions: ParsableArguments {
 
     init() {}
 
-    /// For another command that goes on with it.
+    /// The options for another command of this program.
     var arguments: [String] { passwordFile.map { ["--password-file", $0] } ?? [] }
 
     /// Opens a store, and its repository with the password if it needs one. Every command opens stores through here.
     /// - Parameters:
-    ///   - masterKey: the repository's key, where another process has opened it already.
-    ///   - log: what goes before the settings of the log.
-    ///   - asks: whether somebody at the terminal may be asked.
-    /// - Throws: `wrongPassword`; `usage` when a file is named for a repository that has no password.
+    ///   - masterKey: the repository's key, if another process has already unlocked it.
+    ///   - log: overrides the log settings.
+    ///   - asks: whether a user at the terminal may be asked.
+    /// - Throws: `wrongPassword`; `usage` when a file is named for a repository without a password.
     func open(
         _ storePath: String, masterKey: SecretBytes? = nil, log: LogOverrides = .environment, asks: Bool = true
     ) throws(BackupError) -> Store {
@@ -36,7 +36,7 @@ struct PasswordOptions: ParsableArguments {
                 return .password(try watch.paused { () throws(BackupError) in try password(of: repository, asks: asks) })
             }
         }
-        // Whoever counts on encryption must not go on without it.
+        // A user who relies on encryption must not continue without it.
         if passwordFile != nil, !store.repository.isEncrypted {
             throw BackupError(
                 .usage, "the repository is not encrypted, but a password file was named", path: store.repository.path,
@@ -46,7 +46,7 @@ struct PasswordOptions: ParsableArguments {
         return store
     }
 
-    /// The password of a repository that is there.
+    /// The password of an existing repository.
     func password(of repository: String, asks: Bool = true) throws(BackupError) -> SecretBytes {
         if let named = try fromFile() { return named }
         guard asks, Terminal.isInputTerminal else {
@@ -57,14 +57,14 @@ struct PasswordOptions: ParsableArguments {
         return try Terminal.askSecret("Password of \(repository): ")
     }
 
-    /// A password for a repository that is to be made.
+    /// A password for a new repository.
     func newPassword() throws(BackupError) -> SecretBytes {
         if let named = try fromFile() { return named }
         return try Self.askForNewPassword(option: "--password-file")
     }
 
-    /// Asks twice: nobody sees what he types, and a password that is not known is a lost repository.
-    /// - Parameter option: what names a file instead.
+    /// Asks twice: typing is not visible, and an unknown password means a lost repository.
+    /// - Parameter option: the option that names a file instead.
     static func askForNewPassword(option: String) throws(BackupError) -> SecretBytes {
         guard Terminal.isInputTerminal else {
             throw BackupError(

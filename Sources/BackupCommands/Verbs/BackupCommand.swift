@@ -96,7 +96,7 @@ struct BackupCommand: ParsableCommand {
         do {
             return try store.open()
         } catch {
-            // A timer has nobody else to tell it to.
+            // When started by a timer, this is the only way to report it.
             if ifDue, let path = try? store.path() { UnopenedBackup.note(error, storeAt: path) }
             throw error
         }
@@ -112,7 +112,7 @@ struct BackupCommand: ParsableCommand {
         }
     }
 
-    /// - Returns: `nil` when none was made, which has been told.
+    /// - Returns: `nil` when none was made, which has been reported.
     private func runIfDue(_ store: Store, _ printer: ProgressPrinter) throws -> BackupResult? {
         switch try AutomaticBackup(store: store).runIfDue(isStart: true, progress: printer.handler) {
         case .made(let result): return result

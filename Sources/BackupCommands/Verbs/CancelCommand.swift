@@ -23,7 +23,7 @@ struct CancelCommand: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        // The repository is not needed, nor its password.
+        // Needs neither the repository nor its password.
         let path = try store.path()
         guard let operation = try RunningOperation.of(storeAt: path) else {
             return report("Nothing is running.", name: nil)

@@ -66,7 +66,7 @@ struct CheckCommand: ParsableCommand {
         }
     }
 
-    /// What this version cannot read is no damage, and no reason for a repair.
+    /// Data that this version cannot read is not damage, and not a reason for a repair.
     private static func newer(_ summary: CheckSummary, _ store: Store) -> BackupError {
         BackupError(
             .unsupportedVersion,

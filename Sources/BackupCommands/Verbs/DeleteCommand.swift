@@ -60,7 +60,7 @@ struct DeleteCommand: ParsableCommand {
         let isEmptied = store.repository.hasOnly(plan.removed.map(\.id))
         let removed = try operation.run(plan, as: .delete, isFinal: now, progress: printer.handler)
         MountRecord.letMountNotice(store.paths)
-        // They are deleted, whatever becomes of the prune.
+        // They are deleted, whatever the outcome of the prune.
         defer {
             printer.finish()
             let text =
@@ -76,7 +76,7 @@ struct DeleteCommand: ParsableCommand {
         }
     }
 
-    /// - Parameter days: for how long they can be brought back.
+    /// - Parameter days: how long they can be brought back.
     private func question(_ plan: ForgetOperation.Plan, _ days: Int) -> Message {
         let count = plan.removed.count + plan.givenUp.count
         if now {

@@ -47,7 +47,7 @@ struct ExportCommand: ParsableCommand {
 
     func run() throws {
         let store = try store.open()
-        // --json is a form of the export here, and not how progress is told.
+        // Here --json is a form of the export, not of the progress.
         let printer = ProgressPrinter(isJSON: false)
         defer { printer.finish() }
         let export = ExportOperation(store: store, snapshotName: snapshot, progress: printer.handler)

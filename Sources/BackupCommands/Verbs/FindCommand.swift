@@ -33,7 +33,7 @@ struct FindCommand: ParsableCommand {
         var search = try SnapshotSearch(pattern, in: store)
         let chosen = snapshots.isEmpty ? store.repository.snapshots() : try snapshots.map { try store.anySnapshot(named: $0) }
         var count = 0
-        // Written as it is found: there may be more of it than memory.
+        // Written as it is found: the result may exceed memory.
         try search.run(in: chosen) { match in
             if output.json {
                 Terminal.say(Array((count == 0 ? "[\n  " : ",\n  ").utf8) + describe(match).compactText)

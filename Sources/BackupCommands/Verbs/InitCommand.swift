@@ -111,7 +111,7 @@ struct InitCommand: ParsableCommand {
         }
     }
 
-    /// What the repository held already, and what comes of that.
+    /// Reports what the repository already contained, and the consequences.
     private func tell(_ created: StoreCreation.Created, _ option: String) {
         if let adopted = created.adopted {
             Terminal.say("It continues these backups: \(adopted.line)")

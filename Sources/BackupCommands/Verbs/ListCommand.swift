@@ -40,7 +40,7 @@ struct ListCommand: ParsableCommand {
         if output.json { Terminal.say(OrderedJSON.array(lines).prettyText) }
     }
 
-    /// Walks down to the named place, and from there over everything.
+    /// Descends to the named place, and lists everything from there.
     private func list(
         _ directory: Directory, _ rest: ArraySlice<FileName>, prefix: [UInt8], _ repository: Repository,
         _ show: ([UInt8], TreeEntry) -> Void

@@ -33,13 +33,13 @@ struct MountCommand: ParsableCommand {
     var options: [String] = []
     @Argument(help: ArgumentHelp("The empty folder to mount on.", valueName: "mountpoint"), completion: .directory)
     var first: String
-    /// mount(8) gives a source and a mountpoint, then options.
+    /// mount(8) passes a source and a mountpoint, then options.
     @Argument(help: .hidden)
     var second: String?
 
     private var mountpoint: String { second ?? first }
 
-    /// The store that `/etc/fstab` names in its first field; the words that say nothing there are not a store.
+    /// The store in the first field of `/etc/fstab`; placeholder words there are not a store.
     private var sourceStore: String? {
         guard second != nil, !["", "none", "backupfs"].contains(first) else { return nil }
         return first
@@ -67,16 +67,16 @@ struct MountCommand: ParsableCommand {
         MemoryHeaps.useOne()
         DescriptorLimit.raise()
         do {
-            // Only what stays in the foreground is the service; a mount in the background belongs to whoever else asked for it.
+            // Only a foreground mount is the service; a background mount belongs to the command that requested it.
             try mount(channel, foreground && channel == nil ? manager : nil)
         } catch {
-            // In the background nobody reads standard error: whoever started this is told.
+            // In the background standard error is not read, so the error goes to the process that started this one.
             if let channel, let error = error as? BackupError { channel.report(error) }
             throw error
         }
     }
 
-    /// Whoever waits in vain for a word ends this program by and by; until then the mount is of use.
+    /// A service manager that gets no notification ends this program after a timeout; until then the mount is useful.
     private func serviceManager() -> ServiceManager? {
         do throws(BackupError) {
             return try ServiceManager.takeFromEnvironment()
@@ -116,7 +116,7 @@ struct MountCommand: ParsableCommand {
     ) throws {
         let lock = try MountRecord.lock(store.paths)
         defer { withExtendedLifetime(lock) {} }
-        // In the background for mount.log too: whoever has mounted has been told by the program that returned.
+        // In the background this goes to mount.log too: the command that returned has already warned the user.
         SuccessorWarning.show(store)
         let services = try StoreTreeServices(store: store)
         let tree = VirtualTree(services: services, repository: store.repository, isSharedWithOthers: mountOptions.allowsOthers)
@@ -124,17 +124,17 @@ struct MountCommand: ParsableCommand {
         defer { failures.finish() }
         let session = try MountSession(
             tree: tree, mountpoint: mountpoint, options: mountOptions, reportFailure: failures.note)
-        // All paths are absolute by now. A folder that a program in the background stands in could not be unmounted.
+        // All paths are absolute by now. A background process must not keep a folder busy as its working directory.
         if channel != nil { chdir("/") }
         do throws(BackupError) {
             try MountRecord.write(store.paths, mountpoint: session.mountpoint)
         } catch {
-            // Whoever has no room left wants to look at backups and delete some; only `umount` without a mountpoint needs the record.
+            // On a full disk, users want to look at backups and delete some; only `umount` without a mountpoint needs the record.
             guard error.code == .noSpace else { throw error }
             Terminal.complain("backupfs: \(error.description)")
         }
         defer { MountRecord.remove(store.paths) }
-        // Where the system has no watches left, the kernel asks each second.
+        // If the system has no watches left, the kernel asks every second.
         let watch = try? store.repository.watchSnapshots { tree.lookForChanges() }
         defer { watch?.end() }
         let idleViews = IdleViews(of: tree)
@@ -146,7 +146,7 @@ struct MountCommand: ParsableCommand {
             daemon.end(reason)
         }
         _ = try session.run(reactions: daemon.reactions, onEnding: endDaemon) { () throws(BackupError) in
-            // Not before: an automount lets only its own group of processes look at the folder while it is being mounted on.
+            // Not before: during an automount, only its own process group may access the folder.
             if channel != nil { setsid() }
             log.noteMount()
             try channel?.reportReady()
@@ -160,7 +160,7 @@ struct MountCommand: ParsableCommand {
             // The next mount tries again.
             Terminal.complain("backupfs: \(error.description)")
         }
-        // While the lock is still held: whoever has waited for the end finds it told.
+        // While the lock is still held: a process that waited for the end must find it recorded.
         log.noteEnd()
     }
 
@@ -168,20 +168,20 @@ struct MountCommand: ParsableCommand {
         do throws(BackupError) { try manager?.tell(state) } catch { Terminal.complain("backupfs: \(error.description)") }
     }
 
-    /// The default store comes into being with its first mount; one that was named must be there.
+    /// The default store is created by its first mount; a store named explicitly must exist.
     private func makeDefaultStore(_ path: String) throws {
         guard try !FileSystem.exists("\(path)/store.yaml") else { return }
         do {
             _ = try StoreCreation().create(at: path)
         } catch {
-            // Another process may have made it just now.
+            // Another process may have created it just now.
             guard error.code == .alreadyExists, try FileSystem.exists("\(path)/store.yaml") else { throw error }
         }
     }
 
     private func launch(storePath: String, _ passwords: PasswordOptions) throws {
-        // Opened here first: an error is then shown as that of any other command, recovery happens before the mount answers, and the password
-        // is asked for where somebody can type it.
+        // Opened here first, so that errors are shown as for any other command. Recovery then happens before the mount responds, and the password prompt
+        // appears where a user can type.
         let opened = try passwords.open(storePath, log: store.log.overrides)
         SuccessorWarning.show(opened)
         try opened.requireMountable(at: mountpoint)

@@ -22,11 +22,11 @@ struct PinCommand: ParsableCommand {
     func run() throws { try Pinning.run(store, snapshots, isPinned: true, output) }
 }
 
-/// What pin and unpin have in common.
+/// The common part of pin and unpin.
 enum Pinning {
     static func run(_ options: StoreOptions, _ names: [String], isPinned: Bool, _ output: OutputOptions) throws {
         let store = try options.open()
-        // All names are looked up before anything is changed.
+        // Look up all names before changing anything.
         let snapshots = try names.map { try store.anySnapshot(named: $0) }
         for snapshot in snapshots { try store.setPinned(snapshot, isPinned) }
         if output.json {

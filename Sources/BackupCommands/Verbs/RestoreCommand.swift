@@ -80,7 +80,7 @@ struct RestoreCommand: ParsableCommand {
         let again = runner.command(restoring: source, strategy: strategy)
         var mustWarn = true
         try restore.run(again: again) { () throws(BackupError) in
-            // A refusal of `latest` says the same.
+            // The error for a refused `latest` contains the warning.
             let content = try runner.source(named: source)
             if mustWarn { SuccessorWarning.show(store) }
             mustWarn = false

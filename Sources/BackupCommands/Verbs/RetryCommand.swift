@@ -21,7 +21,7 @@ struct RetryCommand: ParsableCommand {
     var yes = false
 
     func run() throws {
-        // The command asks for the password, if there is one.
+        // The repeated command asks for the password, if there is one.
         let path = try store.path()
         store.wait?.begin()
         guard let failure = try FailedOperation.of(storeAt: path), !failure.isOver else {
@@ -37,7 +37,7 @@ struct RetryCommand: ParsableCommand {
                 path: path, remedy: "Copy the file into restore/ once more, or run the command that you want.")
         }
         try Self.require(&words, areOf: path)
-        // Standard output is for what the command has to say.
+        // Standard output is for the repeated command.
         if !output.json {
             Terminal.complain("Trying again: \(line)")
             Terminal.complain(Self.age(of: failure))
@@ -50,8 +50,8 @@ struct RetryCommand: ParsableCommand {
         try command.run()
     }
 
-    /// The command names the store in which it failed by its path. In a copy of that store it would work on the data of the original, and in one that was
-    /// moved on that of whatever lies at the old place.
+    /// The command contains the path of the store in which it failed. In a copy of that store it would change the original's data. In a moved store it would
+    /// work on whatever is now at the old place.
     private static func require(_ words: inout ArraySlice<String>, areOf store: String) throws(BackupError) {
         let option = "--store="
         let end = words.firstIndex(of: "--") ?? words.endIndex
@@ -67,7 +67,7 @@ struct RetryCommand: ParsableCommand {
             remedy: "If you want it in this store, run: backupfs \(ShellWords.text(of: Array(words)))")
     }
 
-    /// What failed long ago may not be wanted any more.
+    /// A failure from long ago may no longer be relevant.
     private static func age(of failure: FailedOperation) -> Message {
         let time = SystemClock.localTime(failure.at)
         let minutes = max(0, SystemClock.now().seconds - failure.at.seconds) / 60

@@ -68,7 +68,7 @@ struct SnapshotsCommand: ParsableCommand {
             }
             Terminal.say(verbatim: Table.text(["File", "Created", "Device", "App version", "File size"], rows))
         } else {
-            // Who shares a repository sees which backups are his own.
+            // If a repository is shared, mark the store's own backups.
             let showsSources = snapshots.contains { !store.owns($0) }
             let rows = snapshots.map { snapshot in
                 (showsSources ? [store.owns(snapshot) ? "*" : snapshot.source?.short ?? ""] : []) + [
@@ -91,7 +91,7 @@ struct SnapshotsCommand: ParsableCommand {
         }
     }
 
-    /// Any command takes it. That of a safety backup is its file's in `safety/`: the backup's own says no more than the time.
+    /// A name that any command accepts. For a safety backup, the name of its file in `safety/`: the backup's own name says no more than the time.
     private func name(of snapshot: Snapshot, in store: Store) -> String {
         snapshot.kind == .safety ? store.nameInSafety(snapshot) : snapshot.name.description
     }
@@ -118,8 +118,8 @@ struct SnapshotsCommand: ParsableCommand {
         ])
     }
 
-    /// Of the file in `exports/`.
-    /// - Returns: `nil` when the repository is damaged there.
+    /// The size of the file in `exports/`.
+    /// - Returns: `nil` if the repository is damaged there.
     private func fileSize(of snapshot: Snapshot, isArchive: Bool, in store: Store) -> UInt64? {
         guard !isArchive else { return snapshot.record.archiveSizeBytes }
         return try? store.repository.rootDirectory(of: snapshot).entry(named: "export.json")?.size

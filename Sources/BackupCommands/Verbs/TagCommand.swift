@@ -36,7 +36,7 @@ struct TagCommand: ParsableCommand {
 
     func run() throws {
         let store = try store.open()
-        // All names are looked up before anything is changed.
+        // Look up all names before changing anything.
         var found = try snapshots.map { try store.anySnapshot(named: $0) }
         if !(add + remove + set).isEmpty {
             let replacement = set.isEmpty ? nil : set.filter { !$0.isEmpty }

@@ -36,7 +36,7 @@ struct UndoCommand: ParsableCommand {
         let restore = CommandRestore(
             store: store, runner: runner, strategy: nil, isJSON: output.json, isDryRun: dryRun, asks: !yes, printer: printer)
         let lead: Message = "This takes back the restore of \(undo.name), made at \(SystemClock.localTime(undo.time))."
-        // It is this restore that is taken back, also if there is another one meanwhile.
+        // A retry undoes this same restore, even if there is another one meanwhile.
         try restore.run(again: runner.command(restoring: undo.source.name, strategy: nil), lead: lead) { undo.source }
     }
 }

@@ -29,17 +29,17 @@ struct UnmountCommand: ParsableCommand {
             throw BackupError(.notFound, "the store is not mounted", path: paths?.root, remedy: "Name the mountpoint.")
         }
         let server = try MountServer.of(target)
-        // A mount that cannot be asked may be the one that the store tells of.
+        // A mount that cannot be queried may be the one in the store's record.
         let isRecorded = mounted.map { FileSystem.absolutePath($0) == FileSystem.absolutePath(target) } ?? false
         try Unmounter.unmount(target)
-        // The process that served it ends by itself; whoever mounts again right away, or takes a disk away, must not meet it.
+        // The process that served it ends by itself; it must be gone before the next mount, or before a disk is removed.
         let hasEnded = EndOfMount(server: server, storePath: server?.storePath ?? (isRecorded ? paths?.root : nil)).wait()
         report(target, hasEnded: hasEnded)
-        // A script takes the disk away next.
+        // A script may remove the disk next.
         if !hasEnded { throw ExitCode(ExitStatus.incomplete.rawValue) }
     }
 
-    /// Where the store says that it is mounted. A store of another user, who may have written anything there, is not asked where a mountpoint is named.
+    /// The mountpoint in the store's record. Another user's store, whose files are not trusted, is not read if a mountpoint is given.
     private func recorded(_ paths: StorePaths?) throws(BackupError) -> String? {
         guard let paths, let recorded = MountRecord.mountpoint(paths) else { return nil }
         do {

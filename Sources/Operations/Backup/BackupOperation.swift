@@ -5,7 +5,7 @@ import Export
 import Restore
 import SystemIO
 
-/// A backup: the app's records, database and media as they are at one instant, durable and visible in one step.
+/// A backup: the app's records, database and media as of one instant. It is durable and becomes visible in one step.
 public struct BackupOperation: Sendable {
     private let store: Store
     private let channel: Channel?
@@ -14,10 +14,10 @@ public struct BackupOperation: Sendable {
     private let milestones: BackupMilestones
 
     /// - Parameters:
-    ///   - channel: of the backup; `nil` for what the settings say.
-    ///   - readsAll: whether media files are read that look unchanged.
-    ///   - checksRoom: whether a first backup that is larger than its disk has room for is refused before it begins.
-    ///   - milestones: told of what is known before it has ended.
+    ///   - channel: the backup's channel; `nil` for the one in the settings.
+    ///   - readsAll: whether to read media files that look unchanged.
+    ///   - checksRoom: whether to refuse, before it begins, a first backup that does not fit on its disk.
+    ///   - milestones: receives what is known before the backup ends.
     public init(
         store: Store, channel: Channel? = nil, readsAll: Bool = false, checksRoom: Bool = true,
         milestones: BackupMilestones = BackupMilestones()
@@ -31,13 +31,13 @@ public struct BackupOperation: Sendable {
 
     /// - Parameters:
     ///   - label: the snapshot's name; the local time if not given.
-    ///   - tag: kept with the snapshot.
-    /// - Throws: `busy` while another operation runs, `alreadyExists` for a label that is taken, …; no snapshot is left then.
+    ///   - tag: stored with the snapshot.
+    /// - Throws: `busy` while another operation runs, `alreadyExists` for a label that is taken, …; leaves no snapshot then.
     public func run(label: String?, tag: String?, progress: ProgressHandler?) throws(BackupError) -> BackupResult {
         try store.recorded(.backup) { (facts) throws(BackupError) in
             let lock = try store.lockForOperation()
             defer { withExtendedLifetime(lock) {} }
-            // A restore of another process that died between the records and the media: a backup of that would mix two states.
+            // If a restore in another process died between records and media, a backup would mix two states.
             try store.requireWholeData()
             let result = try store.monitor.run(
                 "backup", phase: BackupProgress.firstMessage(store.definition), percent: 0,
@@ -47,7 +47,7 @@ public struct BackupOperation: Sendable {
             }
             facts.note(result)
             store.rememberWarnings(of: result, isAutomatic: false)
-            // The user has asked for it, so the store is in use: from the next backup on it keeps to its rules.
+            // The user asked for this backup, so the store is in use. From the next backup on, its retention rules apply.
             try? store.identityFile.change { $0.isQuiet = false }
             return result
         }
@@ -59,10 +59,10 @@ public struct BackupOperation: Sendable {
         } + (readsAll ? ["--read-all"] : []) + (checksRoom ? [] : ["--skip-room-check"])
     }
 
-    /// Ends those that the rule of retention no longer keeps after a new one. For whoever holds the operation lock.
+    /// Removes the backups that retention no longer keeps after a new one. For the holder of the operation lock.
     func removingOld(_ result: BackupResult, _ report: @escaping ProgressHandler) -> BackupResult {
         var result = result
-        // The backup is there, whatever becomes of the others: the next one looks again.
+        // The backup exists whether or not the removal succeeds; the next backup tries again.
         try? Cancellation.shielded { () throws(BackupError) in
             let removal = try ForgetOperation(store: store).removeOld(after: result, report)
             result.removed = removal.removed
@@ -71,7 +71,7 @@ public struct BackupOperation: Sendable {
         return result
     }
 
-    /// For whoever holds the operation lock.
+    /// For the holder of the operation lock.
     func make(
         _ kind: SnapshotKind, label: String?, tag: String?, requiresAllFiles: Bool = false, _ report: @escaping ProgressHandler
     ) throws(BackupError) -> BackupResult {
@@ -93,8 +93,8 @@ public struct BackupOperation: Sendable {
             findings: unreadable)
     }
 
-    /// For whoever holds the operation lock.
-    /// - Parameter requiresAllFiles: whether a media file that cannot be read is a reason to make none, instead of one without it.
+    /// For the holder of the operation lock.
+    /// - Parameter requiresAllFiles: whether an unreadable media file fails the backup instead of being left out.
     /// - Returns: `nil` when nothing has changed since `unchanged`.
     func make(
         _ kind: SnapshotKind, label: String?, tag: String?, unlessAs unchanged: Snapshot?, requiresAllFiles: Bool = false,
@@ -111,7 +111,7 @@ public struct BackupOperation: Sendable {
         do throws(BackupError) {
             return try make()
         } catch {
-            // The packs may be whole, and only the catalog say something else. What the first try wrote is gone again.
+            // The packs may be whole and only the catalog wrong. The first attempt's writes are gone again.
             guard error.code == .repositoryDamaged,
                 store.repository.catalogReplacementCount != replacementCount || (try? store.repository.mendCatalog()) == true
             else { throw error }
@@ -123,7 +123,7 @@ public struct BackupOperation: Sendable {
         _ kind: SnapshotKind, label: String?, tag: String?, unlessAs unchanged: Snapshot?, requiresAllFiles: Bool,
         _ report: @escaping ProgressHandler
     ) throws(BackupError) -> BackupResult? {
-        // A safety backup is made by a restore, which has locked the media folder.
+        // A safety backup is part of a restore, which has already locked the media folder.
         let media = kind == .snapshot ? try store.lockMediaForBackup() : nil
         defer { withExtendedLifetime(media) {} }
         try store.repository.refresh()
@@ -151,8 +151,8 @@ public struct BackupOperation: Sendable {
         let parts = try BackupParts(
             store: store, writer: writer, earlier: earlier, createdAt: createdAt, progress: progress, reading: reading
         ).run()
-        // It is what a restore can be undone with: better none than one with holes. What was moved meanwhile is no reason: a restore keeps what the backup
-        // has nothing of.
+        // A restore is undone with this backup: better none than one with gaps. Files moved meanwhile are no obstacle: a restore keeps the files that the
+        // backup lacks.
         if requiresAllFiles, !parts.unreadable.isEmpty { throw Self.holes(parts.unreadable) }
         progress.enter(.metadata)
         let records = parts.records
@@ -201,11 +201,11 @@ public struct BackupOperation: Sendable {
             ) { $1 }.merging(
                 Self.readAttributes(parts.hasUntracedMedia ? (reading.readsUntraced ? createdAt : lastReadAt) : nil)
             ) { $1 })
-        // A safety backup is made where no other restore can be, and perhaps inside a transaction, which lets no one ask.
+        // A safety backup runs where no other restore can run. It may be inside a transaction, which rules out the check.
         if kind == .snapshot { try store.requireNoRestoreMeanwhile() }
         try store.noteLastBackup(record)
         let snapshot = try writer.commit(record, willAppear: milestones.willAppear)
-        // A restore does not show what its safety backup warns of.
+        // A restore does not show its safety backup's warnings.
         if otherStore != nil, kind == .snapshot { store.noteLineAnnounced() }
         progress.enter(.end)
         var result = BackupResult(
@@ -230,7 +230,7 @@ public struct BackupOperation: Sendable {
         time.map { [Snapshot.mediaReadAttribute: ISO8601.format($0)] } ?? [:]
     }
 
-    /// Whose backup it is, and what the next one compares itself with.
+    /// The owner of the backup, and what the next backup compares itself with.
     private func sourceAttributes() throws(BackupError) -> [String: String] {
         var attributes = [
             Snapshot.sourceAttribute: store.source.hexadecimal, Snapshot.sequenceAttribute: String(try store.nextSequence()),
@@ -241,7 +241,7 @@ public struct BackupOperation: Sendable {
         return attributes
     }
 
-    /// What the rule of retention compares, so that it need not read the folder for it.
+    /// The totals that retention compares, so that it need not read the folder.
     private func mediaAttributes(_ root: Directory) -> [String: String] {
         let media = root.entry(named: "media")?.storedDirectory?.totals ?? DirectoryTotals()
         return [
@@ -249,8 +249,8 @@ public struct BackupOperation: Sendable {
         ]
     }
 
-    /// A parent that cannot be read, since it is damaged or a later version made it, is none: that must not keep a new backup from being made. Nor is one that has two records of one name: older
-    /// programs gave files one name whose names were not UTF-8.
+    /// A parent that is unreadable, because it is damaged or from a later version, counts as none: it must not block a new backup. The same goes for a parent
+    /// with two records of one name: older programs gave files whose names were not UTF-8 the same name.
     private func changes(
         since parent: Snapshot?, _ entries: [TreeEntry], _ records: StoredRecords, _ writer: BackupWriter
     ) throws(BackupError) -> ChangesDocument {
@@ -288,7 +288,7 @@ public struct BackupOperation: Sendable {
             }
             return name
         }
-        // Safety backups have names that nobody gives a backup of his own.
+        // Safety backups have names that users do not give their own backups.
         let prefix = kind == .safety ? "~safety-" : ""
         for candidate in SnapshotStamp.candidates(at: time) {
             let name = FileName(prefix + candidate)

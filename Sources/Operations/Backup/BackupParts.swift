@@ -5,19 +5,19 @@ import SystemIO
 
 /// The app's own data on its way into a backup: records, database and media.
 ///
-/// The database comes first, so that every file that a record names is there when the media folder is gone through: what the app adds
-/// meanwhile is a file without a record, and never the other way round.
+/// The database comes first, so every file that a record names is there when the media folder is walked. What the app adds meanwhile is a file without a
+/// record, never a record without its file.
 struct BackupParts {
     struct Stored {
         let records: StoredRecords
-        /// All of it, as it lies in the snapshot's folder.
+        /// The complete list, as in the snapshot's folder.
         let entries: [TreeEntry]
         let unreadable: [Message]
-        /// Media files that it lacks since they were moved meanwhile.
+        /// Media files that the backup lacks because they were moved meanwhile.
         let moved: [Message]
-        /// Whether any of the media lies on a file system that keeps no change time.
+        /// Whether any of the media is on a file system without change times.
         let hasUntracedMedia: Bool
-        /// What is kept of media files beside their bytes; `nil` when the app has none.
+        /// The metadata kept with media files; `nil` when the app has no media.
         let metadata: MediaMetadata?
     }
 
@@ -35,7 +35,7 @@ struct BackupParts {
     let earlier: EarlierBackup
     let createdAt: Timestamp
     let progress: BackupProgress
-    /// Which media files are read although they look unchanged.
+    /// Selects media files to read although they look unchanged.
     let reading: MediaReading
 
     func run() throws(BackupError) -> Stored {
@@ -60,7 +60,7 @@ struct BackupParts {
             progress: progress)
     }
 
-    /// Where the export tells of the media files: it is made of a copy of the database, once they are stored.
+    /// For exports that describe the media files: renders a copy of the database, once the media are stored.
     private func storeMediaFirst() throws(BackupError) -> Stored {
         try store.withWorkFolder { (folder) throws(BackupError) in
             let copy = "\(folder)/copy.sqlite"
@@ -70,7 +70,7 @@ struct BackupParts {
             let catalog = media.map { StoredMediaCatalog($0.stored, in: store.repository) }
             let database = AppDatabase(at: copy, definition: store.definition, media: catalog)
             progress.enter(.metadata)
-            // What was committed while it was copied makes the state an old one: the next backup then reads the database again.
+            // A commit during the copy makes this state stale, so the next backup reads the database again.
             return try stored(records(of: database, copiedState: state).run(), media)
         }
     }
@@ -85,7 +85,7 @@ struct BackupParts {
                     try StorageView.store(catalog, with: writer, time: createdAt, workPath: folder)
                 }
                 entries.append(view)
-                // Compared with those of earlier backups, like all folders.
+                // These are compared with the folders of earlier backups, as all folders are.
                 try writer.publishChunks()
             }
         }
@@ -112,7 +112,7 @@ struct BackupParts {
             throw BackupError(
                 .stale, "the media folder was removed while it was backed up", path: mediaPath, remedy: "Try again.")
         }
-        // What changed is found by comparing stored folders, which must be readable for that.
+        // Changes are found by comparing stored folders, which must be readable for that.
         try writer.publishChunks()
         let folder = try DirectoryReader(path: mediaPath)
         let entry = TreeEntry.directory(

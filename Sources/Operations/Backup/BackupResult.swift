@@ -1,31 +1,31 @@
 import BackupCore
 import BackupRepository
 
-/// What a backup made.
+/// The outcome of a backup.
 public struct BackupResult: Sendable {
     public let snapshot: Snapshot
-    /// The name that was asked for; `nil` where none was.
+    /// The name that was requested; `nil` if none was.
     let requestedName: FileName?
-    /// What it added to the repository, in bytes.
+    /// Bytes added to the repository.
     public let storedBytes: UInt64
-    /// Media files that could not be read, and why: the snapshot lacks them; and a database that is damaged.
+    /// Media files that the snapshot lacks because they could not be read, with the reason; also a damaged database.
     public let unreadable: [Message]
-    /// Media files that records name, and that are not there: as the app has it.
+    /// Media files that records name but the app does not have.
     public let missing: [Message]
 
-    /// What was read of the media folder, in bytes: of files that are as they were, nothing is.
+    /// Bytes read from the media folder. Unchanged files are not read.
     let mediaBytesRead: UInt64
 
-    /// What the user should know of it, though the backup is whole.
+    /// What the user should know about the backup although it is complete.
     public internal(set) var warnings: [BackupWarning] = []
 
-    /// Backups that the rule of retention no longer keeps.
+    /// Backups that retention no longer keeps.
     public internal(set) var removed: [Snapshot] = []
 
-    /// All that a status says of it: that it is not whole, and the warnings.
+    /// Everything a status reports about the backup: that it is incomplete, and the warnings.
     public var notices: [Message] { (incompleteness.map { [$0.message] } ?? []) + warnings.map(\.message) }
 
-    /// What to say of a backup that was made under another name, since another backup took the one that was asked for; `nil` when it has its own.
+    /// The message for a backup that got another name because another backup took the requested one; `nil` when it has its own.
     public var renaming: BackupError? {
         guard let requestedName, requestedName != snapshot.name else { return nil }
         return BackupError(
@@ -33,7 +33,7 @@ public struct BackupResult: Sendable {
             "another backup took the name \(requestedName) while this one was made: it is called \(snapshot.name)")
     }
 
-    /// What to say of a backup that was made, but is not whole; `nil` when it is.
+    /// The message for a backup that is incomplete; `nil` when it is complete.
     public var incompleteness: BackupError? {
         guard !unreadable.isEmpty else { return nil }
         return BackupError(

@@ -2,8 +2,8 @@ import BackupCore
 import Restore
 import SystemIO
 
-/// Whether a backup has room, asked before anything is copied. A first one shares nothing with others, so the size of the media is known to be what it
-/// needs; what a later one shares with those before it nobody can tell beforehand, and to refuse it for a guess would leave the data without a backup.
+/// Checks for enough disk space before anything is copied. A first backup shares nothing with others, so it needs the size of the media. How much a later one
+/// shares with earlier backups is unknown, and refusing it on a guess would leave the data without a backup.
 struct BackupRoom {
     private let store: Store
 
@@ -11,7 +11,7 @@ struct BackupRoom {
 
     /// - Throws: `noSpace` with what is needed and what is free.
     func require() throws(BackupError) {
-        // What cannot be looked at is told by the backup itself.
+        // The backup itself reports what cannot be examined here.
         guard store.repository.snapshots().isEmpty, let room = try? needs() else { return }
         try room.require(
             "a first backup of these media",
@@ -28,7 +28,7 @@ struct BackupRoom {
         return room
     }
 
-    /// A disk that became full on the way is told as what it is full of, and not as the file that happened to be written.
+    /// When the disk fills up on the way, names the full place instead of the file that happened to be written.
     func naming(_ error: BackupError) -> BackupError {
         guard error.code == .noSpace, let path = error.path else { return error }
         let places = [store.repository.path, store.paths.spool]

@@ -1,38 +1,38 @@
 import BackupCore
 
-/// What the user should know of a backup that was made, though it is whole.
+/// What the user should know about a backup although it is complete.
 public struct BackupWarning: Sendable {
-    /// What it is about: what the log says of it, which has no texts.
+    /// The subject of the warning. The log records this, as it contains no message texts.
     enum Kind: String, CaseIterable, Sendable {
-        /// The clock cannot be believed.
+        /// The clock cannot be trusted.
         case clock
-        /// It may be worse than the backups before it.
+        /// The backup may be worse than earlier ones.
         case content
-        /// The database holds what no export has.
+        /// The database holds data that no export has.
         case unexported
-        /// The export cannot hold all values.
+        /// The export cannot represent all values.
         case inexact
         /// Some restores would refuse values.
         case values
         /// No restore could write to the database.
         case triggers
-        /// Another backup took its name, so it has another.
+        /// Another backup took the requested name, so this one got another.
         case name
-        /// It lacks files that were moved while it was made.
+        /// The backup lacks files that were moved while it ran.
         case moved
-        /// A backup stays only because this one holds much less.
+        /// A backup is kept only because this one holds much less.
         case held
-        /// Labels of backups are missing, or it is not known whether any are.
+        /// Labels of backups are missing, or it is unknown whether any are.
         case labels
         /// Another store continues the source.
         case successor
         /// `store.yaml` may be cut off.
         case settings
-        /// Database, media folder and repository lie in each other.
+        /// Database, media folder and repository are nested in each other.
         case places
-        /// It lacks extended attributes of files that it has.
+        /// The backup lacks extended attributes of files that it contains.
         case attributes
-        /// The room of what was removed could not be given back.
+        /// The space of removed backups could not be released.
         case prune
     }
 

@@ -2,18 +2,18 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// The warnings of the newest backup, for a later status: `backup.warnings` in the store. Messages are kept as such, since the status may be shown in
-/// another language.
+/// The warnings of the newest backup, for a later status: `backup.warnings` in the store. Stores messages untranslated, since the status may use another
+/// language.
 struct BackupWarningRecord {
     private static let magic: [UInt8] = Array("bfswarn\n".utf8)
     private static let version: UInt16 = 1
-    /// A backup is held for each one that a rule would remove: more than these nobody reads.
+    /// A rule can hold many backups with a warning each; more than this number are not read by anyone.
     private static let countLimit = 100
     private static let byteCountLimit = 1 << 20
 
     let path: String
 
-    /// - Parameter warnings: none removes those of the backup before.
+    /// - Parameter warnings: an empty list removes those of the previous backup.
     func write(_ warnings: [Message], of snapshot: SnapshotID) throws(BackupError) {
         guard !warnings.isEmpty else {
             if try FileSystem.exists(path) { try FileSystem.removeFile(path) }
@@ -29,7 +29,7 @@ struct BackupWarningRecord {
         try FileSystem.writeFileAtomically(path, writer.bytes)
     }
 
-    /// - Returns: what was written of that snapshot; nothing when it was of another one, or cannot be read.
+    /// - Returns: the warnings written for that snapshot; empty if they are another snapshot's or unreadable.
     func warnings(of snapshot: SnapshotID) -> [Message] {
         guard let bytes = try? FileSystem.readFile(path, limitBytes: Self.byteCountLimit) else { return [] }
         return (try? Self.decode(bytes, of: snapshot)) ?? []
@@ -49,14 +49,14 @@ struct BackupWarningRecord {
 extension Store {
     private var warningRecord: BackupWarningRecord { BackupWarningRecord(path: paths.backupWarnings) }
 
-    /// Tells the log and the status what a backup has to say, or that it has nothing. For the holder of the operation lock.
+    /// Passes a backup's warnings, or their absence, to the log and the status. For the holder of the operation lock.
     func rememberWarnings(of result: BackupResult, isAutomatic: Bool) {
-        // That files could not be read stands in the line of the backup itself.
+        // The log line of the backup itself already reports unreadable files.
         for warning in result.warnings { log.note(warning, of: result.snapshot, isAutomatic: isAutomatic) }
-        // The backup is there; what is to be said of it makes it no failure.
+        // The backup exists; failing to save its warnings is not a failure of the backup.
         try? warningRecord.write(result.notices, of: result.snapshot.id)
     }
 
-    /// What a backup had to say, if it was the last one that was made.
+    /// The warnings of a backup, if it was the last one made.
     func warnings(of snapshot: Snapshot) -> [Message] { warningRecord.warnings(of: snapshot.id) }
 }

@@ -3,19 +3,18 @@ import BackupCore
 import BackupRepository
 import Export
 
-/// `changes.json`: records and files that were added, changed and removed since the snapshot before. Counts are exact; of each kind the
-/// first 10,000 are named.
+/// `changes.json`: records and files that were added, changed and removed since the previous snapshot. Counts are exact; it lists the first 10,000 of each
+/// kind.
 struct ChangesDocument {
     let json: OrderedJSON
-    /// Collections whose changes are not known (`null` in the document), since a key of theirs is missing, is neither a whole number nor a text, or occurs
-    /// twice.
+    /// Collections whose changes are unknown (`null` in the document): a key is missing, is neither a whole number nor a text, or occurs twice.
     let incomparable: [String]
 
     /// - Parameters:
-    ///   - parent: the snapshot before; everything is added without one.
-    ///   - entries: the new snapshot's files so far.
+    ///   - parent: the previous snapshot; without one, everything counts as added.
+    ///   - entries: the new snapshot's entries so far.
     ///   - records: the new collections.
-    ///   - writer: the backup's: its lists of chunks are published when they must be read.
+    ///   - writer: the backup's writer, which publishes its chunk lists when they must be read.
     init(
         from parent: Snapshot?, to entries: [TreeEntry], _ records: StoredRecords, _ definition: AppDefinition,
         _ writer: BackupWriter, in repository: Repository
@@ -47,7 +46,7 @@ struct ChangesDocument {
             }
         }
 
-        // In another wire format a collection may be none.
+        // In another wire format a collection may not exist.
         let known = Set(records.collections.map(\.collection))
         for old in oldData?.entries ?? [] where old.kind == .file && old.name.description.hasSuffix(".json") {
             let name = String(old.name.description.dropLast(5))
@@ -74,7 +73,7 @@ struct ChangesDocument {
         var members: [OrderedJSON.Member] = []
         var incomparable: [String] = []
 
-        /// A row of the app's whose key is none must not keep its data from being backed up.
+        /// An app row without a usable key must not keep its data from being backed up.
         mutating func append(
             _ name: String, _ compare: () throws(BackupError) -> CollectionComparison
         ) throws(BackupError) {
@@ -88,7 +87,7 @@ struct ChangesDocument {
         }
     }
 
-    /// What a backup says of it.
+    /// The backup's warning about this.
     var warning: Message? {
         guard !incomparable.isEmpty else { return nil }
         let names = MessageText.list(incomparable, limit: Self.shownCollectionCount)

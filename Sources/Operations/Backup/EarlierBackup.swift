@@ -1,12 +1,12 @@
 import BackupCore
 import BackupRepository
 
-/// The newest backup of whatever kind of this store, of which a new one shares most. What of it cannot be read is simply read anew from the app.
+/// The newest backup of any kind from this store; a new one shares most of its content. Parts of it that are unreadable are read from the app again.
 struct EarlierBackup {
     private let repository: Repository
     private let root: Directory?
     let snapshot: Snapshot?
-    /// The state of the database that it holds, if that can be told.
+    /// The state of the database in this backup, if known.
     let databaseState: String?
 
     init(of store: Store) {
@@ -21,7 +21,7 @@ struct EarlierBackup {
         databaseState = newest?.record.attributes[Snapshot.databaseStateAttribute]
     }
 
-    /// A folder of its root.
+    /// A folder in the root.
     func folder(_ name: FileName) -> StoredDirectory? { root?.entry(named: name)?.storedDirectory }
 
     /// A file's content.

@@ -3,17 +3,17 @@ import BackupCore
 import Restore
 import SystemIO
 
-/// Tells one listing of a folder from another, in eight bytes: names, and which file or folder has each.
+/// An eight-byte digest of a folder's listing: the names, and the file or folder behind each.
 ///
-/// Logs and journals of SQLite databases are left out: an app makes and removes one with each of its commits, and they are stored with their databases.
-/// What only has such a name, as `notes-journal` beside the text `notes`, counts like any other file.
+/// Excludes logs and journals of SQLite databases: an app creates and removes one with each commit, and they are stored with their databases. A file that only
+/// has such a name, such as `notes-journal` beside the text `notes`, counts as any other file.
 struct FolderDigest: Equatable {
     private var sum: UInt64 = 0
 
-    /// In whatever order they come.
+    /// Independent of order.
     private mutating func add(_ hash: UInt64) { sum &+= hash }
 
-    /// - Returns: all names, sorted; and the digest of those that are media.
+    /// - Returns: all names, sorted, and the digest of those that are media.
     static func list(
         _ folder: borrowing DirectoryReader, _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) -> (names: [FileName], digest: FolderDigest) {

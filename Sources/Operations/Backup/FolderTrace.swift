@@ -3,33 +3,33 @@ import Restore
 import Synchronization
 import SystemIO
 
-/// What a backup remembers of a folder of the media that it has gone through: enough to tell later whether anything was moved in it or out of it.
+/// What a backup remembers about a media folder that it walked: enough to detect later whether anything was moved into, within or out of it.
 ///
-/// All folders are asked once the last one was listed. If each still lists what it did, there was a moment at which all of that was there, and nothing
-/// was missed on its way from one to another. Of files nothing is remembered, since there may be a million.
+/// All folders are checked after the last one was listed. If each still has the same listing, all of it existed at one moment, and no move between folders was
+/// missed. Nothing is remembered about files, since there may be a million.
 final class FolderTrace: Sendable {
     private struct State {
-        /// Of before it was listed.
+        /// From before the folder was listed.
         var stamp: FolderStamp
         var listing = FolderDigest()
-        /// Whether a file was gone when its turn came: it may have come back since.
+        /// Whether a listed file was gone when it was to be read: it may be back by now.
         var lacksListed = false
         var hasOwnMoves = false
         var hasMoves = false
-        /// Files that could not be stored, and why.
+        /// Files that could not be stored, with the reason.
         var notes: [FileName: Message] = [:]
         var children: [FileName: FolderTrace] = [:]
     }
 
-    /// Beyond this a path is opened on its way: longer ones are refused by the kernel.
+    /// Above this length, a folder on the path is opened first: the kernel refuses longer paths.
     private static let pathByteLimit = 3_000
 
     private let state: Mutex<State>
 
-    /// - Parameter status: of the folder, before it is listed.
+    /// - Parameter status: the folder's status before it is listed.
     init(_ status: FileStatus) { state = Mutex(State(stamp: FolderStamp(status))) }
 
-    /// Lists the folder, and remembers what it lists.
+    /// Lists the folder and remembers the listing.
     func list(_ folder: borrowing DirectoryReader, _ amongMedia: DatabaseAmongMedia) throws(BackupError) -> [FileName] {
         let (names, listing) = try FolderDigest.list(folder, amongMedia)
         state.withLock { $0.listing = listing }
@@ -40,10 +40,10 @@ final class FolderTrace: Sendable {
 
     func child(_ name: FileName) -> FolderTrace? { state.withLock { $0.children[name] } }
 
-    /// The folders in it, in no order.
+    /// The subfolders, in no particular order.
     var children: [FileName: FolderTrace] { state.withLock { $0.children } }
 
-    /// A listed file was not there when its turn came.
+    /// A listed file was gone when it was to be read.
     func noteGone() { state.withLock { $0.lacksListed = true } }
 
     /// A file could not be stored.
@@ -51,23 +51,23 @@ final class FolderTrace: Sendable {
 
     func hasNote(of name: FileName) -> Bool { state.withLock { $0.notes[name] != nil } }
 
-    /// Of the folder and all in it.
+    /// The notes of the folder and everything in it.
     var allNotes: [Message] { state.withLock { Array($0.notes.values) } + children.values.flatMap(\.allNotes) }
 
-    /// Whether anything was moved, as far as `lookForMoves` has found, in this folder alone.
+    /// Whether `lookForMoves` found a move in this folder itself.
     var hasOwnMoves: Bool { state.withLock { $0.hasOwnMoves } }
 
     /// The same for the folder and all folders in it.
     var hasMoves: Bool { state.withLock { $0.hasMoves } }
 
-    /// Looks at the folder and all in it again.
-    /// - Parameter root: the folder, just opened.
-    /// - Returns: whether any of them lists something else than before.
+    /// Checks the folder and everything in it again.
+    /// - Parameter root: the folder, newly opened.
+    /// - Returns: whether any listing differs from before.
     func lookForMoves(_ root: borrowing DirectoryReader, _ amongMedia: DatabaseAmongMedia) throws(BackupError) -> Bool {
         try lookForMoves(root, [], amongMedia)
     }
 
-    /// - Parameter path: below `base`.
+    /// - Parameter path: relative to `base`.
     private func lookForMoves(
         _ base: borrowing DirectoryReader, _ path: [UInt8], _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) -> Bool {
@@ -88,7 +88,7 @@ final class FolderTrace: Sendable {
         return hasMoves
     }
 
-    /// Asks for the names only where the times do not answer.
+    /// Lists the names only where the times are inconclusive.
     private func isStill(_ base: borrowing DirectoryReader, _ path: [UInt8], _ amongMedia: DatabaseAmongMedia) -> Bool {
         let (stamp, listing, lacksListed) = state.withLock { ($0.stamp, $0.listing, $0.lacksListed) }
         guard !lacksListed else { return false }

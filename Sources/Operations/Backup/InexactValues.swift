@@ -2,16 +2,16 @@ import BackupCore
 import BackupRepository
 import Export
 
-/// Values of the app's records that its export cannot hold as they are: texts that are not UTF-8, infinite numbers, and what is not of its field's kind.
-/// `database.sqlite` of the backup has them.
+/// Values of the app's records that its export cannot represent exactly: texts that are not UTF-8, infinite numbers, and values of the wrong type for their
+/// field. `database.sqlite` of the backup has them.
 struct InexactValues: Sendable {
-    /// The attribute of a backup's record that says how many there are; missing where there are none.
+    /// The attribute in a backup's record with their number; absent if there are none.
     private static let attribute = "inexact-values"
-    /// In a message.
+    /// In one message.
     private static let shownCount = 5
 
     let count: Int
-    /// Where the first ones are; none when an earlier backup's export was taken over.
+    /// Where the first ones are; empty when the export was taken over from an earlier backup.
     let places: [String]
 
     /// `nil` when the export has every value.
@@ -21,7 +21,7 @@ struct InexactValues: Sendable {
         places = Array(statistics.anomalies.prefix(Self.shownCount))
     }
 
-    /// Of a backup that was made; `nil` when its export has every value.
+    /// The values of an existing backup; `nil` when its export has every value.
     init?(of snapshot: Snapshot?) {
         guard let count = snapshot?.record.attributes[Self.attribute].flatMap({ Int($0) }), count > 0 else { return nil }
         self.count = count
@@ -32,14 +32,14 @@ struct InexactValues: Sendable {
 
     private var list: String { places.isEmpty ? "" : ": " + places.map { MessageText.shortened($0) }.joined(separator: "; ") }
 
-    /// What a backup says that holds them.
+    /// The warning of a backup that holds them.
     var warning: Message {
         .plural(
             count, one: "the export cannot hold \(count) value as it is; database.sqlite has it\(list)",
             other: "the export cannot hold \(count) values as they are; database.sqlite has them\(list)")
     }
 
-    /// What a restore says when the data that it replaces has them.
+    /// The warning of a restore when the data that it replaces has them.
     var restoreWarning: Message {
         .plural(
             count,

@@ -4,7 +4,7 @@ import BackupRepository
 import Export
 import SystemIO
 
-/// What a snapshot is: `manifest.json`, and the attributes of its folder. Small, without a list of files.
+/// The description of a snapshot: `manifest.json`, and the attributes of its folder. It is small and has no list of files.
 struct ManifestDocument {
     private let store: Store
     private let facts: RecordFacts
@@ -39,13 +39,13 @@ struct ManifestDocument {
         ])
     }
 
-    /// The names are those of the extended attributes, without `user.backupfs.`.
+    /// The keys are the names of the extended attributes without `user.backupfs.`.
     func attributes(
         totals: DirectoryTotals, storedBytes: UInt64, tarSizeBytes: UInt64, stamp: String, databaseState: String?,
         archiveNames: String?, channel: Channel?
     ) -> [String: String] {
         var attributes = [
-            // Texts of the app's database, as long as they like: the record has a limit, and the manifest has all of them.
+            // Texts from the app's database can have any length. The record has a limit; the manifest has them in full.
             "app": facts.definition.name, "app-version": MessageText.shortened(facts.appVersion),
             "schema-version": String(facts.definition.schemaVersion), "device": MessageText.shortened(facts.deviceName),
             "records": String(facts.recordCount), "files": String(totals.fileCount), "size": String(totals.byteCount),

@@ -3,12 +3,11 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// Stores a database among the media that has a log, as of one instant, and changes nothing beside it.
+/// Stores a database among the media that has a log, as of one instant, without changing anything in the folder.
 extension MediaBackup {
-    /// One that a program uses is copied through SQLite; its log is in the copy then. One that stands still is stored as it is, with its log or
-    /// journal: the app will make of them what it would have made of the originals. That holds for what SQLite could read only by rolling back a
-    /// journal as well, and for what is no database.
-    /// - Throws: `sourceUnreadable`; what the repository throws.
+    /// A database in use is copied through SQLite, which merges its log into the copy. An idle one is stored unchanged with its log or journal: the app will
+    /// treat them as it would the originals. That also covers a file that SQLite could only read after rolling back a journal, and one that is not a database.
+    /// - Throws: `sourceUnreadable`; the repository's errors.
     func storeDatabase(_ name: FileName, _ databases: MediaDatabases, in task: MediaFolderTask) throws(BackupError) {
         let companions = databases.unit(name).filter(databases.isCompanion)
         do throws(BackupError) {
@@ -31,7 +30,7 @@ extension MediaBackup {
         }
     }
 
-    /// - Returns: `nil` for what SQLite cannot copy now, for whatever reason.
+    /// - Returns: `nil` if SQLite cannot copy it now, for whatever reason.
     private func storeCopy(of name: FileName, in task: MediaFolderTask) throws(BackupError) -> TreeEntry? {
         let path = "\(workPath)/media-\(RandomToken.make()).sqlite"
         defer { try? FileSystem.removeFile(path) }
@@ -45,8 +44,8 @@ extension MediaBackup {
         }
         let copy = try SharedFile(path: path)
         let stored = try storeContent(of: copy, copy.size, earlier: task.earlierContent(name))
-        // Without what would tell that it is unchanged: its log may change alone.
-        // The copy holds other bytes than the file: of these there are no other names, and no holes.
+        // No source identity: the log may change alone, so an unchanged file would prove nothing. The copy has other bytes than the file, so its hard links
+        // and holes do not apply.
         var kept: EntryMetadata?
         if let file = try? task.reader.openFile(name) { kept = metadata.of(file, status, path: task.path(of: name)) }
         return .file(
@@ -54,9 +53,9 @@ extension MediaBackup {
             metadata: .of(owner: kept?.owner, extendedAttributes: kept?.extendedAttributes ?? []))
     }
 
-    /// Stores the database and what lies beside it byte for byte. They are of one instant if none of them has changed by the end: as if the machine
-    /// had stopped then, which is what a log or journal is for.
-    /// - Returns: false when one has changed.
+    /// Stores the database and its companions byte for byte. If none of them has changed by the end, they are from one instant, as if the machine had stopped
+    /// then: the case that a log or journal is for.
+    /// - Returns: false when a file has changed.
     private func storeAsFiles(
         _ database: FileName, _ databases: MediaDatabases, in task: MediaFolderTask
     ) throws(BackupError) -> Bool {
@@ -83,12 +82,12 @@ extension MediaBackup {
             }
         }
         guard try statuses(names, in: task) == before else { return false }
-        // The others have come since the folder was listed.
+        // The others appeared after the folder was listed.
         let listed = Set(names.filter { $0 == database || databases.isCompanion($0) })
         for entry in entries { task.add(entry, isListed: listed.contains(entry.name)) }
         for problem in problems { note(problem.error, of: problem.name, in: task) }
         task.leaveOut(listed.subtracting(entries.map(\.name)).count)
-        // The log of a database goes with a commit. Another file was deleted or moved, and may have come back to where it was.
+        // A database's log disappears with a commit. Any other file was deleted or moved, and may be back in its place.
         let gone = zip(names, before).filter { $0.1 == nil && listed.contains($0.0) }
         if !gone.isEmpty, before[0] == nil || !MediaDatabases.mayBeDatabase(database, in: task.reader) { task.trace.noteGone() }
         return true

@@ -6,22 +6,21 @@ import Restore
 import Synchronization
 import SystemIO
 
-/// Stores the app's media folder into a running backup, several files at once. What is as it was in an earlier snapshot is taken from there
-/// and not opened.
+/// Stores the app's media folder into a running backup, several files in parallel. Unchanged files are taken from an earlier snapshot without opening them.
 final class MediaBackup: Sendable {
-    /// Files from this size on are cut, hashed and written by several threads; smaller ones by one thread each, which costs less.
+    /// Several threads cut, hash and write a file of this size or more; a smaller one takes a single thread, which costs less.
     private static let largeFileBytes: UInt64 = 64 << 20
-    /// Small files are handed out together, up to so many files and bytes.
+    /// Small files are submitted in batches of at most this many files and bytes.
     private static let batchFileCount = 16
     private static let batchBytes: UInt64 = 1 << 20
-    /// How often the folder is gone through, where it does not stand still: an app may make and remove files all the time.
+    /// How often to walk a folder that keeps changing: an app may create and remove files all the time.
     private static let passLimit = 3
 
     let writer: BackupWriter
     let repository: Repository
     let progress: BackupProgress
     private let group: WorkGroup
-    // Folders are gone through by threads of their own: they may wait for the others, which store a large file with them.
+    // Separate threads walk folders: they may wait for the other threads, which store a large file with them.
     private let walking = WorkGroup(WorkerPool(queueLimit: 64))
     private let blocks = BlockPool(blockSizeBytes: 1 << 20, limit: WorkerPool.processorCount + 2)
     /// For copies of databases.
@@ -29,14 +28,14 @@ final class MediaBackup: Sendable {
     private let reading: MediaReading
     let metadata: MediaMetadata
     private let sawUntracedFolder = Mutex(false)
-    /// Of the media folder, in the last pass.
+    /// The media folder's trace from the last pass.
     private let rootTrace = Mutex<FolderTrace?>(nil)
     private let movedFiles = Mutex<[Message]>([])
 
     /// - Parameters:
     ///   - workPath: a folder for copies of databases.
-    ///   - reading: which files are read although they look unchanged.
-    ///   - metadata: what is kept of files beside their bytes.
+    ///   - reading: selects files to read although they look unchanged.
+    ///   - metadata: the metadata kept with files.
     init(
         writer: BackupWriter, repository: Repository, progress: BackupProgress, workPath: String, reading: MediaReading,
         metadata: MediaMetadata
@@ -50,21 +49,21 @@ final class MediaBackup: Sendable {
         group = WorkGroup(writer.workers)
     }
 
-    /// Files that could not be stored, and why; the backup goes on without them and says so.
+    /// Files that could not be stored, with the reason; the backup continues without them and says so.
     var unreadable: [Message] { rootTrace.withLock { $0 }?.allNotes.sorted() ?? [] }
 
-    /// Paths of files and folders that the backup lacks since they were moved again and again while it was made.
+    /// Paths of files and folders that the backup lacks because they kept moving while it ran.
     var moved: [Message] { movedFiles.withLock { $0 } }
 
-    /// Whether any of the media lies on a file system that keeps no change time.
+    /// Whether any of the media is on a file system without change times.
     var hasUntracedFolder: Bool { sawUntracedFolder.withLock { $0 } }
 
-    /// What is renamed or moved while the folder is gone through could be met in neither place. So the folder is looked at again at the end, and where a
-    /// folder in it lists something else than before, that folder is gone through again, a few times at most.
+    /// A walk can miss a file that is renamed or moved meanwhile, in both places. So the folder is checked again at the end. A subfolder whose listing changed
+    /// is walked again, a few times at most.
     /// - Parameters:
-    ///   - amongMedia: what in the folder is none of the media.
+    ///   - amongMedia: entries of the folder that are not media.
     ///   - earlier: the media folder in an earlier snapshot.
-    /// - Throws: what the repository throws, or when the folder itself cannot be read; a single file that cannot be read is noted in `unreadable`.
+    /// - Throws: the repository's errors, or if the folder itself is unreadable; a single unreadable file is noted in `unreadable`.
     func store(
         _ path: String, amongMedia: DatabaseAmongMedia, earlier: StoredDirectory?
     ) throws(BackupError) -> StoredDirectory {
@@ -74,7 +73,7 @@ final class MediaBackup: Sendable {
         for number in 1... {
             try FaultInjection.reached("backup.media-stored")
             guard try hasMoves(trace, path, amongMedia) else { break }
-            // The folders are read again.
+            // The next pass, or the search for moved files, reads the stored folders.
             try writer.publishChunks()
             guard number < Self.passLimit else {
                 let moves = MediaMoves(repository: repository, begin: begin)
@@ -94,13 +93,13 @@ final class MediaBackup: Sendable {
         do {
             return try trace.lookForMoves(DirectoryReader(path: path), amongMedia)
         } catch let error where error.code == .notFound {
-            // Whoever asked for the backup finds that out, and says so.
+            // The caller detects and reports that the folder is gone.
             return false
         }
     }
 
-    /// Goes through the media folder once.
-    /// - Parameter earlierTrace: of the pass before, which has stored `earlier`.
+    /// Walks the media folder once.
+    /// - Parameter earlierTrace: from the previous pass, which stored `earlier`.
     private func pass(
         _ path: String, _ amongMedia: DatabaseAmongMedia, earlier: StoredDirectory?, _ earlierTrace: FolderTrace?
     ) throws(BackupError) -> (stored: StoredDirectory, trace: FolderTrace) {
@@ -119,7 +118,7 @@ final class MediaBackup: Sendable {
         } catch {
             walking.fail(error)
         }
-        // The work that is under way must end before anybody takes the backup apart.
+        // Running work must end before the backup is taken apart.
         do throws(BackupError) {
             try walking.wait()
         } catch {
@@ -132,7 +131,7 @@ final class MediaBackup: Sendable {
         return (stored, trace)
     }
 
-    /// Goes through a folder, handing out its files and the folders in it.
+    /// Walks a folder and submits its files and subfolders.
     private func walk(_ task: MediaFolderTask, _ names: [FileName]) throws(BackupError) {
         var batch: [FileName] = []
         var batchBytes: UInt64 = 0
@@ -167,7 +166,7 @@ final class MediaBackup: Sendable {
                         batchBytes += status.size
                     }
                 case .other:
-                    // A program that runs makes it, and there is nothing in it.
+                    // A socket belongs to a running program and has no content.
                     if status.isSocket { return task.leaveOut() }
                     throw BackupError(
                         .sourceUnreadable, "is neither a file nor a folder nor a link", path: task.path(of: name))
@@ -181,17 +180,17 @@ final class MediaBackup: Sendable {
         finish(task)
     }
 
-    /// The entry of a file that is as it was in the earlier snapshot. Where that was made by a program that did not ask for what is kept beside the bytes,
-    /// the file is asked now, and not read.
+    /// The entry of a file that is unchanged since the earlier snapshot. If that snapshot's program did not collect metadata, it is collected from the file
+    /// now, without reading the content.
     func unchanged(_ name: FileName, _ status: FileStatus, in task: MediaFolderTask) -> TreeEntry? {
         guard let entry = task.unchanged(name, status) else { return nil }
         guard !metadata.isKnown, task.earlierTrace == nil else { return entry }
-        // One that cannot be opened is read as a changed one is, and noted.
+        // A file that cannot be opened is handled as a changed one: read, and noted.
         guard let file = try? task.reader.openFile(name), (try? file.status()) == status else { return nil }
         return entry.replacing(metadata: metadata.of(file, status, path: task.path(of: name)))
     }
 
-    /// Has a folder gone through. One that cannot be opened or listed is left out and noted.
+    /// Submits a folder for walking. One that cannot be opened or listed is left out and noted.
     private func enter(_ name: FileName, _ status: FileStatus, in task: MediaFolderTask) throws(BackupError) {
         let path = task.path(of: name)
         guard !task.amongMedia.isDepthLimit else {
@@ -222,7 +221,7 @@ final class MediaBackup: Sendable {
         walking.submit { [self] () throws(BackupError) in try walk(inner, names) }
     }
 
-    /// One piece of a folder's work is done; the last one stores the folder.
+    /// Marks one unit of a folder's work as done; the last one stores the folder.
     private func finish(_ task: MediaFolderTask) {
         guard task.end() else { return }
         group.submit { () throws(BackupError) in try task.whenComplete(task) }
@@ -246,7 +245,7 @@ final class MediaBackup: Sendable {
         }
     }
 
-    /// Stores a file that had no log when it was listed. If it has one by now, both are stored together.
+    /// Stores a file that had no log when it was listed. If it has one now, both are stored together.
     private func storeFile(
         _ name: FileName, _ databases: MediaDatabases, in task: MediaFolderTask,
         _ body: () throws(BackupError) -> TreeEntry
@@ -256,15 +255,15 @@ final class MediaBackup: Sendable {
         task.add(entry)
     }
 
-    /// Reads and stores a file by the calling thread alone.
+    /// Reads and stores a file on the calling thread alone.
     func storeSmall(_ name: FileName, in task: MediaFolderTask) throws(BackupError) -> TreeEntry {
         try MediaFile.stable(name, task.path(of: name), in: task.reader, metadata) { (file) throws(BackupError) in
             try storeContent(of: file, file.size, earlier: task.earlierContent(name))
         }
     }
 
-    /// Stores a file's bytes by the calling thread alone.
-    /// - Parameter size: what it had when it was opened.
+    /// Stores a file's bytes on the calling thread alone.
+    /// - Parameter size: the file's size when it was opened.
     func storeContent(of file: any ByteSource, _ size: UInt64, earlier: FileContent?) throws(BackupError) -> StoredFile {
         let block = blocks.take()
         block.count = try file.read(at: 0, into: block.writableBytes)
@@ -307,7 +306,7 @@ final class MediaBackup: Sendable {
         }
     }
 
-    /// Notes that a file cannot be read, and goes on; a repository that cannot be written ends the backup.
+    /// Notes an unreadable file and continues; a repository that cannot be written ends the backup.
     private func notingUnreadable(
         _ name: FileName, in task: MediaFolderTask, _ body: () throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -319,8 +318,8 @@ final class MediaBackup: Sendable {
         }
     }
 
-    /// Notes that a listed file could not be stored, unless it is there no more. If the app has deleted it, it is not in the backup, as if that had
-    /// begun a moment later; if it was moved, another pass finds it.
+    /// Notes that a listed file could not be stored, unless it no longer exists. If the app deleted it, the backup lacks it as if it had begun a moment later.
+    /// If it was moved, another pass finds it.
     func leaveOut(_ name: FileName, _ error: BackupError, in task: MediaFolderTask) {
         if isGone(name, in: task) { task.trace.noteGone() } else { note(error, of: name, in: task) }
         task.leaveOut()
@@ -330,7 +329,7 @@ final class MediaBackup: Sendable {
         task.trace.note("\(task.path(of: name)): \(error.message)", of: name)
     }
 
-    /// A file is as it was. What an earlier pass has stored is counted already.
+    /// Counts an unchanged file. What an earlier pass stored is already counted.
     func noteUnchanged(_ status: FileStatus, in task: MediaFolderTask) {
         if task.earlierTrace == nil { progress.noteMedia(files: 1, bytes: 0, skippedBytes: status.size) }
     }

@@ -5,15 +5,15 @@ import Glibc
 import Restore
 import SystemIO
 
-/// SQLite databases among the media files of one folder that have a log or journal beside them, as their names say. An app may be writing to
-/// them, and file by file they would be of two moments.
+/// SQLite databases among the media files of one folder that have a log or journal beside them, judged by name. An app may be writing to them; copied file by
+/// file they would be from different moments.
 ///
-/// Each listed name is stored either alone or with one database. What is no file, or none of the media, has no log and is none: other files have such
-/// names as well, as `trip-journal` beside the folder `trip`.
+/// Each listed name is stored either alone or with one database. An entry that is not a file, or not media, neither has a log nor is one: other files have
+/// such names as well, such as `trip-journal` beside the folder `trip`.
 struct MediaDatabases {
     private var companions: Set<FileName> = []
     private var databases: Set<FileName> = []
-    /// What is listed under the name of a log and is stored alone.
+    /// Names that look like a log but are stored alone.
     private var others: Set<FileName> = []
     private let amongMedia: DatabaseAmongMedia
 
@@ -32,10 +32,10 @@ struct MediaDatabases {
         others.subtract(companions)
     }
 
-    /// Whether it has a log.
+    /// Whether the file has a log.
     func hasLog(_ name: FileName) -> Bool { databases.contains(name) }
 
-    /// Whether it belongs to a file that has a log, and is stored with it.
+    /// Whether the file belongs to one that has a log, and is stored with it.
     func isCompanion(_ name: FileName) -> Bool { companions.contains(name) }
 
     /// Whether a file that had nothing beside it has a log by now.
@@ -44,12 +44,12 @@ struct MediaDatabases {
         return false
     }
 
-    /// The names of the database, first, and of all that may lie beside it and is stored with it, listed or not.
+    /// The database's name first, then the names of all possible companions that are stored with it, listed or not.
     func unit(_ name: FileName) -> [FileName] {
         [name] + DatabaseLogs.names(of: name).filter { !others.contains($0) && !amongMedia.hides($0) }
     }
 
-    /// Whether a file is an SQLite database, or is going to be one: a new one has 0 bytes until its first commit. One that cannot be read is none.
+    /// Whether a file is an SQLite database or may become one: a new one has 0 bytes until its first commit. An unreadable file is not.
     static func mayBeDatabase(_ name: FileName, in folder: borrowing DirectoryReader) -> Bool {
         // A pipe must not be opened, and a link has no log.
         guard isRegular(name, in: folder), let file = try? SharedFile(folder.openFile(name)) else { return false }
@@ -57,28 +57,28 @@ struct MediaDatabases {
         return start.isEmpty || start == SQLiteHeader.magic
     }
 
-    /// Whether a program uses it now. Where locks cannot be asked about it does not: then it is watched for changes.
+    /// Whether a program uses it now. Where locks cannot be queried the answer is no: the database is then watched for changes.
     static func isInUse(_ name: FileName, in folder: borrowing DirectoryReader) -> Bool {
         guard let file = try? folder.openFile(name) else { return false }
         return (try? DatabaseFile.isLocked(file)) ?? false
     }
 
     /// Copies it through SQLite.
-    /// - Parameter destination: must not exist; without success it does not.
-    /// - Returns: false when it cannot be copied without changing something, or was changed meanwhile.
-    /// - Throws: `busy` when another program keeps it locked; `damagedContent`, `readOnly`, `accessDenied`, … for what SQLite cannot read without
-    ///   changing it; `noSpace`.
+    /// - Parameter destination: must not exist; it does not exist after a failure either.
+    /// - Returns: false if it cannot be copied without a change, or was changed meanwhile.
+    /// - Throws: `busy` when another program keeps it locked; `damagedContent`, `readOnly`, `accessDenied`, … if SQLite cannot read it without changing it;
+    ///   `noSpace`.
     static func copy(
         _ name: FileName, in folder: borrowing DirectoryReader, to destination: String
     ) throws(BackupError) -> Bool {
-        // A path that is not UTF-8 cannot be handed over.
+        // SQLite cannot take a path that is not UTF-8.
         guard let text = String(validating: name.bytes, as: UTF8.self) else { return false }
         let before = try folder.status(name)
-        // As root, SQLite would give the index to the database's owner.
+        // As root, SQLite would change the owner of the index to the database's owner.
         let index = try folder.statusIfPresent(Self.name(name, "-shm"))
         guard index.map({ $0.owner == before.owner && $0.group == before.group }) ?? true else { return false }
         try DatabaseFile.copy("/proc/self/fd/\(folder.descriptor.rawValue)/\(text)", to: destination)
-        // SQLite's lock keeps a database without a write-ahead log as it is, unless this process has closed the file elsewhere: that drops the lock.
+        // SQLite's lock protects a database without a write-ahead log from changes, unless this process closed the file elsewhere: that drops the lock.
         if (try? folder.status(Self.name(name, "-wal"))) != nil { return true }
         if try folder.statusIfPresent(name) == before { return true }
         try FileSystem.removeFile(destination)

@@ -4,7 +4,7 @@ import BackupRepository
 import Glibc
 import SystemIO
 
-/// Reading one file of the media folder, in a way that never stores half of one state and half of another.
+/// Reads one file of the media folder and never stores a mix of two states.
 final class MediaFile: ByteSource {
     static let attemptLimit = 3
 
@@ -23,10 +23,9 @@ final class MediaFile: ByteSource {
         try Self.reading(path) { () throws(BackupError) in try file.read(at: offset, into: buffer) }
     }
 
-    /// Stores a file. If it changes meanwhile it is stored again, twice at most: then it is unreadable, since half of one state and half of
-    /// another is worse than nothing.
-    /// - Throws: `sourceUnreadable`; what `body` throws.
-    /// - Parameter metadata: what is kept of it beside its bytes.
+    /// Stores a file. If it changes meanwhile, retries at most twice; then it counts as unreadable, since a mix of two states is worse than nothing.
+    /// - Throws: `sourceUnreadable`; the errors of `body`.
+    /// - Parameter metadata: collects the metadata kept with the file.
     static func stable(
         _ name: FileName, _ path: String, in folder: borrowing DirectoryReader, _ metadata: MediaMetadata,
         _ body: (MediaFile) throws(BackupError) -> StoredFile
@@ -34,15 +33,15 @@ final class MediaFile: ByteSource {
         for _ in 0..<attemptLimit {
             let file = try open(name, path, in: folder)
             let before = try reading(path) { () throws(BackupError) in try file.status() }
-            // By what the next backup tells that the file is still the same; `nil` where it could change without that. A store through mmap(2)
-            // into a page that is dirty already changes no time: from here on there is none.
+            // The next backup recognizes an unchanged file by this; `nil` where the file could change without a trace. A store through mmap(2) into a dirty
+            // page changes no time: after the write-back, no page is dirty.
             let isTraced = before.isSettled && file.writeBack()
             let identity = isTraced ? SourceIdentity(inode: before.inode, changeTime: before.changeTime) : nil
             let stored = try body(MediaFile(file, path))
-            // A change of it changes the change time, too.
+            // A metadata change also updates the change time.
             let kept = try file.withDescriptor { (file) throws(BackupError) in metadata.of(file, before, path: path) }
             let after = try reading(path) { () throws(BackupError) in try file.status() }
-            // The change time too: a program that writes in place may set the modification time back.
+            // The change time too: a program that writes in place may reset the modification time.
             guard stored.size == before.size, before.size == after.size, before.modificationTime == after.modificationTime,
                 before.changeTime == after.changeTime
             else { continue }
@@ -63,7 +62,7 @@ final class MediaFile: ByteSource {
         }
     }
 
-    /// SQLite databases are cut into pages, like the app's own: a changed row then changes a page and not a megabyte.
+    /// SQLite databases are cut into pages, as the app's own is: a changed row then changes a page, not a megabyte.
     /// - Parameter start: the file's first bytes.
     static func policy(of start: UnsafeRawBufferPointer) -> ChunkingPolicy {
         SQLiteHeader(start).map { .database(pageSizeBytes: $0.pageSizeBytes) } ?? .media
@@ -79,8 +78,7 @@ final class MediaFile: ByteSource {
         }
     }
 
-    /// The error for a file that cannot be read. Where it is this program that has no more descriptors or memory, nothing is wrong with the file, and
-    /// a backup without it would be one with holes.
+    /// The error for a file that cannot be read. If this program ran out of descriptors or memory, the file is fine, and a backup without it would have a gap.
     private static func unreadable(_ error: BackupError, _ path: String) -> BackupError {
         switch error.code {
         case .interrupted, .noResources: error

@@ -4,44 +4,43 @@ import Restore
 import Synchronization
 import SystemIO
 
-/// One folder of the media folder while it is being backed up: collects its entries, which several threads bring, and is stored when the
-/// last one is there.
+/// One folder of the media folder during a backup. Collects its entries from several threads and is stored when the last one has arrived.
 final class MediaFolderTask: Sendable {
     typealias Completion = @Sendable (MediaFolderTask) throws(BackupError) -> Void
 
     private struct State {
         var entries: [TreeEntry] = []
-        /// The walk through the folder itself counts as one.
+        /// The walk of the folder itself counts as one.
         var unfinishedCount = 1
-        /// Names that were listed and have neither an entry nor a reason to have none.
+        /// Listed names without an entry and without a reason to have none.
         var owedCount = 0
     }
 
     let reader: DirectoryReader
     let whenComplete: Completion
-    /// What in the folder is none of the media.
+    /// Entries of the folder that are not media.
     let amongMedia: DatabaseAmongMedia
-    /// What is remembered of the folder after it was stored.
+    /// What the backup remembers about the folder after storing it.
     let trace: FolderTrace
-    /// What an earlier pass of this backup has seen of it; `earlier` is what that has stored.
+    /// The folder's trace from an earlier pass of this backup; `earlier` is what that pass stored.
     let earlierTrace: FolderTrace?
-    /// Whether the folder's file system keeps a change time of its files.
+    /// Whether the folder's file system keeps change times.
     let keepsChangeTime: Bool
     private let believesTimes: Bool
     private let relativePath: String
     private let earlierStored: StoredDirectory?
     private let earlier: Directory?
-    /// What of the earlier snapshot is no longer in the repository as a whole, and must be read anew.
+    /// Files of the earlier snapshot that are no longer complete in the repository and must be read again.
     private let lost: Set<FileName>
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - relativePath: within the media folder.
-    ///   - reading: which files are read although they look unchanged.
-    ///   - trace: of the folder, made before it is listed.
-    ///   - earlierTrace: of an earlier pass of this backup.
-    ///   - earlier: the same folder in an earlier snapshot, or as the earlier pass has stored it. If it cannot be read, everything is read anew.
-    ///   - whenComplete: called once, when all entries are there.
+    ///   - reading: selects files to read although they look unchanged.
+    ///   - trace: the folder's trace, created before it is listed.
+    ///   - earlierTrace: from an earlier pass of this backup.
+    ///   - earlier: the same folder in an earlier snapshot, or as the earlier pass stored it. If it is unreadable, all files are read again.
+    ///   - whenComplete: called once, when all entries have arrived.
     init(
         _ reader: consuming DirectoryReader, relativePath: String, amongMedia: DatabaseAmongMedia, reading: MediaReading,
         trace: FolderTrace, earlierTrace: FolderTrace?, earlier: StoredDirectory?, in repository: Repository,
@@ -68,7 +67,7 @@ final class MediaFolderTask: Sendable {
     /// The folder `name` in the earlier snapshot.
     func earlierFolder(_ name: FileName) -> StoredDirectory? { earlier?.entry(named: name)?.storedDirectory }
 
-    /// The folder `name` as an earlier pass of this backup has stored it, if nothing in it was moved since.
+    /// The folder `name` as an earlier pass of this backup stored it, if nothing in it was moved since.
     func stillFolder(_ name: FileName) -> (entry: TreeEntry, trace: FolderTrace)? {
         guard let trace = earlierTrace?.child(name), !trace.hasMoves, let entry = earlier?.entry(named: name),
             entry.kind == .directory
@@ -82,7 +81,7 @@ final class MediaFolderTask: Sendable {
         return entry.content
     }
 
-    /// The entry of a file that is as it was in the earlier snapshot; `nil` also for one that is to be read all the same.
+    /// The entry of a file that is unchanged since the earlier snapshot; `nil` also for one that is to be read anyway.
     func unchanged(_ name: FileName, _ status: FileStatus) -> TreeEntry? {
         guard believesTimes, let entry = earlier?.entry(named: name), entry.kind == .file, entry.isUnchanged(status),
             !lost.contains(name)
@@ -90,10 +89,10 @@ final class MediaFolderTask: Sendable {
         return entry
     }
 
-    /// So many names were listed.
+    /// Counts names that were listed.
     func expect(_ count: Int) { state.withLock { $0.owedCount += count } }
 
-    /// - Parameter isListed: whether it was there when the folder was listed.
+    /// - Parameter isListed: whether the folder's listing has it.
     func add(_ entry: TreeEntry, isListed: Bool = true) {
         state.withLock { state in
             state.entries.append(entry)
@@ -101,13 +100,13 @@ final class MediaFolderTask: Sendable {
         }
     }
 
-    /// So many listed names have no entry of their own: they are noted as unreadable, are gone, or are in the copy of a database.
+    /// Counts listed names that get no entry of their own: they are noted as unreadable, are gone, or are in the copy of a database.
     func leaveOut(_ count: Int = 1) { state.withLock { $0.owedCount -= count } }
 
-    /// One more piece of work that will bring entries.
+    /// Registers one more unit of work that will bring entries.
     func begin() { state.withLock { $0.unfinishedCount += 1 } }
 
-    /// A piece of work has brought its entries.
+    /// Marks a unit of work as done.
     /// - Returns: whether it was the last one.
     func end() -> Bool {
         state.withLock { state in
@@ -116,13 +115,13 @@ final class MediaFolderTask: Sendable {
         }
     }
 
-    /// Stores the folder, or takes it from the earlier snapshot if nothing in it differs.
+    /// Stores the folder, or takes it from the earlier snapshot if nothing differs.
     func store(with writer: BackupWriter) throws(BackupError) -> StoredDirectory {
         let (entries, owedCount) = state.withLock { state in
             defer { state.entries = [] }
             return (state.entries, state.owedCount)
         }
-        // A backup with holes that nobody is told of is worse than none.
+        // A backup with unreported gaps is worse than none.
         guard owedCount == 0 else {
             throw BackupError(
                 .inputOutput, "not every file of the media folder was stored", path: relativePath,

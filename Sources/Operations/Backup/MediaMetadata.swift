@@ -3,25 +3,25 @@ import BackupRepository
 import Synchronization
 import SystemIO
 
-/// What a backup keeps of media files beside their bytes: owner, extended attributes, hard links and holes (decision 40).
+/// The metadata that a backup keeps with media files: owner, extended attributes, hard links and holes (decision 40).
 final class MediaMetadata: Sendable {
-    /// What the record says when all files were asked.
+    /// The value in the record when metadata was collected from all files.
     private static let version = "1"
 
-    /// Of files whose entries name no other.
+    /// The owner of files whose entries name no other.
     private let owner: FileOwner
-    /// Of the media folder, whose file system is called 0: device numbers change.
+    /// The device of the media folder, recorded as 0: device numbers change.
     private let device: UInt64
-    /// Whether the entries of the backup that this one compares itself with have what there is to keep.
+    /// Whether the entries of the backup that this one compares itself with include metadata.
     let isKnown: Bool
     private let problems = Mutex<(count: Int, first: Message)?>(nil)
 
     /// - Parameters:
-    ///   - earlier: the backup whose entries are taken over.
-    ///   - status: of the media folder.
+    ///   - earlier: the backup whose entries are reused.
+    ///   - status: the media folder's status.
     init(earlier: Snapshot?, _ status: FileStatus) {
         isKnown = earlier?.record.attributes[Snapshot.mediaMetadataAttribute] == Self.version
-        // Entries that are taken over must not say something else than they did.
+        // The meaning of reused entries must not change.
         owner = (isKnown ? earlier?.mediaOwner : nil) ?? FileOwner(user: status.owner, group: status.group)
         device = status.device
     }
@@ -34,7 +34,7 @@ final class MediaMetadata: Sendable {
         ]
     }
 
-    /// Of an open file or folder.
+    /// The metadata of an open file or folder.
     /// - Parameter path: within the media folder.
     func of(
         _ descriptor: borrowing OwnedDescriptor, _ status: FileStatus, path: @autoclosure () -> String
@@ -47,7 +47,7 @@ final class MediaMetadata: Sendable {
             extendedAttributes: attributes)
     }
 
-    /// Of a symbolic link, which has an owner only.
+    /// The metadata of a symbolic link: only an owner.
     func ofLink(_ status: FileStatus) -> EntryMetadata? { .of(owner: otherOwner(status)) }
 
     private func otherOwner(_ status: FileStatus) -> FileOwner? {
@@ -60,7 +60,8 @@ final class MediaMetadata: Sendable {
         return EntryMetadata.Link(fileSystem: status.device == device ? 0 : status.device, inode: status.inode)
     }
 
-    /// Only a file that takes less room than its size may have any. File systems that compress, or keep small files elsewhere, say so of others too.
+    /// Only a file that occupies less space than its size can have holes. Other files do too on file systems that compress, or that store small files
+    /// elsewhere.
     private func holeBytes(_ descriptor: borrowing OwnedDescriptor, _ status: FileStatus) -> UInt64 {
         status.allocatedBytes < status.size ? descriptor.holeBytes(size: status.size) : 0
     }
@@ -75,7 +76,7 @@ final class MediaMetadata: Sendable {
         }
     }
 
-    /// What the user should know: the files themselves are in the backup.
+    /// The warning for the user: the files themselves are in the backup.
     var warning: BackupWarning? {
         problems.withLock { $0 }.map { known in
             BackupWarning(

@@ -3,17 +3,17 @@ import BackupRepository
 import Restore
 import SystemIO
 
-/// Finds what a backup lacks because it was moved while the media folder was gone through for the last time: what is older than the backup and lies
-/// where that has nothing of it. What an app makes and deletes meanwhile is younger, and no loss.
+/// Finds what a backup lacks because it was moved during the last walk of the media folder: entries that are older than the backup, in places where the backup
+/// has none. What an app creates and deletes meanwhile is younger, and not a loss.
 struct MediaMoves {
     let repository: Repository
-    /// When the backup began to go through the media folder.
+    /// When the backup began to walk the media folder.
     let begin: Timestamp
 
     /// - Parameters:
-    ///   - trace: of the folder, asked for moves.
-    ///   - stored: the folder as it was stored; it can be read.
-    /// - Returns: paths in the folder.
+    ///   - trace: the folder's trace, after `lookForMoves`.
+    ///   - stored: the stored folder; it must be readable.
+    /// - Returns: paths relative to the folder.
     func find(
         in folder: borrowing DirectoryReader, _ amongMedia: DatabaseAmongMedia, _ trace: FolderTrace, _ stored: StoredDirectory
     ) throws(BackupError) -> [Message] {
@@ -22,7 +22,7 @@ struct MediaMoves {
         return found.sorted { $0.lexicographicallyPrecedes($1) }.map { .verbatim(FileName(bytes: $0).description) }
     }
 
-    /// What the user is told.
+    /// The warning for the user.
     static func warning(_ paths: [Message]) -> BackupWarning {
         let more: [Message] = paths.count > shownCount ? ["…"] : []
         let list = Message.joined(paths.prefix(shownCount) + more)
@@ -59,14 +59,14 @@ struct MediaMoves {
     private func has(_ entry: TreeEntry?, _ status: FileStatus) -> Bool {
         switch status.kind {
         case .directory: entry?.kind == .directory
-        // A link's own time is hardly ever of use: one that has changed is as good as another.
+        // A link's own time is rarely of use, so any two links count as the same.
         case .symbolicLink: entry?.kind == .symbolicLink
         case .regular: entry?.kind == .file && entry?.size == status.size && entry?.modificationTime == status.modificationTime
         case .other: true
         }
     }
 
-    /// Moving changes no modification time; the time of a folder changes with what it gets.
+    /// A move changes no modification time of the moved entry; a folder's time changes when it receives one.
     private func isOlder(_ name: FileName, _ status: FileStatus, in folder: borrowing DirectoryReader) -> Bool {
         if status.modificationTime < begin { return true }
         guard status.kind == .directory, let inner = try? folder.openDirectory(name) else { return false }

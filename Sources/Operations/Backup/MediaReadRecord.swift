@@ -2,13 +2,13 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// When all media files on file systems that keep no change time were last read. A backup says so itself; one that was not made, since it would
-/// have been the same as the newest, leaves a line in the store: the ID of that one, and when it was found to be the same.
+/// When all media files on file systems without change times were last read. A backup records this itself. If a backup was skipped because it would equal the
+/// newest, a line in the store records it: the newest one's ID, and when it was found to be equal.
 struct MediaReadRecord {
     /// `media.read` in the store.
     let path: String
 
-    /// Up to when `snapshot` is known to hold what these files hold.
+    /// The time up to which `snapshot` is known to match these files.
     func lastReadAt(_ snapshot: Snapshot) -> Timestamp? {
         let own = snapshot.record.attributes[Snapshot.mediaReadAttribute].flatMap { ISO8601.parse($0) }
         guard let bytes = try? FileSystem.readFile(path, limitBytes: 1 << 10) else { return own }
@@ -19,7 +19,7 @@ struct MediaReadRecord {
         return own.map { max($0, found) } ?? found
     }
 
-    /// Without the line all is read again: that does no harm.
+    /// Without the line all files are read again, which is harmless.
     func note(_ snapshot: Snapshot, readAt time: Timestamp) {
         let line = "\(snapshot.id.hexadecimal) \(ISO8601.format(time))\n"
         try? FileSystem.writeFileAtomically(path, Array(line.utf8))

@@ -1,20 +1,20 @@
 import BackupCore
 
-/// Which files of the media folder a backup reads although they look unchanged.
+/// Selects files of the media folder that a backup reads although they look unchanged.
 ///
-/// A file is the one that was backed up if its size, its times and its inode are the same: where the file system keeps a change time, no program
-/// can hide a change from that. Elsewhere a file that was rewritten with the same size and its old modification time looks unchanged. There every
-/// file is read again now and then, and before a restore replaces it.
+/// A file counts as unchanged if its size, times and inode are the same: where the file system keeps change times, no program can hide a change from that.
+/// Elsewhere, a file rewritten with the same size and its old modification time looks unchanged. There, every file is read again at intervals, and before a
+/// restore replaces it.
 struct MediaReading: Sendable, Equatable {
-    /// Every file is read.
+    /// Reads every file.
     let readsAll: Bool
-    /// Every file is read on file systems that keep no change time.
+    /// Reads every file on file systems without change times.
     let readsUntraced: Bool
 
     /// - Parameters:
-    ///   - isLastChance: whether the files are replaced after this backup.
-    ///   - lastReadAt: when all of them were read; `nil` for never.
-    ///   - intervalHours: how long that will do; 0 for not at all.
+    ///   - isLastChance: whether the files will be replaced after this backup.
+    ///   - lastReadAt: when all of them were last read; `nil` for never.
+    ///   - intervalHours: how long that read stays sufficient; 0 for not at all.
     init(readsAll: Bool, isLastChance: Bool, lastReadAt: Timestamp?, now: Timestamp, intervalHours: Int) {
         self.readsAll = readsAll
         let isRecent = lastReadAt.map { $0 <= now && now.secondsSince($0) < Int64(intervalHours) * 3600 } ?? false
@@ -23,9 +23,9 @@ struct MediaReading: Sendable, Equatable {
 
     private init() { (readsAll, readsUntraced) = (false, false) }
 
-    /// For what this very backup has stored a moment ago: that has been read.
+    /// For files that this same backup has just read and stored.
     static let again = MediaReading()
 
-    /// Whether a file that looks unchanged is taken from the backup before.
+    /// Whether a file that looks unchanged is taken from the previous backup.
     func believesTimes(keepsChangeTime: Bool) -> Bool { !readsAll && (keepsChangeTime || !readsUntraced) }
 }

@@ -1,16 +1,16 @@
 import AppData
 import BackupCore
 
-/// What is told of the records of one instant.
+/// Facts about the records at one instant.
 struct RecordFacts: Sendable {
-    /// The app's, in the wire format that the data is written in.
+    /// The app's definition, in the wire format of the data.
     let definition: AppDefinition
     let counts: [RecordCount]
     let appVersion: String
     let deviceName: String
-    /// What records name, and is not there.
+    /// Files that records name but that do not exist.
     let missingFiles: MissingFiles
-    /// What is in `database.sqlite` alone, and would be lost by a restore.
+    /// Data that is only in `database.sqlite`, and that a restore would lose.
     let unexported: UnexportedData?
     /// Why no restore could write to the database; `nil` when one could.
     let triggerProblem: Message?
@@ -25,6 +25,6 @@ struct RecordFacts: Sendable {
         deviceName = try snapshot.metadataText("deviceName") ?? "unknown"
     }
 
-    /// Of all collections together.
+    /// The total over all collections.
     var recordCount: Int { counts.reduce(0) { $0 + $1.count } }
 }

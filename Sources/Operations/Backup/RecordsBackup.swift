@@ -5,18 +5,18 @@ import Export
 import Synchronization
 import SystemIO
 
-/// Stores the app's records into a running backup: the collections, the export that is made of them, and the database. A database that is as
-/// it was in the newest backup is not read again.
+/// Stores the app's records into a running backup: the collections, the export made of them, and the database. A database that is unchanged since the newest
+/// backup is not read again.
 struct RecordsBackup {
-    /// Counts up when this program renders the same records in another way, or tells states of a database apart in another way: earlier backups are then
-    /// no longer taken over. 1 looked for the log of a database behind a symbolic link beside the link, 2 called files of archives by names that were too
-    /// long, 3 did not count what the export cannot hold, 4 did not look at indexes, nor at values that a restore refuses.
+    /// Increment when this program renders the same records differently, or identifies database states differently: earlier backups are then no longer reused.
+    /// Version 1 looked for the log of a database behind a symbolic link beside the link. Version 2 gave files in archives names that were too long. Version 3
+    /// did not count what the export cannot hold. Version 4 checked neither indexes nor values that a restore refuses.
     private static let renderingVersion = 5
 
     let store: Store
-    /// The app's, or a copy of it that was made when the backup began.
+    /// The app's database, or a copy made when the backup began.
     let database: AppDatabase
-    /// What the app's was when the copy was made; `nil` when it is not a copy.
+    /// The state of the app's database when the copy was made; `nil` when it is not a copy.
     var copiedState: DatabaseChangeState?
     let writer: BackupWriter
     let earlier: EarlierBackup
@@ -33,13 +33,13 @@ struct RecordsBackup {
         return try render(state)
     }
 
-    /// The database is read once; the export is written, and read when it is stored. How large it will be, the earlier one tells.
+    /// The database is read once; the export is written, then read when it is stored. Its size is estimated from the earlier one.
     private func expectBytes() {
         let databaseBytes = FileSystem.statusIfPresent(database.path)?.size ?? 0
         progress.expectData(bytes: databaseBytes + 2 * (earlier.file(["export.json"])?.size ?? databaseBytes))
     }
 
-    /// Tells states of the database apart, also from another run of the program and by another definition.
+    /// Identifies a state of the database, also across runs of the program and definitions.
     private func databaseState() throws(BackupError) -> String? {
         guard let state = (copiedState ?? database.changeState()).description else { return nil }
         let text = "\(Self.renderingVersion) \(store.definition.digest.hexadecimal) \(state)"
@@ -47,7 +47,7 @@ struct RecordsBackup {
         return try media.state().map { "\(text) \($0)" }
     }
 
-    /// An entry made now.
+    /// A new entry with the time of this backup.
     private func file(_ name: FileName, _ content: FileContent, _ checksums: Checksums) -> TreeEntry {
         .file(name: name, mode: 0o600, modificationTime: createdAt, content: content, checksums: checksums)
     }
@@ -68,7 +68,7 @@ struct RecordsBackup {
 
 extension RecordsBackup {
     private func render(_ state: String?) throws(BackupError) -> StoredRecords {
-        // Beside the export's being written and its collections' being stored: the database, and the export's checksums.
+        // Runs beside writing the export and storing its collections: storing the database, and the export's checksums.
         let aside = WorkGroup(WorkerPool(threadCount: 1, queueLimit: 1))
         let storedDatabase = Mutex<StoredFile?>(nil)
         let checksums = Mutex<Checksums?>(nil)
@@ -110,14 +110,14 @@ extension RecordsBackup {
                 collections.append(StoredRecords.Collection(collection: name, entry: entry, source: source))
             }
         } catch {
-            // What is under way must end before anybody takes the backup apart.
+            // Running work must end before the backup is taken apart.
             aside.fail(error)
         }
         try aside.wait()
         guard let rendering, let database = storedDatabase.withLock({ $0 }), let found = checksums.withLock({ $0 }) else {
             throw BackupError(.inputOutput, "the records were not stored", path: store.database.path)
         }
-        // Of a damaged database no state is remembered: each backup looks again, and says so.
+        // No state is kept for a damaged database: each backup checks it again and reports it.
         var stored = try records(
             rendering.facts, collections, database: file("database.sqlite", database.content, database.checksums),
             export: file("export.json", try exportContent(rendering, collections), found),
@@ -128,7 +128,7 @@ extension RecordsBackup {
         return stored
     }
 
-    /// The export consists of the very chunks of the collections: only what lies between them is its own.
+    /// The export consists of the collections' own chunks; only what is between them is stored separately.
     private func exportContent(
         _ rendering: AppRendering, _ collections: [StoredRecords.Collection]
     ) throws(BackupError) -> FileContent {
@@ -153,7 +153,7 @@ extension RecordsBackup {
 // MARK: - From the newest backup
 
 extension RecordsBackup {
-    /// - Returns: `nil` when the newest backup is no longer whole, or the database changed meanwhile.
+    /// - Returns: `nil` when the newest backup is incomplete, or the database changed meanwhile.
     private func takeOver(_ state: String) throws(BackupError) -> StoredRecords? {
         let envelope = EnvelopeSink()
         let facts = try database.readSnapshot { (snapshot) throws(BackupError) in
@@ -196,7 +196,7 @@ extension RecordsBackup {
     }
 }
 
-/// Keeps what stands around the collections of an export: one piece before each, and one at the end.
+/// Keeps the text around the collections of an export: one piece before each, and one at the end.
 private final class EnvelopeSink: WireSink {
     private(set) var literals: [[UInt8]] = [[]]
     private(set) var collections: [String] = []

@@ -2,20 +2,20 @@ import AppData
 import BackupCore
 import BackupRepository
 
-/// Values of a backup's records that the app's definition does not allow, so that some restores of it would be refused: a backup says so when it is made.
+/// Values of a backup's records that the app's definition does not allow, so that some restores would refuse them. A backup reports them when it is made.
 struct RefusedValues: Sendable {
-    /// Attributes of a backup's record: how many there are, missing where there are none; and whether its rows cannot be copied as they are.
+    /// Attributes of a backup's record: the number of such values, absent if there are none; and whether its rows cannot be copied unchanged.
     private static let countAttribute = "disallowed-values"
     private static let withoutRowsAttribute = "disallowed-values-without-rows"
 
     let values: DisallowedValues
-    /// Whether a restore can copy the rows of the backup's database, whatever their values are.
+    /// Whether a restore can copy the rows of the backup's database, whatever their values.
     let comesWithRows: Bool
 
-    /// Goes through the records of a backup's database.
-    /// - Returns: `nil` when a restore would take all of them.
+    /// Checks the records of a backup's database.
+    /// - Returns: `nil` when a restore would accept all of them.
     init?(of database: AppDatabase) throws(BackupError) {
-        // The rows of a database that nobody has described are copied, and have no rules.
+        // The rows of a database that no definition describes are copied, and have no rules.
         guard !database.definition.coversWholeDatabase else { return nil }
         do throws(BackupError) {
             guard let found = try database.disallowedValues() else { return nil }
@@ -30,7 +30,7 @@ struct RefusedValues: Sendable {
             (try? BackupRows.ofAllRecords(path: database.path, definition: database.definition)).flatMap { $0 } != nil
     }
 
-    /// Of a backup that was made; `nil` when it has none.
+    /// The values of an existing backup; `nil` when it has none.
     init?(of snapshot: Snapshot?) {
         guard let attributes = snapshot?.record.attributes, let count = attributes[Self.countAttribute].flatMap({ Int($0) }),
             count > 0

@@ -1,11 +1,11 @@
 import BackupCore
 import BackupRepository
 
-/// Whether a backup would hold just what another one holds.
+/// Whether a backup would hold exactly what another one holds.
 struct SameContent {
     let repository: Repository
 
-    /// Compares records and files. The export is not compared: it says when it was made. What cannot be read is not the same.
+    /// Compares records and files. The export is not compared, since it contains its creation time. Anything unreadable counts as different.
     func isSame(_ root: Directory, as snapshot: Snapshot) -> Bool {
         guard let earlier = try? repository.rootDirectory(of: snapshot) else { return false }
         let names: [FileName] = ["data", "database.sqlite", "media"]
@@ -17,15 +17,15 @@ struct SameContent {
         }
     }
 
-    /// The folder's own content holds the times of its files.
+    /// The folder's own content includes the times of its files.
     private func isSameData(_ now: TreeEntry, _ then: TreeEntry) -> Bool {
         guard let now = try? repository.directory(of: now), let then = try? repository.directory(of: then) else { return false }
         return now.entries.map(\.name) == then.entries.map(\.name)
             && now.entries.map(\.content) == then.entries.map(\.content)
     }
 
-    /// A file that changed just before the earlier backup was stored without its identity, since a second change might have left no trace. That its
-    /// identity is known now is no change.
+    /// A file that changed just before the earlier backup was stored without its identity, since a second change might have left no trace. A newly known
+    /// identity is not a change.
     private func isSameEntry(_ now: TreeEntry, _ then: TreeEntry) -> Bool {
         guard now.kind == then.kind else { return false }
         if now.metadata != then.metadata { return false }

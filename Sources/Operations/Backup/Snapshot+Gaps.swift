@@ -2,13 +2,13 @@ import BackupCore
 import BackupRepository
 
 extension Snapshot {
-    /// The attribute of a backup's record that says how many files and folders could not be read when it was made; missing where all could.
+    /// The attribute in a backup's record with the number of files and folders that could not be read when it was made; absent if all could.
     private static let unreadFilesAttribute = "unread-files"
 
-    /// How many files and folders the backup lacks, because they could not be read when it was made. Its manifest names them.
+    /// How many files and folders the backup lacks because they could not be read when it was made. Its manifest names them.
     var unreadFileCount: Int { max(0, record.attributes[Self.unreadFilesAttribute].flatMap { Int($0) } ?? 0) }
 
-    /// What to say of a backup that lacks such files.
+    /// The message for a backup that lacks such files.
     public static func unreadFilesMessage(_ count: Int) -> Message {
         .plural(
             count, one: "the backup lacks \(count) file or folder that could not be read when it was made",

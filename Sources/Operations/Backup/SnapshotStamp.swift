@@ -2,25 +2,25 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// The local time in a snapshot's flat file names (`exports/`, `safety/`). Each snapshot keeps the one it was made with, so that its file is
-/// called the same for ever, whatever others are deleted.
+/// The local time in a snapshot's flat file names (`exports/`, `safety/`). Each snapshot keeps its original one, so its file name stays the same whichever
+/// others are deleted.
 enum SnapshotStamp {
-    /// Kept among the snapshot's attributes; not shown as an extended attribute.
+    /// Stored among the snapshot's attributes; not shown as an extended attribute.
     static let attribute = Snapshot.stampAttribute
 
-    /// `2026-01-11_14-30-00`, then `…_2`, `…_3` for more of them within one second.
+    /// `2026-01-11_14-30-00`, then `…_2`, `…_3` for further ones within the same second.
     static func candidates(at time: Timestamp) -> some Sequence<String> {
         let stamp = SystemClock.localStamp(time)
         return (1...10_000).lazy.map { $0 == 1 ? stamp : "\(stamp)_\($0)" }
     }
 
-    /// The first that no other snapshot of the kind has.
+    /// The first one that no other snapshot of the kind has.
     static func unused(at time: Timestamp, _ kind: SnapshotKind, in repository: Repository) -> String {
         let taken = Set(repository.snapshots(kind: kind).map { of($0) })
         return candidates(at: time).first { !taken.contains($0) } ?? RandomToken.make()
     }
 
-    /// Whether a name is one that a backup gets when nobody gives it another.
+    /// Whether a name is one that backups get by default.
     static func isStamp(_ name: FileName) -> Bool {
         let parts = name.description.split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count == 2 || (parts.count == 3 && Int(parts[2]).map { $0 > 1 } == true) else { return false }

@@ -3,13 +3,13 @@ import BackupCore
 import BackupRepository
 
 extension Store {
-    /// Whether the app's backups are of one channel or the other.
+    /// Whether the app's backups belong to channels.
     public var hasChannels: Bool { definition.fileNames.hasChannels }
 
     /// The channel of a new backup.
-    /// - Parameter asked: goes before the settings.
-    /// - Returns: `nil` for an app that has none.
-    /// - Throws: `notSupported` when one is asked for and the app has none.
+    /// - Parameter asked: overrides the settings.
+    /// - Returns: `nil` for an app without channels.
+    /// - Throws: `notSupported` when a channel is requested and the app has none.
     func channel(_ asked: Channel? = nil) throws(BackupError) -> Channel? {
         try Self.channel(asked ?? settings.channel, definition)
     }
@@ -24,10 +24,10 @@ extension Store {
 }
 
 extension Snapshot {
-    /// The attribute that says so; there only for what is not of production, as all backups are that were made before there were channels.
+    /// The attribute with the channel. It is absent for production, which includes all backups from before there were channels.
     static let channelAttribute = "channel"
 
-    /// Of which version of the app it is.
+    /// The channel of the app that the backup is from.
     public var channel: Channel {
         record.attributes[Self.channelAttribute].flatMap { Channel(rawValue: $0) } ?? .production
     }

@@ -1,9 +1,9 @@
 import BackupCore
 import BackupRepository
 
-/// The records of one backup, stored.
+/// The stored records of one backup.
 struct StoredRecords {
-    /// One collection: its file in the folder `data`, and where its bytes can be read while the backup is being made.
+    /// One collection: its file in the folder `data`, and a source for its bytes while the backup runs.
     struct Collection {
         /// The name on the wire.
         let collection: String
@@ -16,12 +16,12 @@ struct StoredRecords {
     let collections: [Collection]
     /// The folder `data`, `database.sqlite` and `export.json`.
     let entries: [TreeEntry]
-    /// The state of the database that this is; `nil` where it cannot be told from the next one.
+    /// The state of the database in this backup; `nil` where it cannot be distinguished from the next one.
     let databaseState: String?
-    /// What the export cannot hold.
+    /// Values that the export cannot represent exactly.
     var inexact: InexactValues?
-    /// What some restores would refuse.
+    /// Values that some restores would refuse.
     var refused: RefusedValues?
-    /// What SQLite finds wrong with the database.
+    /// The damage that SQLite found in the database.
     var damage: String?
 }

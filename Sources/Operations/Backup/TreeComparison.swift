@@ -3,7 +3,7 @@ import BackupRepository
 
 /// Which files differ between two stored folders. Folders that are the same object are not walked.
 struct TreeComparison {
-    /// Paths beyond this number are counted, but not told.
+    /// Paths beyond this number are counted but not listed.
     static let pathLimit = 10_000
 
     struct Changes {
@@ -15,7 +15,7 @@ struct TreeComparison {
             if paths.count < TreeComparison.pathLimit { paths.append(path) }
         }
 
-        /// Counts what is below a folder without reading it, when no more paths are told.
+        /// Counts the content of a folder without reading it, once no more paths are listed.
         /// - Returns: false when it must be walked.
         mutating func addUntold(_ folder: TreeEntry) -> Bool {
             guard paths.count >= TreeComparison.pathLimit, let totals = folder.totals else { return false }
@@ -55,7 +55,7 @@ struct TreeComparison {
         }
     }
 
-    /// Compares the folders that a name has stood for.
+    /// Compares the folders that one name refers to on both sides.
     private mutating func compareBelow(_ old: TreeEntry?, _ new: TreeEntry?, path: [UInt8]) throws(BackupError) {
         if old == nil, let new, added.addUntold(new) { return }
         if new == nil, let old, removed.addUntold(old) { return }

@@ -2,12 +2,12 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// A file, folder or link of one side of a comparison: stored in a backup, or of the app as it is now.
+/// A file, folder or link on one side of a comparison: from a backup, or from the app's current data.
 enum ComparedFile {
-    /// `owner`: of files whose entries name none.
+    /// `owner`: the owner of files whose entries name none.
     case stored(TreeEntry, Repository, owner: FileOwner?)
     case media(LiveMedia.Item, path: [FileName], LiveMedia)
-    /// The copy of the app's database that was made for the comparison.
+    /// The copy of the app's database made for the comparison.
     case rendered(FileName, SpoolFile, Timestamp)
 
     var name: FileName {
@@ -51,19 +51,19 @@ enum ComparedFile {
         }
     }
 
-    /// What is in a folder, sorted by name.
+    /// The content of a folder, sorted by name.
     func children() throws(BackupError) -> [ComparedFile] {
         switch self {
         case .stored(let entry, let repository, let owner):
             return try repository.directory(of: entry).entries.map { .stored($0, repository, owner: owner) }
         case .media(_, let path, let media):
-            // Gone since the folder above was listed.
+            // The folder disappeared after its parent was listed.
             return try (media.items(in: path[...]) ?? []).map { .media($0, path: path + [$0.name], media) }
         case .rendered: return []
         }
     }
 
-    /// Whether two folders are known to hold the same without a look at what they hold.
+    /// Whether two folders are known to be equal without examining their content.
     func isSameFolder(as other: ComparedFile) -> Bool {
         guard case .stored(let entry, _, let owner) = self, case .stored(let otherEntry, _, let otherOwner) = other,
             owner == otherOwner
@@ -71,8 +71,8 @@ enum ComparedFile {
         return entry.content == otherEntry.content
     }
 
-    /// Whether two files, or links, hold the same. A file of the app is read only if its size is the same and it is not known to be the very
-    /// file that was backed up.
+    /// Whether two files or links have the same content. A file of the app is read only if its size is equal and it may differ from the file that was backed
+    /// up.
     func hasContent(of other: ComparedFile) throws(BackupError) -> Bool {
         guard linkTarget == other.linkTarget, size == other.size else { return false }
         if linkTarget != nil { return true }
@@ -83,25 +83,25 @@ enum ComparedFile {
         }
     }
 
-    /// Which file this is a name of, when it is one of several; `nil` when it is the only one, or the backup does not say.
+    /// The file that this name is a hard link to; `nil` when it is the only name, or the backup has no link data.
     var link: EntryMetadata.Link? {
         guard case .stored(let entry, _, _) = self else { return nil }
         return entry.metadata?.link
     }
 
-    /// Whether it is known of which files several names are: not of files of the app, and of backups of older programs.
+    /// Whether hard links are known. They are not for the app's files and for backups of older programs.
     var tellsLinks: Bool {
         guard case .stored(_, _, let owner) = self else { return false }
         return owner != nil
     }
 
-    /// Whether two files, or folders, of backups have the same owner and extended attributes.
+    /// Whether two backed-up files or folders have the same owner and extended attributes.
     func hasMetadata(of other: ComparedFile) -> Bool {
         guard case .stored(let entry, _, let owner) = self, case .stored(let otherEntry, _, let otherOwner) = other else {
             return true
         }
         let (now, then) = (entry.metadata?.owner ?? owner, otherEntry.metadata?.owner ?? otherOwner)
-        // A backup of an older program does not say.
+        // Backups of older programs record no owner.
         return (now == then || now == nil || then == nil)
             && entry.metadata?.extendedAttributes ?? [] == otherEntry.metadata?.extendedAttributes ?? []
     }

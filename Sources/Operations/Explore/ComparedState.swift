@@ -2,15 +2,15 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// One side of a comparison: a backup, or the app's data as it is now.
+/// One side of a comparison: a backup, or the app's current data.
 struct ComparedState {
-    /// A collection as it was exported.
+    /// An exported collection.
     struct Collection {
         let source: any ByteSource
         let size: UInt64
-        /// What can be told without reading it.
+        /// The checksum, if it is known without reading the content.
         let knownSHA256: SHA256Digest?
-        /// Where it lies in a repository.
+        /// Its place in a repository.
         let stored: (content: FileContent, repository: Repository)?
 
         func hasContent(of other: Collection) throws(BackupError) -> Bool {
@@ -18,7 +18,7 @@ struct ComparedState {
             return try sha256() == other.sha256()
         }
 
-        /// What it has in common with an older one, as far as that can be told without reading them.
+        /// The ranges it shares with an older version, as far as is known without reading both.
         func commonRanges(with old: Collection) throws(BackupError) -> [CommonRange] {
             guard let stored, let before = old.stored else { return [] }
             return try stored.repository.commonRanges(old: before.content, new: stored.content)
@@ -30,10 +30,10 @@ struct ComparedState {
         }
     }
 
-    /// `nil` for the data as it is now.
+    /// `nil` for the current data.
     let snapshot: Snapshot?
     let collections: [String: Collection]
-    /// Sorted by name: the media folder and the database. The records are compared as such, and what describes a backup differs always.
+    /// The media folder and the database, sorted by name. Records are compared separately, and the files that describe a backup always differ.
     let files: [ComparedFile]
 
     private static let comparedFiles: [FileName] = ["database.sqlite", "media"]
@@ -59,7 +59,7 @@ struct ComparedState {
         }
     }
 
-    /// Renders the data into files without names; they go with this value.
+    /// Renders the data into unnamed files, which exist as long as this value.
     init(liveDataOf store: Store) throws(BackupError) {
         snapshot = nil
         try store.requireFinishedRestore()

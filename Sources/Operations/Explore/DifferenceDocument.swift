@@ -4,12 +4,12 @@ import BackupRepository
 import Export
 import SystemIO
 
-/// What differs between two backups, or a backup and the data as it is now: `backupfs diff`. Counts are exact; of each kind of change the first
-/// are told with their values.
+/// The differences between two backups, or between a backup and the current data: `backupfs diff`. Counts are exact; the first changes of each kind are listed
+/// with their values.
 public struct DifferenceDocument: Sendable {
-    /// The name that stands for the app's data as it is now.
+    /// The name for the app's current data.
     public static let liveName = "live"
-    /// So many changes of a kind can be told.
+    /// The highest number of changes of one kind that can be listed.
     public static let limit = CollectionComparison.keyLimit
 
     public enum Change: String, Sendable { case added, changed, removed }
@@ -50,7 +50,7 @@ public struct DifferenceDocument: Sendable {
 
     /// - Parameters:
     ///   - old, new: names of backups, `latest`, or `live`.
-    ///   - limit: how many changes of each kind are told, of each collection and of the files.
+    ///   - limit: how many changes of each kind to list, per collection and for the files.
     /// - Throws: `notFound`; `damagedContent`, `repositoryDamaged` when one side cannot be read.
     public init(of store: Store, from old: String, to new: String, limit: Int) throws(BackupError) {
         let limit = min(max(0, limit), Self.limit)
@@ -90,7 +90,7 @@ public struct DifferenceDocument: Sendable {
         FileState(size: file.size, modificationTime: file.modificationTime)
     }
 
-    /// The definition's collections, then those that only an older definition had.
+    /// The definition's collections, then those that are only in an older definition.
     private static func names(_ old: ComparedState, _ new: ComparedState, _ definition: AppDefinition) -> [String] {
         let present = Set(old.collections.keys).union(new.collections.keys)
         var known: [String] = []

@@ -4,25 +4,25 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// Reads the files that a backup was written as, and compares each with what the backup says of it.
+/// Reads the extracted files of a backup and compares each with the backup's record of it.
 final class ExtractedTreeCheck: Sendable {
     private static let filesInBatch = 128
     private static let batchBytes: UInt64 = 16 << 20
-    /// File systems keep times in steps, of 2 seconds at most.
+    /// File systems store times with limited precision, at worst 2 seconds.
     private static let timeStepSeconds: Int64 = 2
 
     private let repository: Repository
     private let isMissing: Set<FileName>
-    /// Of what lies in the media folder and names no other.
+    /// The owner of media files whose entries name no other.
     private let mediaOwner: FileOwner?
-    /// Whether all of it could be restored here.
+    /// Whether all metadata can be restored here.
     private let expectsMetadata: Bool
     private let linked = Mutex<[EntryMetadata.Link: (entry: TreeEntry, inode: UInt64)]>([:])
     private let findings = Mutex<[Message]>([])
 
     /// - Parameters:
-    ///   - missing: paths of what is known not to be there.
-    ///   - expectsMetadata: whether extended attributes, owners and hard links must be there.
+    ///   - missing: paths that are known to be missing.
+    ///   - expectsMetadata: whether to require extended attributes, owners and hard links.
     init(_ repository: Repository, missing: [FileName], mediaOwner: FileOwner?, expectsMetadata: Bool) {
         self.repository = repository
         self.mediaOwner = mediaOwner
@@ -30,7 +30,7 @@ final class ExtractedTreeCheck: Sendable {
         isMissing = Set(missing)
     }
 
-    /// - Returns: what is wrong, sorted.
+    /// - Returns: the problems found, sorted.
     func run(_ root: Directory, in folder: String) throws(BackupError) -> [Message] {
         let pool = WorkerPool(queueLimit: 4)
         defer { pool.end() }
@@ -88,7 +88,7 @@ final class ExtractedTreeCheck: Sendable {
         }
     }
 
-    /// All four: the tree shows each of them (`sums/`), and only a writer that was wrong makes one differ.
+    /// All four: the tree exposes each of them (`sums/`), and only a faulty writer makes a single one differ.
     private func compare(_ recorded: Checksums?, _ found: Checksums, _ path: [UInt8]) {
         guard recorded != found else { return }
         if recorded?.sha256 != found.sha256 { add(path, "its SHA-256 is not the recorded one") }
@@ -119,7 +119,7 @@ final class ExtractedTreeCheck: Sendable {
         }
     }
 
-    /// What is kept beside the bytes.
+    /// Compares the metadata.
     private func compare(
         _ entry: TreeEntry, _ attributes: [ExtendedAttribute], _ status: FileStatus, _ path: [UInt8]
     ) throws(BackupError) {

@@ -11,18 +11,18 @@ struct FileComparison {
         let new: ComparedFile?
     }
 
-    /// Of each kind of change so many are told; the others are only counted.
+    /// How many changes of each kind are listed; further ones are only counted.
     private let limit: Int
     private var links = LinkComparison()
-    /// Those that were found to be changed by what they hold.
+    /// Hard links already reported as changed because of their content.
     private var changedLinks: Set<[UInt8]> = []
     private(set) var counts: [Change: Int] = [:]
     private(set) var differences: [Difference] = []
 
     init(limit: Int) { self.limit = limit }
 
-    /// Called once.
-    /// - Parameters: files of two folders, sorted by name.
+    /// Call once.
+    /// - Parameters: the files of two folders, sorted by name.
     mutating func compare(_ old: [ComparedFile], _ new: [ComparedFile]) throws(BackupError) {
         try compare(old, new, prefix: [])
         for difference in try links.differences() where changedLinks.remove(difference.path) == nil {
@@ -45,7 +45,7 @@ struct FileComparison {
         let newFolder = new.flatMap { $0.isFolder ? $0 : nil }
         if oldFolder != nil || newFolder != nil {
             if let oldFolder, let newFolder {
-                // What a folder has beside its files stands in the folder above it.
+                // A folder's metadata is recorded in its parent folder.
                 if !oldFolder.hasMetadata(of: newFolder) { add(.changed, path + [UInt8(ascii: "/")], oldFolder, newFolder) }
                 if oldFolder.isSameFolder(as: newFolder) { return links.noteSame(oldFolder) }
             }

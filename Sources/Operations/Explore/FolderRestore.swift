@@ -3,10 +3,10 @@ import BackupRepository
 import Glibc
 import SystemIO
 
-/// Writes a backup's files into a folder, for whoever wants them and not the app: `backupfs restore SNAP --target DIR`. The app's data is left alone.
+/// Writes a backup's files into a folder instead of into the app: `backupfs restore SNAP --target DIR`. Does not touch the app's data.
 public struct FolderRestore: Sendable {
     static let phase: Message = "Writing files..."
-    /// What is written appears in the folder under its name when all of it is there.
+    /// Entries appear in the folder under their final names once everything is written.
     private static let stagingPrefix = ".backupfs-restore-"
 
     private let store: Store
@@ -14,9 +14,9 @@ public struct FolderRestore: Sendable {
     public init(store: Store) { self.store = store }
 
     /// - Parameters:
-    ///   - target: a folder that is empty, or is not there and is made.
-    /// - Returns: what was written, and what could not be read from the repository and is not there.
-    /// - Throws: `notEmpty`, `noSpace`, …: the folder is empty then, as it was.
+    ///   - target: an empty folder, or one that does not exist and is created.
+    /// - Returns: what was written, and what is missing because the repository could not deliver it.
+    /// - Throws: `notEmpty`, `noSpace`, …; the folder is then empty, as before.
     public func run(
         _ snapshot: Snapshot, to target: String, progress: ProgressHandler?
     ) throws(BackupError) -> ExtractionReport {
@@ -51,7 +51,7 @@ public struct FolderRestore: Sendable {
         }
     }
 
-    /// Whether a backup could be written there: the folder is empty, and the disk has room.
+    /// Whether a backup can be written there: the folder is empty and the disk has enough space.
     /// - Throws: `notEmpty`, `notADirectory`, `noSpace`.
     public func check(_ snapshot: Snapshot, to target: String) throws(BackupError) {
         let target = FileSystem.absolutePath(target)
@@ -61,7 +61,7 @@ public struct FolderRestore: Sendable {
         try store.requireRoom(for: store.repository.rootDirectory(of: snapshot), at: existing)
     }
 
-    /// What an interrupted restore left may be there; it is removed later.
+    /// Remains of an interrupted restore are allowed; they are removed later.
     private func requireUsable(_ target: String) throws(BackupError) {
         guard try FileSystem.exists(target) else { return }
         for name in try DirectoryReader(path: target).names() where !WorkFolder.isOurs(name, prefix: Self.stagingPrefix) {
@@ -81,7 +81,7 @@ public struct FolderRestore: Sendable {
         let report = try store.repository.extract(
             root, into: staging.path, mediaOwner: mediaOwner, phase: Self.phase, progress: progress)
         let folder = try FolderHandle(path: target)
-        // One wait for all files, and their names' folders, before the first of them gets its place.
+        // One sync for all files and their folders, before the first entry moves into place.
         try FileSystem.synchronizeTree(staging.path)
         for entry in root.entries { try folder.takeOver(entry, from: staging.path) }
         try FileSystem.synchronizeDirectory(target)
@@ -93,7 +93,7 @@ public struct FolderRestore: Sendable {
     ) throws(BackupError) {
         let space = try FileSystem.space(at: path)
         let block = max(1, space.blockSizeBytes)
-        // Each file and folder ends somewhere in a block.
+        // The last block of each file and folder is only partly used.
         let entryCount = totals.fileCount.addingSaturating(totals.directoryCount).addingSaturating(totals.symbolicLinkCount)
         let byteCount = totals.byteCount - min(lessBytes, totals.byteCount)
         let needed = byteCount.addingSaturating(moreBytes).addingSaturating(entryCount.multipliedSaturating(by: block))
@@ -106,7 +106,7 @@ public struct FolderRestore: Sendable {
 }
 
 extension Store {
-    /// Whether all of a backup can be written at `path`. Where its size says that it cannot, its holes are counted, which take no room.
+    /// Checks that a whole backup can be written at `path`. If its size does not fit, subtracts its holes, which occupy no space.
     /// - Throws: `noSpace`.
     func requireRoom(for root: Directory, moreBytes: UInt64 = 0, at path: String) throws(BackupError) {
         do throws(BackupError) {
@@ -130,10 +130,10 @@ extension Store {
 }
 
 extension FolderHandle {
-    /// Moves a file or folder here from the folder it was extracted into; what could not be extracted is not there.
+    /// Moves a file or folder here from the folder that it was extracted into; nothing is there if it could not be extracted.
     fileprivate func takeOver(_ entry: TreeEntry, from folder: String) throws(BackupError) {
         let source = try FolderHandle(path: folder)
-        // A folder that may not be written to cannot be moved: “..” changes.
+        // A folder without write permission cannot be moved: “..” changes.
         try source.move(entry.name, to: self, isFolder: entry.kind == .directory)
         guard entry.kind == .directory else { return }
         try open(entry.name)?.finish(permissions: mode_t(entry.restoredPermissions), modificationTime: entry.modificationTime)

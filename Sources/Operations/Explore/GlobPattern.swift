@@ -1,5 +1,5 @@
-/// A pattern for names, as shells have it: `*` any text, `?` one character, `[a-z]` one of some, `[!a-z]` none of them, `\` takes the next
-/// character as it is. Upper and lower case differ. `*` and `?` also stand for slashes and leading dots.
+/// A shell pattern for names: `*` matches any text, `?` one character, `[a-z]` one of a set, `[!a-z]` one outside it; `\` makes the next character literal.
+/// Case-sensitive. `*` and `?` also match slashes and leading dots.
 struct GlobPattern {
     private enum Part {
         case character(UInt32)
@@ -34,13 +34,13 @@ struct GlobPattern {
         self.parts = parts
     }
 
-    /// What follows `[`; `nil`, with nothing taken, when there is no `]`.
+    /// Parses the rest after `[`; `nil`, with nothing consumed, when there is no `]`.
     private static func takeSet(_ rest: inout ArraySlice<UInt32>) -> Part? {
         var inner = rest
         let isNegated = inner.first == 0x21 || inner.first == 0x5E
         if isNegated { inner = inner.dropFirst() }
         var ranges: [ClosedRange<UInt32>] = []
-        // A bracket that closes nothing stands for itself.
+        // A bracket that closes nothing is literal.
         while let low = inner.popFirst(), low != 0x5D || ranges.isEmpty {
             if inner.first == 0x2D, let high = inner.dropFirst().first, high != 0x5D {
                 inner = inner.dropFirst(2)
@@ -55,11 +55,11 @@ struct GlobPattern {
         return .set(ranges: ranges, isNegated: isNegated)
     }
 
-    /// In time proportional to the product of both lengths at most.
+    /// Takes time at most proportional to the product of both lengths.
     func matches(_ name: [UInt8]) -> Bool {
         let characters = Self.characters(name)
         var (part, position) = (0, 0)
-        // Where to go on when what follows the last `*` does not fit.
+        // Where to resume when the part after the last `*` does not match.
         var retry: (part: Int, position: Int)?
         while position < characters.count {
             if part < parts.count, case .anyText = parts[part] {
@@ -78,7 +78,7 @@ struct GlobPattern {
         return parts[part...].allSatisfy { if case .anyText = $0 { true } else { false } }
     }
 
-    /// Characters of a name; a byte that is not UTF-8 is one of its own, which no text has.
+    /// The characters of a name. In a name that is not UTF-8, each non-ASCII byte becomes a code point that no text contains.
     private static func characters(_ bytes: [UInt8]) -> [UInt32] {
         if let text = String(validating: bytes, as: UTF8.self) { return text.unicodeScalars.map(\.value) }
         return bytes.map { $0 < 0x80 ? UInt32($0) : 0xDC00 + UInt32($0) }

@@ -1,8 +1,8 @@
 import BackupCore
 import BackupRepository
 
-/// Whether the same names are hard links to one file on both sides of a comparison. Inodes change with every restore, so it is not they that are compared,
-/// but which names share one. A name that shares its file with none in the backup is no link.
+/// Whether the same names are hard links to one file on both sides of a comparison. Inodes change with every restore, so this compares which names share one,
+/// not the inodes. A name that shares its file with no other in the backup is not a link.
 struct LinkComparison {
     private typealias Link = EntryMetadata.Link
 
@@ -13,12 +13,12 @@ struct LinkComparison {
     }
 
     private var names: [Name] = []
-    /// Folders that are the same object on both sides, and have not been walked.
+    /// Folders that are the same object on both sides, and were not walked.
     private var sameFolders: [ComparedFile] = []
     /// Whether any name could differ.
     private var mayDiffer = false
 
-    /// - Parameters: one name, on both sides or one.
+    /// - Parameters: one name, present on both sides or on one.
     mutating func note(_ old: ComparedFile?, _ new: ComparedFile?, path: [UInt8]) {
         if let old, let new { guard old.tellsLinks, new.tellsLinks else { return } }
         guard old?.link != nil || new?.link != nil else { return }
@@ -28,7 +28,7 @@ struct LinkComparison {
 
     mutating func noteSame(_ folder: ComparedFile) { sameFolders.append(folder) }
 
-    /// Names on both sides that are links of other names now.
+    /// Names on both sides that are now links to other names.
     func differences() throws(BackupError) -> [(path: [UInt8], old: ComparedFile, new: ComparedFile)] {
         guard mayDiffer else { return [] }
         var shared: [Link: Int] = [:]
@@ -38,7 +38,7 @@ struct LinkComparison {
             if let link = name.old?.link { oldCounts[link, default: 0] += 1 }
             if let link = name.new?.link { newCounts[link, default: 0] += 1 }
         }
-        // An inode that unchanged names have is the same file on both sides; of the others the first name that is seen says which file it is.
+        // An inode used by unchanged names is the same file on both sides. For the others, the first name seen determines which file it is.
         var newOfOld = Dictionary(uniqueKeysWithValues: shared.keys.map { ($0, $0) })
         var oldOfNew = newOfOld
         var differences: [(path: [UInt8], old: ComparedFile, new: ComparedFile)] = []

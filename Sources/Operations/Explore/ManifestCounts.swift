@@ -1,9 +1,9 @@
 import BackupCore
 import Export
 
-/// The numbers of records that a backup's `manifest.json` tells, by collection.
+/// The record counts in a backup's `manifest.json`, by collection.
 enum ManifestCounts {
-    /// - Throws: `damagedContent` when it is no manifest.
+    /// - Throws: `damagedContent` when it is not a manifest.
     static func read(_ manifest: any ByteSource) throws(BackupError) -> [String: Int] {
         do throws(BackupError) {
             let tokenizer = JSONTokenizer(manifest)

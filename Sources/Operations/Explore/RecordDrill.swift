@@ -4,7 +4,7 @@ import BackupRepository
 import Export
 import SystemIO
 
-/// Looks at the records of a backup that was written as files: the export as a restore would, the database, and whether both hold the same.
+/// Checks the records of an extracted backup: the export as a restore would, the database, and whether both hold the same.
 struct RecordDrill {
     private static let findingLimit = 100
     private static let shownReferenceCount = 3
@@ -15,19 +15,19 @@ struct RecordDrill {
     private(set) var findings: [Message] = []
     private(set) var notes: [Message] = []
     private(set) var recordCount = 0
-    /// The rows of the backup's database, which a restore copies whatever their values are; `nil` where records are restored.
+    /// The rows of the backup's database, which a restore copies whatever their values; `nil` where records are restored.
     private var rows: BackupRows?
 
     /// - Parameters:
-    ///   - files: where the backup's files are.
-    ///   - workPath: for temporary files, on a disk with room for the export and the database once more.
+    ///   - files: the folder with the backup's files.
+    ///   - workPath: for temporary files, on a disk with space for a second export and database.
     init(files: String, workPath: String, definition: AppDefinition) {
         self.files = files
         self.workPath = workPath
         self.definition = definition
     }
 
-    /// Files that could not be written are told already: what hangs on them is left out.
+    /// Files that could not be written are already reported; checks that depend on them are skipped.
     mutating func run(_ snapshot: Snapshot, _ root: Directory) throws(BackupError) {
         guard let app = snapshot.record.attributes["app"], app == definition.name else {
             notes.append("the records were not looked at: the backup is of another app")
@@ -66,7 +66,7 @@ struct RecordDrill {
         do throws(BackupError) {
             return try BackupRows.ofAllRecords(path: path("database.sqlite"), definition: definition)?.rows
         } catch let error where [.invalidContent, .damagedContent, .unsupportedVersion, .tooLarge].contains(error.code) {
-            // It is looked at further on, and what is wrong is a finding then.
+            // A later step examines it and reports the problem as a finding.
             return nil
         }
     }
@@ -78,7 +78,7 @@ struct RecordDrill {
 
     private func path(_ name: String) -> String { "\(files)/\(name)" }
 
-    /// Runs `body` for a file that is there, and takes what is wrong with the file as a finding.
+    /// Runs `body` for an existing file, and records problems with the file as findings.
     private mutating func looking<Result>(
         at name: String, _ body: (_ path: String) throws(BackupError) -> Result
     ) throws(BackupError) -> Result? {
@@ -92,7 +92,7 @@ struct RecordDrill {
     }
 
     private mutating func validateExport() throws(BackupError) -> ImportSummary? {
-        // Of a database nobody has described the copy in the backup tells the tables.
+        // If no definition describes the database, its copy in the backup defines the tables.
         let definition = definition
         var format = definition
         if definition.coversWholeDatabase {
@@ -116,13 +116,13 @@ struct RecordDrill {
     }
 
     private mutating func compare(_ file: String, _ counts: [(name: String, count: Int)], with manifest: [String: Int]) {
-        // A collection that the definition has got since is in neither.
+        // A collection that was added to the definition later is in neither.
         for (name, count) in counts where manifest[name] ?? 0 != count {
             findings.append("\(file): it has \(count) records in \(name), the manifest says \(manifest[name] ?? 0)")
         }
     }
 
-    /// - Returns: how many records it has; `nil` when it cannot be read.
+    /// - Returns: its record counts; `nil` when it cannot be read.
     private mutating func checkDatabase() throws(BackupError) -> [RecordCount]? {
         let definition = definition
         var unexported: UnexportedData?
@@ -133,7 +133,7 @@ struct RecordDrill {
             dangling = try database.danglingReferences(limit: Self.findingLimit)
             return try database.integrityProblems(limit: Self.findingLimit)
         }
-        // Where rows are copied, or the whole database is, they come back as they are.
+        // Where rows or the whole database are copied, they come back unchanged.
         if rows == nil, !definition.coversWholeDatabase {
             problems? += dangling
         } else if !dangling.isEmpty {
@@ -152,7 +152,7 @@ struct RecordDrill {
         }
     }
 
-    /// With the media that lie beside it, every one read: their checksums are to be those of the export.
+    /// Includes the media beside it and reads every file: their checksums must be those of the export.
     private func database() throws(BackupError) -> AppDatabase {
         let media = "\(files)/media"
         var catalog: ReadMediaCatalog?
@@ -160,13 +160,13 @@ struct RecordDrill {
         return AppDatabase(at: path("database.sqlite"), definition: definition, media: catalog)
     }
 
-    /// Whether it is the list of a backup of before, whose archive calls files by names that no file can have.
+    /// Whether this is the list of an old backup, whose archive contains names that no file can have.
     private func hasLongNames(_ collection: String) throws(BackupError) -> Bool {
         guard let naming = ManifestNaming(definition), naming.collection == collection else { return false }
         return try naming.hasLongNames(in: SharedFile(path: path("data/\(collection).json")))
     }
 
-    /// Exports the database anew, which must give the export that lies beside it.
+    /// Exports the database again, which must reproduce the export beside it.
     private mutating func compareDatabase(_ root: Directory, createdAt: Timestamp) throws(BackupError) {
         let database = try database()
         try database.check()

@@ -4,13 +4,13 @@ import BackupRepository
 import Export
 import SystemIO
 
-/// What an app's records are like: `backupfs stats --records`.
+/// Statistics of an app's records: `backupfs stats --records`.
 public struct RecordStatisticsDocument: Sendable {
     public let collections: [CollectionStatistics]
     private let databaseBytes: UInt64?
 
     /// - Parameter snapshotName: `nil` for the live data.
-    /// - Throws: `notFound`, …; `notSupported` for a backup of a database that nobody has described.
+    /// - Throws: `notFound`, …; `notSupported` for a backup of a database that no definition describes.
     public init(of store: Store, snapshotName: String?) throws(BackupError) {
         guard let snapshotName else {
             databaseBytes = FileSystem.statusIfPresent(store.database.path)?.size
@@ -36,7 +36,7 @@ public struct RecordStatisticsDocument: Sendable {
         collections = statistics.collections
     }
 
-    /// What the records of a database are like, as of one instant.
+    /// Statistics of a database's records, as of one instant.
     static func collections(of database: AppDatabase) throws(BackupError) -> [CollectionStatistics] {
         try database.readSnapshot { (snapshot) throws(BackupError) in
             let statistics = RecordStatistics(snapshot.definition)

@@ -4,20 +4,20 @@ import Export
 import Restore
 import SystemIO
 
-/// Proves that a backup can be restored, by doing so: into a work folder on the store's disk, which goes again, also after a crash. What was written is
-/// then looked at with nothing taken on trust: `backupfs verify`.
+/// Proves that a backup can be restored by doing so: into a work folder on the store's disk, which is removed afterwards, even after a crash. Then checks the
+/// result without trusting anything: `backupfs verify`.
 public struct RestoreDrill: Sendable {
     static let phase: Message = "Verifying backup..."
     public struct Outcome: Sendable {
         public let snapshot: Snapshot
-        /// What is wrong; empty when the backup can be restored as it was made.
+        /// The problems found; empty when the backup restores exactly as it was made.
         public let findings: [Message]
-        /// What could not be looked at, for a reason that is no damage.
+        /// What could not be checked for a reason other than damage.
         public let notes: [Message]
         public let fileCount: UInt64
         public let byteCount: UInt64
         public let recordCount: Int
-        /// When it was proved; `nil` when it was not.
+        /// When the proof succeeded; `nil` when it did not.
         public let verifiedAt: Timestamp?
     }
 
@@ -25,8 +25,8 @@ public struct RestoreDrill: Sendable {
 
     public init(store: Store) { self.store = store }
 
-    /// Notes the time with the backup if all is well (`user.backupfs.verified-at`).
-    /// - Throws: when the drill cannot be made: `noSpace`, `notFound` when the backup was deleted meanwhile, …
+    /// Records the time with the backup on success (`user.backupfs.verified-at`).
+    /// - Throws: when the drill cannot run: `noSpace`, `notFound` when the backup was deleted meanwhile, …
     public func run(_ snapshot: Snapshot, progress: ProgressHandler?) throws(BackupError) -> Outcome {
         try store.recorded(.verify) { (facts) throws(BackupError) in
             facts.snapshot = snapshot.name.description
@@ -80,7 +80,7 @@ public struct RestoreDrill: Sendable {
             notes += records.notes
             recordCount = records.recordCount
             findings += records.findings
-            // What is damaged has been told: all else an archive is refused for are its names.
+            // Damage is already reported. The only other reason to refuse an archive is its names.
             if findings.isEmpty { findings += try archiveFindings(snapshot, root, exportPath: "\(files)/export.json") }
             return findings
         }
@@ -102,7 +102,7 @@ public struct RestoreDrill: Sendable {
             recordCount: recordCount, verifiedAt: verifiedAt)
     }
 
-    /// What a restore of the backup's archive would be refused for. A restore by name takes the tar form, whose names are the same.
+    /// The reasons why a restore would refuse the backup's archive. A restore by name uses the tar form, which has the same names.
     private func archiveFindings(
         _ snapshot: Snapshot, _ root: Directory, exportPath: String
     ) throws(BackupError) -> [Message] {
@@ -121,7 +121,7 @@ public struct RestoreDrill: Sendable {
         }
     }
 
-    /// The files, and the export and the database once more.
+    /// Space for the files, plus a second export and database.
     private func requireRoom(_ root: Directory) throws(BackupError) {
         let twice: [FileName] = ["export.json", "database.sqlite"]
         let more = twice.reduce(UInt64(0)) { $0 + (root.entry(named: $1)?.size ?? 0) }

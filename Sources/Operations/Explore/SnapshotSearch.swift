@@ -1,7 +1,7 @@
 import BackupCore
 import BackupRepository
 
-/// Finds files in backups by their name, path or content: `backupfs find`.
+/// Finds files in backups by name, path or content: `backupfs find`.
 public struct SnapshotSearch {
     public struct Match {
         public let snapshot: Snapshot
@@ -18,21 +18,22 @@ public struct SnapshotSearch {
 
     private static let contentPrefix = "sha256:"
     private static let shortestDigits = 8
-    /// Folders that are known to hold nothing of what is looked for; beyond this number the oldest knowledge is given up.
+    /// Cache limit for folders known to contain no match; beyond it the cache is cleared.
     private static let knownFolderLimit = 200_000
 
     private let repository: Repository
     private let pattern: Pattern
-    /// A folder, and where it was if that matters.
+    /// A folder, with its path if that matters.
     private struct Place: Hashable {
         let content: FileContent
         let prefix: [UInt8]
     }
 
-    /// Folders without a match, at any depth below them. The same folder of the next backup need not be walked.
+    /// Folders without a match at any depth. If the next backup has the same folder, it need not be walked.
     private var barren: Set<Place> = []
 
-    /// - Parameter text: a name or a pattern for names; with a slash in it, for paths below the backup's folder; or `sha256:` and 8 to 64 digits.
+    /// - Parameter text: a name or a pattern for names; with a slash in it, a pattern for paths relative to the backup's folder; or `sha256:` and 8 to 64
+    ///   digits.
     /// - Throws: `usage` for `sha256:` with anything else.
     public init(_ text: String, in store: Store) throws(BackupError) {
         repository = store.repository
@@ -46,7 +47,7 @@ public struct SnapshotSearch {
             pattern = .content(digits)
         } else if text.contains("/") {
             var path = text[...]
-            // As in front of the paths of a backup's folder.
+            // Ignored, as a slash before the paths of a backup's folder is.
             while path.hasPrefix("/") { path = path.dropFirst() }
             while path.hasSuffix("/") { path = path.dropLast() }
             pattern = .path(GlobPattern(String(path)))
@@ -59,7 +60,7 @@ public struct SnapshotSearch {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
     }
 
-    /// Goes through backups in turn, and each one's folders in the order of their names.
+    /// Searches the backups in the given order, and each one's folders in order of their names.
     /// - Parameter found: called for each match.
     /// - Throws: `repositoryDamaged` naming the backup, and what `found` throws.
     public mutating func run(
@@ -100,7 +101,7 @@ public struct SnapshotSearch {
         return hasMatch
     }
 
-    /// Then a folder that holds nothing here may hold something in another place.
+    /// If so, a folder without a match here may have one at another path.
     private var dependsOnPath: Bool { if case .path = pattern { true } else { false } }
 
     private func matches(_ entry: TreeEntry, _ path: [UInt8]) -> Bool {

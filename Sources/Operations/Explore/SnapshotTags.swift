@@ -1,9 +1,9 @@
 import BackupCore
 import BackupRepository
 
-/// What can be said of a backup after it was made.
+/// Properties of a backup that can be set after it was made.
 extension Store {
-    /// A backup by its name, or a safety backup, also by its file's name in `safety/`; `latest` is the newest backup.
+    /// A backup by its name, or a safety backup by its name or its file name in `safety/`; `latest` is the newest backup.
     /// - Throws: `notFound`.
     public func anySnapshot(named name: String) throws(BackupError) -> Snapshot {
         try repository.refresh()
@@ -11,8 +11,8 @@ extension Store {
         return try snapshot(named: name, orSafetyBackupOf: repository.snapshots(kind: .safety))
     }
 
-    /// A backup by its name, or else a safety backup by its own name or its file's in `safety/`: of several this store's own, and of those the newest.
-    /// - Parameter safetyBackups: asked for after a look at the repository.
+    /// A backup by its name, or else a safety backup by its name or its file name in `safety/`: of several, this store's own, and of those the newest.
+    /// - Parameter safetyBackups: evaluated after the repository was read.
     /// - Throws: `notFound`.
     func snapshot(
         named name: String, orSafetyBackupOf safetyBackups: @autoclosure () -> [Snapshot]
@@ -26,11 +26,11 @@ extension Store {
         }
     }
 
-    /// Changes a backup's tags in one step.
+    /// Changes a backup's tags atomically.
     /// - Parameters:
-    ///   - replacement: what replaces all tags that are there; `nil` leaves them.
-    ///   - added: wins over `removed`.
-    /// - Returns: the backup as it is now.
+    ///   - replacement: replaces all existing tags; `nil` keeps them.
+    ///   - added: takes precedence over `removed`.
+    /// - Returns: the changed backup.
     /// - Throws: `invalidArgument` for a word that cannot be a tag; nothing is changed then.
     @discardableResult
     public func changeTags(

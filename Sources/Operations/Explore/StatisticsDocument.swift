@@ -3,13 +3,13 @@ import BackupRepository
 import Export
 import SystemIO
 
-/// How much room backups take: `backupfs stats`.
+/// How much space backups use: `backupfs stats`.
 public struct StatisticsDocument: Sendable {
     public let json: OrderedJSON
     public let statistics: RepositoryStatistics
     public let totals: RepositoryTotals
 
-    /// - Parameter names: the backups to count; all, safety backups included, when there are none.
+    /// - Parameter names: the backups to count; if empty, all, including safety backups.
     /// - Throws: `notFound`; `repositoryDamaged` when a folder of a backup cannot be read.
     public init(of store: Store, names: [String] = []) throws(BackupError) {
         try store.repository.refresh()
@@ -66,11 +66,11 @@ public struct StatisticsDocument: Sendable {
         ratioText(whole, part).map { .written(Array($0.utf8)) } ?? .null
     }
 
-    /// How often `part` goes into `whole`, with two digits: "5.31"; `nil` when there is nothing to divide by.
+    /// The ratio of `whole` to `part` with two decimals: "5.31"; `nil` when `part` is 0.
     public static func ratioText(_ whole: UInt64, _ part: UInt64) -> String? {
         guard part > 0 else { return nil }
         let (quotient, rest) = whole.quotientAndRemainder(dividingBy: part)
-        // The remainder times 100 may not fit; what is lost by dividing first is far below a hundredth then.
+        // The remainder times 100 may overflow; dividing first then loses far less than a hundredth.
         let hundredths = rest > UInt64.max / 100 ? rest / (part / 100) : rest * 100 / part
         return "\(quotient)." + (hundredths < 10 ? "0" : "") + String(min(hundredths, 99))
     }

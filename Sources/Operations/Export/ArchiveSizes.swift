@@ -6,11 +6,11 @@ import Export
 public struct ArchiveSizes {
     let zip: UInt64
     let tar: UInt64
-    /// Of the ZIP archive, and of the other.
+    /// The number of members, the same in the ZIP and the tar archive.
     let memberCount: UInt64
 
-    /// Measures both in one walk through the folders.
-    /// - Parameter root: the backup's, whose chunks are all in the catalog.
+    /// Measures both in one walk of the folders.
+    /// - Parameter root: the backup's root, whose chunks are all in the catalog.
     init(
         of root: Directory, layout: ArchivePathMap, names: ArchiveNames, time: Timestamp, in repository: Repository
     ) throws(BackupError) {
@@ -34,8 +34,8 @@ public struct ArchiveSizes {
         self.tar = tar.archivedSize
     }
 
-    /// The size of one archive of a snapshot, as its record has it. Snapshots that were made before there was an archive.tar do not have its
-    /// size: it is computed from their folders, without a look at files or the catalog.
+    /// The recorded size of one archive of a snapshot. Snapshots from before archive.tar existed lack its size: it is computed from their folders, without
+    /// reading files or the catalog.
     public static func size(
         of snapshot: Snapshot, _ format: ArchiveFormat, in repository: Repository
     ) throws(BackupError) -> UInt64 {

@@ -30,17 +30,17 @@ public struct ExportOperation: Sendable {
 
     /// - Parameters:
     ///   - snapshotName: `nil` for the live data.
-    ///   - progress: told how far it is.
+    ///   - progress: receives the progress.
     public init(store: Store, snapshotName: String?, progress: ProgressHandler? = nil) {
         self.progress = ExportProgress(progress)
         self.store = store
         self.snapshotName = snapshotName
     }
 
-    /// Writes a file, which is there as a whole or not at all. A device or a pipe is written to as it is.
-    /// - Parameter path: the app's own file name in the current folder if not given.
+    /// Writes a file, completely or not at all. Writes directly to a device or pipe.
+    /// - Parameter path: if `nil`, the app's own file name in the current folder.
     /// - Returns: the path.
-    /// - Throws: `usage` for a path that is the app's database or another one, or lies in the store, the repository or the media folder.
+    /// - Throws: `usage` for a path that is the app's database or another database, or is in the store, the repository or the media folder.
     @discardableResult
     public func write(_ form: Form, to path: String?) throws(BackupError) -> String {
         try recorded(form.name) { (facts) throws(BackupError) in
@@ -50,7 +50,7 @@ public struct ExportOperation: Sendable {
         }
     }
 
-    /// The live data must not be half of before a restore and half of after it. A backup stays what it is.
+    /// Live data must not mix the states before and after a restore. A backup never changes.
     private func reading<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
         try snapshotName == nil ? store.readingWholeData(body) : body()
     }
@@ -60,7 +60,7 @@ public struct ExportOperation: Sendable {
     ) throws(BackupError) -> Result {
         try store.recorded(.export) { (facts) throws(BackupError) in
             facts.format = format
-            // Its real name; and what is the name of none stays unsaid.
+            // Records the backup's real name, and nothing for a name that matches no backup.
             facts.snapshot = snapshotName.flatMap { try? store.anySnapshot(named: $0).name.description }
             return try body(&facts)
         }
@@ -137,7 +137,7 @@ public struct ExportOperation: Sendable {
         try store.requireWritable(folder)
         for collection in store.definition.collections { try store.requireWritable("\(folder)/\(collection.name).csv") }
         guard let snapshotName else { return try writeCSV(of: store.database, to: folder) }
-        // A backup's rows are in its database: the same as in its export, and read the same way as those of the live data.
+        // A backup's rows come from its database: they equal its export, and are read as the live rows are.
         let root = try store.repository.rootDirectory(of: store.anySnapshot(named: snapshotName))
         let stored = root.entry(named: "media")?.storedDirectory
         let media = store.definition.tellsOfMedia ? stored.map { StoredMediaCatalog($0, in: store.repository) } : nil
@@ -161,8 +161,8 @@ public struct ExportOperation: Sendable {
         }
     }
 
-    /// The live records go straight from the database into a file, without a rendering that nobody reads a second time. Only where no writer of
-    /// the app waits for readers: a disk may be slow. And not into pipes, whose reader may take its time.
+    /// Live records are written directly from the database to a file, without a rendering that nothing else reads. Only where the app's writers do not wait
+    /// for readers, since a disk may be slow. Not into pipes, since their readers may be slow.
     private func content(_ form: Form) throws(BackupError) -> (Content, Timestamp) {
         if snapshotName == nil, case .json = form {
             try store.database.check()

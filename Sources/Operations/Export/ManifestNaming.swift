@@ -3,17 +3,17 @@ import BackupCore
 import BackupRepository
 import Export
 
-/// Where it is written what an app's media files are called in its archive: in a collection of the export. Kept with each snapshot, whose
-/// archive stays the same whatever becomes of the definition.
+/// The place where an export records the names of media files in the app's archive: a collection of the export. Stored with each snapshot, so its archive
+/// stays the same whatever happens to the definition.
 struct ManifestNaming: Sendable {
     let collection: String
-    /// The member with what a record calls its file, and that with its path in the archive.
+    /// The members with the path of a file in records, and with its path in the archive.
     let recordPathField: String
     let archivePathField: String
-    /// The media folder, as records have it.
+    /// The name of the media folder in records.
     let folder: String
 
-    /// - Returns: `nil` for an app whose media are called as they lie.
+    /// - Returns: `nil` for an app whose archive uses the media files' own paths.
     init?(_ definition: AppDefinition) {
         guard definition.media?.archiveNaming == .keyed, let pointer = MediaPointer(definition) else { return nil }
         for each in definition.collections where each.source == .manifest {
@@ -28,7 +28,7 @@ struct ManifestNaming: Sendable {
         return nil
     }
 
-    /// - Parameter text: as `text` has it.
+    /// - Parameter text: in the form of `text`.
     init?(_ text: String) {
         let parts = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 4 else { return nil }
@@ -37,7 +37,7 @@ struct ManifestNaming: Sendable {
 
     var text: String { [collection, recordPathField, archivePathField, folder].joined(separator: "\n") }
 
-    /// The names of a snapshot's media files; of one without such a collection there are none.
+    /// The names of a snapshot's media files; empty without such a collection.
     static func names(
         _ naming: ManifestNaming?, root: Directory, in repository: Repository
     ) throws(BackupError) -> ArchiveNames {
@@ -49,7 +49,7 @@ struct ManifestNaming: Sendable {
         return try naming.names(in: StoredSource(repository.extents(of: entry.content), in: repository), catalog)
     }
 
-    /// Whether a file of the archive has a name that is longer than a file's can be.
+    /// Whether a file in the archive has a name longer than file names can be.
     func hasLongNames(in source: any ByteSource) throws(BackupError) -> Bool {
         var isFound = false
         try ManifestMembers.forEach(in: source, recordPathField, archivePathField) { (_, archivePath) throws(BackupError) in
@@ -58,7 +58,7 @@ struct ManifestNaming: Sendable {
         return isFound
     }
 
-    /// - Parameter source: the collection, as `data/NAME.json` has it.
+    /// - Parameter source: the collection, in the form of `data/NAME.json`.
     func names(in source: any ByteSource, _ catalog: any MediaCatalog) throws(BackupError) -> ArchiveNames {
         var named: [[UInt8]: [[UInt8]]] = [:]
         try ManifestMembers.forEach(in: source, recordPathField, archivePathField) {

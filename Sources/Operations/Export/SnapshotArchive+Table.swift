@@ -3,7 +3,7 @@ import BackupRepository
 import Export
 
 extension SnapshotArchive {
-    /// A snapshot's archive, laid out.
+    /// The layout of a snapshot's archive as a table of extents.
     /// - Parameter layout: `nil` for the snapshot's own.
     /// - Throws: `repositoryDamaged`.
     public static func table(
@@ -17,14 +17,14 @@ extension SnapshotArchive {
         }
     }
 
-    /// The layout of the archive by which a snapshot is restored: its own, with the records and the media, which a layout may leave out.
+    /// The archive layout for restoring a snapshot: its own, plus the records and the media, which a layout may leave out.
     static func layoutForRestore(of snapshot: Snapshot) -> ArchivePathMap {
         let layout = snapshot.record.archiveLayout.including(["export.json", "media/"])
-        // Manifests of named files say where in the app's archive those are.
+        // Manifests with file names give the places in the app's own archive.
         return snapshot.record.attributes[Snapshot.archiveNamesAttribute] == nil ? layout.withoutNestedTargets : layout
     }
 
-    /// What its media are called in its archives.
+    /// The names of its media files in its archives.
     static func names(of snapshot: Snapshot, in repository: Repository) throws(BackupError) -> ArchiveNames {
         guard let naming = snapshot.record.attributes[Snapshot.archiveNamesAttribute].flatMap({ ManifestNaming($0) }) else {
             return .none

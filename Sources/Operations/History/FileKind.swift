@@ -1,21 +1,21 @@
 import BackupCore
 
-/// What a file is to a store: what may be said of it where its name may not.
+/// What a file is to a store: safe to log where the file's name is not.
 public enum FileKind: String, CaseIterable, Sendable {
     case database
     case media
     case repository
     case settings
-    /// Another file of the store's own.
+    /// Another file of the store.
     case store
-    /// What was handed in to be restored.
+    /// A file submitted for a restore.
     case imported
     case other
 }
 
 extension Store {
-    /// - Parameter path: of an error.
-    /// - Returns: `nil` for what is no path: a name that somebody has given.
+    /// - Parameter path: the path in an error.
+    /// - Returns: `nil` for a value that is not a path, such as a name that the user entered.
     func kind(of path: String) -> FileKind? {
         guard path.hasPrefix("/") else { return nil }
         func isIn(_ folder: String) -> Bool { path == folder || path.hasPrefix("\(folder)/") }

@@ -3,36 +3,36 @@ import BackupCore
 import BackupRepository
 import Restore
 
-/// What an operation tells of itself while it runs: numbers, words of this program, and names of backups. Nothing of what is in the data.
+/// What an operation reports about itself while it runs: numbers, words of this program and names of backups, but none of the data.
 public struct OperationFacts: Sendable, Equatable {
-    /// If it is another than the error says, or there is no error.
+    /// If it differs from the result that the error implies, or there is no error.
     public var result: OperationResult?
     public var error: BackupError.Code?
-    /// What the error was about.
+    /// The subject of the error.
     public var fileKind: FileKind?
-    /// The backup that was made, read or removed.
+    /// The backup that was created, read or removed.
     public var snapshot: String?
-    /// The one that a restore made first: its name in `safety/`.
+    /// The safety backup that a restore made first: its name in `safety/`.
     public var safetyBackup: String?
-    /// Bytes of what was backed up, handed in, written or read.
+    /// Bytes backed up, submitted, written or read.
     public var sizeBytes: UInt64?
     public var fileCount: UInt64?
     public var recordCount: UInt64?
-    /// What the repository grew by.
+    /// The growth of the repository.
     public var storedByteCount: UInt64?
-    /// What it shrank by.
+    /// The shrinkage of the repository.
     public var freedByteCount: UInt64?
-    /// Backups that went.
+    /// The number of removed backups.
     public var removedCount: Int?
-    /// Files that could not be read and were left out.
+    /// Unreadable files that were left out.
     public var unreadableCount: Int?
     /// `replace`, `merge` or `skip`.
     public var strategy: String?
     /// `json`, `zip`, `tar`, `sqlite` or `csv`.
     public var format: String?
-    /// Of a recovery: `completed` or `undone`.
+    /// The outcome of a recovery: `completed` or `undone`.
     public var outcome: String?
-    /// Whether a command around a restore failed.
+    /// Whether a command that runs around a restore failed.
     public var hasFailedHook = false
 
     public init() {}
@@ -48,7 +48,7 @@ public struct OperationFacts: Sendable, Equatable {
         }
     }
 
-    /// A backup, with what is in it.
+    /// A backup and its content.
     mutating func note(_ backup: Snapshot) {
         snapshot = backup.name.description
         sizeBytes = backup.record.root.totals.byteCount

@@ -2,21 +2,20 @@ import BackupCore
 import Export
 import SystemIO
 
-/// The operations that have ended, a line of JSON each, the oldest first: `history.jsonl` of a store. What a crash or a power cut leaves that is no
-/// line is passed over.
+/// Past operations, one line of JSON each, oldest first: `history.jsonl` of a store. Skips torn lines that a crash or a power cut left.
 public struct OperationHistory: Sendable {
-    /// So many are told at most; some more may be kept.
+    /// The most operations that are listed; the file may hold some more.
     public static let limitCount = 1_000
-    /// Before it becomes larger the older ones go: well above what so many lines take.
+    /// Older entries are dropped before the file exceeds this size, which is well above that of `limitCount` lines.
     private static let limitBytes: UInt64 = 1 << 20
-    /// So that names of the greatest length do not have it written anew each time.
+    /// Leaves slack, so that even names of maximum length do not cause a rewrite each time.
     private static let keptLimitBytes = 512 << 10
 
     private let path: String
 
     init(path: String) { self.path = path }
 
-    /// That of the store at `path`, which is not opened for it.
+    /// The history of the store at `path`, without opening the store.
     /// - Throws: `noRepository` when there is no store.
     public init(storeAt path: String) throws(BackupError) {
         let paths = StorePaths(root: path)
@@ -38,14 +37,14 @@ public struct OperationHistory: Sendable {
 
     /// The last operations, oldest first.
     /// - Parameters:
-    ///   - count: so many at most.
-    ///   - isAutomatic: only those that the schedule asked for, or only the others.
-    /// - Throws: when there is a history that cannot be read.
+    ///   - count: the most to return.
+    ///   - isAutomatic: whether to return only scheduled operations, or only the others; `nil` for all.
+    /// - Throws: when the history exists but cannot be read.
     public func last(_ count: Int, isAutomatic: Bool? = nil) throws(BackupError) -> [OperationRecord] {
         guard try FileSystem.exists(path) else { return [] }
         var records: [OperationRecord] = []
         var seenCount = 0
-        // From the end: most often few are wanted.
+        // From the end: usually only a few are wanted.
         for line in try Self.lines(of: path).reversed() where records.count < count && seenCount < Self.limitCount {
             guard let record = OperationRecord(historyLine: line) else { continue }
             seenCount += 1
@@ -54,17 +53,17 @@ public struct OperationHistory: Sendable {
         return records.reversed()
     }
 
-    /// Whether such an operation has gone well after one that ended with `error` at `time`.
+    /// Whether such an operation has succeeded after one that ended with `error` at `time`.
     func hasSucceeded(_ operation: OperationKind, since time: Timestamp, _ error: String) throws(BackupError) -> Bool {
         guard try FileSystem.exists(path) else { return false }
         let decisive = try Self.lines(of: path).reversed().lazy.compactMap { OperationRecord(historyLine: $0) }
             .prefix { $0.startedAt >= time }
-            // Times are whole seconds: of two operations in the same one, their order tells which came last.
+            // Times are in whole seconds: within one second, the order of lines decides which operation came last.
             .first { $0.operation == operation && ($0.result == .ok || $0.facts.error?.rawValue == error) }
         return decisive?.result == .ok
     }
 
-    /// What the state tells of it; nothing where it cannot be read.
+    /// The operations shown in the state; empty where the history cannot be read.
     static func latest(of store: Store) -> [OperationRecord] { (try? OperationHistory(path: store.paths.history).last(20)) ?? [] }
 
     private static func lines(of path: String) throws(BackupError) -> [ArraySlice<UInt8>] {

@@ -1,24 +1,24 @@
-/// What a person, or the schedule, can have done.
+/// Operations that a user or the schedule can start.
 public enum OperationKind: String, CaseIterable, Sendable {
     case backup
     case restore
-    /// Of a backup into a folder, with the app's data left alone.
+    /// Writes a backup into a folder; the app's data is not touched.
     case extract
     case export
     case forget
     case delete
-    /// A removed backup was brought back.
+    /// Brings a removed backup back.
     case undelete
     case rename
     case prune
     case check
     case repair
     case verify
-    /// Of a restore that a crash interrupted.
+    /// Finishes a restore that a crash interrupted.
     case recovery
     case mount
     case unmount
 
-    /// Whether the history has it: what was done with data.
+    /// Whether it is recorded in the history, as operations on data are.
     var isRemembered: Bool { self != .mount && self != .unmount }
 }

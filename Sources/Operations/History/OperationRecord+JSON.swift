@@ -2,9 +2,9 @@ import BackupCore
 import Export
 import SystemIO
 
-/// How an operation stands in `history.jsonl`, in `status.json` and in what `backupfs history --json` prints.
+/// The form of an operation in `history.jsonl`, in `status.json` and in the output of `backupfs history --json`.
 extension OperationRecord {
-    /// In an order that stays; what an operation does not tell is null.
+    /// The order is stable; unknown values are null.
     public var historyJSON: OrderedJSON {
         func number<Number: BinaryInteger>(_ value: Number?) -> OrderedJSON {
             value.map { .integer(Int64(clamping: $0)) } ?? .null
@@ -19,7 +19,7 @@ extension OperationRecord {
         ])
     }
 
-    /// - Returns: `nil` for what is no such line: a crash tore it, or another version of the program has written it.
+    /// - Returns: `nil` for a line that a crash tore or that another version of the program wrote.
     init?(historyLine line: ArraySlice<UInt8>) {
         guard let members = try? Self.members(of: line),
             let operation = members["operation"].flatMap({ OperationKind(rawValue: $0) }),
@@ -41,7 +41,7 @@ extension OperationRecord {
             result: result, facts: facts)
     }
 
-    /// Texts and numbers as they stand there; without those that are null.
+    /// The texts and numbers of the line as text; without nulls.
     private static func members(of line: ArraySlice<UInt8>) throws(BackupError) -> [String: String] {
         let tokenizer = JSONTokenizer(LineSource(line), bufferSizeBytes: 4_096)
         var members: [String: String] = [:]
@@ -63,7 +63,7 @@ extension OperationRecord {
     private static var unusable: BackupError { BackupError(.damagedContent, "this is no line of a history") }
 }
 
-/// A line that is in memory.
+/// A line in memory.
 private final class LineSource: ByteSource {
     private let bytes: [UInt8]
 

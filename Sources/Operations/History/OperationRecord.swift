@@ -2,10 +2,10 @@ import BackupCore
 import Logging
 import SystemIO
 
-/// An operation that has ended: what the log and the history tell of it.
+/// A finished operation, as the log and the history record it.
 public struct OperationRecord: Sendable, Equatable {
     public let operation: OperationKind
-    /// Whether the schedule has asked for it, and nobody else.
+    /// Whether only the schedule requested it.
     public let isAutomatic: Bool
     public let startedAt: Timestamp
     public let durationMilliseconds: Int64
@@ -29,7 +29,7 @@ public struct OperationRecord: Sendable, Equatable {
         case .ok: facts.error == nil && !facts.hasFailedHook ? .info : .warning
         case .skipped: .info
         case .cancelled: .notice
-        // Somebody has been told.
+        // The caller has already received the error.
         case .refused: .warning
         case .failed: .error
         }

@@ -3,15 +3,15 @@ import BackupCore
 /// How an operation ended.
 public enum OperationResult: String, CaseIterable, Sendable {
     case ok
-    /// It went wrong on the way.
+    /// It failed after it began.
     case failed
-    /// What was asked for cannot be; nothing was begun.
+    /// The request cannot be carried out; nothing was begun.
     case refused
     case cancelled
     /// There was nothing to do.
     case skipped
 
-    /// - Parameter code: what the operation threw.
+    /// - Parameter code: the code of the operation's error.
     init(_ code: BackupError.Code) {
         switch code {
         case .interrupted: self = .cancelled

@@ -2,18 +2,18 @@ import BackupCore
 import SystemIO
 
 extension Store {
-    /// The log as the settings have it now.
+    /// The log according to the current settings.
     public var log: OperationLog {
         var settings = settings.log
-        // An editor may have written it into the settings. A log makes no operation fail.
+        // An editor may have put an unusable path into the settings. The log must not make an operation fail.
         if let path = settings.path, (try? outputPlaces.check(paths.resolve(path), isLog: true)) == nil { settings.path = nil }
         return OperationLog(
             level: logOverrides.level ?? settings.level,
             sink: logOverrides.sink(settings, ownPath: paths.operationLog) { paths.resolve($0) }, app: definition.name)
     }
 
-    /// Runs an operation, and tells the log and the history when it has ended, however it has.
-    /// - Parameter body: notes what it knows of itself.
+    /// Runs an operation and records its end, however it ends, in the log and the history.
+    /// - Parameter body: adds what it knows about itself to the facts.
     public func recorded<Result>(
         _ operation: OperationKind, isAutomatic: Bool = false,
         _ body: (_ facts: inout OperationFacts) throws(BackupError) -> Result
@@ -41,11 +41,11 @@ extension Store {
         }
     }
 
-    /// Tells of an operation that has ended.
+    /// Records a finished operation.
     public func remember(_ record: OperationRecord) {
         log.note(record)
         guard record.operation.isRemembered else { return }
-        // The operation has been told of elsewhere; a history that cannot be written makes none fail.
+        // The operation is reported elsewhere too; a history that cannot be written is not a failure.
         try? OperationHistory(path: paths.history).append(record)
     }
 }

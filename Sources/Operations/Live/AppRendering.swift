@@ -5,35 +5,35 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// One instant of the app's records: the export, with the places of its collections in it, and a copy of the database. Both lie in spool
-/// files without names. The export is made from the copy, so that they agree whatever the app writes meanwhile.
+/// One instant of the app's records: the export, with the ranges of its collections, and a copy of the database. Both are unnamed spool files. The export is
+/// made from the copy, so they agree whatever the app writes meanwhile.
 final class AppRendering: Sendable {
     let createdAt: Timestamp
-    /// No other rendering has it.
+    /// Unique to this rendering.
     let version = UInt64.random(in: 0...UInt64.max)
     let export: SpoolFile
-    /// Where `data/NAME.json` lies in the export, in the definition's order.
+    /// The range of `data/NAME.json` in the export, in the definition's order.
     let collections: [(name: String, range: Range<UInt64>)]
     let database: SpoolFile
-    /// What the export is, as JSON Schema.
+    /// The JSON Schema of the export.
     let schema: [UInt8]
     let facts: RecordFacts
-    /// What the export cannot hold.
+    /// Values that the export cannot represent exactly.
     let inexact: InexactValues?
-    /// The export once more, with something in the place of each checksum that is not known; `nil` when all are, or that was not asked for.
+    /// A second export with a placeholder for each unknown checksum; `nil` when all are known, or when not requested.
     let placeholderExport: (text: SpoolFile, placeholders: ChecksumPlaceholders)?
-    /// What some restores would refuse; `nil` when there is nothing, or it was not asked.
+    /// Values that some restores would refuse; `nil` when there are none, or when not requested.
     let refused: RefusedValues?
-    /// What SQLite finds wrong with the database; `nil` when nothing is, or it was not asked.
+    /// The damage that SQLite found in the database; `nil` when there is none, or when not requested.
     let damage: String?
 
     /// - Parameters:
-    ///   - folder: for the spool files: empty, and on a disk with room for them. They lose their names at once.
-    ///   - createdAt: the creation time that the export tells.
-    ///   - checksDatabase: whether SQLite is asked if the copy of the database is whole, and the definition if a restore would take its values.
-    ///   - fillsChecksums: whether `placeholderExport` is made.
-    ///   - progress: told of the bytes of the export as they are written.
-    ///   - databaseIsReady: given the copy of the database, before the export is written: it may be used meanwhile.
+    ///   - folder: for the spool files: empty, and on a disk with space for them. They are unlinked immediately.
+    ///   - createdAt: the creation time in the export.
+    ///   - checksDatabase: whether SQLite checks the copy of the database, and the definition whether a restore would accept its values.
+    ///   - fillsChecksums: whether to make `placeholderExport`.
+    ///   - progress: receives the number of export bytes as they are written.
+    ///   - databaseIsReady: receives the copy of the database before the export is written, so that it can be used meanwhile.
     init(
         of database: AppDatabase, in folder: String, createdAt: Timestamp, checksDatabase: Bool = false,
         fillsChecksums: Bool = false, progress: @escaping (UInt64) -> Void = { _ in },
@@ -43,7 +43,8 @@ final class AppRendering: Sendable {
         let exportPath = "\(folder)/live.json"
         let databasePath = "\(folder)/live.sqlite"
         let sink = RangeRecordingSink(try OwnedDescriptor.open(exportPath, O_WRONLY | O_CREAT | O_EXCL), progress)
-        // The app's own transaction ends with the copy: without a write-ahead log the app could not write until then. All else is read from the copy.
+        // The transaction on the app's database ends with the copy: without a write-ahead log, the app cannot write until then. Everything else is read from
+        // the copy.
         try database.readSnapshot { (snapshot) throws(BackupError) in
             try snapshot.copyDatabase(to: databasePath)
         }
@@ -70,10 +71,10 @@ final class AppRendering: Sendable {
                 unknown?.areThere == true ? try Self.placeholderExport(of: copied, in: folder, createdAt: createdAt) : nil
             try aside.wait()
         } catch {
-            // It reads the copy, which is about to go.
+            // The check reads the copy, which is about to be removed.
             aside.fail(error)
             try? aside.wait()
-            // The person knows the app's database, and not the copy.
+            // The user knows the app's database, not the copy.
             throw error.path == databasePath
                 ? BackupError(error.code, error.message, path: database.path, remedy: error.remedy, findings: error.findings)
                 : error
@@ -107,7 +108,7 @@ final class AppRendering: Sendable {
     }
 }
 
-/// Writes the export to a file and remembers where its collections are.
+/// Writes the export to a file and records the ranges of its collections.
 private final class RangeRecordingSink: WireSink {
     private let descriptor: OwnedDescriptor
     private let progress: (UInt64) -> Void

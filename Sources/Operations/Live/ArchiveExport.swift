@@ -2,10 +2,10 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// The export in `live/archive.zip`, of an app whose export tells of its media: with the checksums of all files, those that no backup has yet among them. They
-/// are read when somebody reads the archive, and not when somebody lists it: its size is known without (decision 26).
+/// The export in `live/archive.zip`, for an app whose export lists its media, with the checksums of all files, including those without a backup. These files
+/// are read when the archive is read, not when it is listed: its size is known without that (decision 26).
 final class ArchiveExport: ByteSource {
-    /// It is put together in memory. What is larger has the checksums that are known.
+    /// The export is assembled in memory. A larger one contains only the checksums that are known.
     static let limitBytes: UInt64 = 16 << 20
 
     private let text: SpoolFile
@@ -21,7 +21,7 @@ final class ArchiveExport: ByteSource {
 
     var size: UInt64 { text.size }
 
-    /// Reads the files, the first time.
+    /// Reads the files on the first call.
     func bytes() throws(BackupError) -> [UInt8] {
         if let bytes = filled.withLock({ $0 }) { return bytes }
         var bytes = [UInt8](repeating: 0, count: Int(text.size))

@@ -4,8 +4,8 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// A media folder in which files that nobody has read yet have checksums that stand for the right ones: as long as they are, so that an export with them has
-/// its exact size before any file is read. No other bytes of an export can be taken for one: they begin with random ones.
+/// A media folder in which unread files have placeholder checksums of the right length. So an export has its exact size before any file is read. Placeholders
+/// begin with random bytes, so no other bytes of an export can be mistaken for one.
 final class ChecksumPlaceholders: MediaCatalog {
     private static let indexByteCount = 4
 
@@ -22,7 +22,7 @@ final class ChecksumPlaceholders: MediaCatalog {
         sha256Start = random(SHA256Digest.byteCount)
     }
 
-    /// Whether there is a file whose checksums are not known.
+    /// Whether any file's checksums are unknown.
     var areUsed: Bool { known.withLock { !$0.paths.isEmpty } }
 
     func file(at path: [UInt8]) throws(BackupError) -> MediaFileFacts? { try catalog.file(at: path).map(filled) }
@@ -50,8 +50,8 @@ final class ChecksumPlaceholders: MediaCatalog {
             checksums: Checksums(crc32: 0, md5: md5, sha1: sha1, sha256: sha256))
     }
 
-    /// Puts the right checksums in their places.
-    /// - Parameter checksums: of the file at a path below the media folder.
+    /// Replaces the placeholders with the real checksums.
+    /// - Parameter checksums: the checksums of the file at a path relative to the media folder.
     func replace(
         in text: inout [UInt8], by checksums: ([UInt8]) throws(BackupError) -> Checksums
     ) throws(BackupError) {

@@ -3,14 +3,14 @@ import BackupRepository
 import Export
 import SystemIO
 
-/// What is made of all live files: the list of their checksums, and the archives that hold the list and the files.
+/// The files made from all live files: the list of their checksums, and the archives with the list and the files.
 struct LiveArchives: Sendable {
     private static let listingName: FileName = "SHA256SUMS"
     private static let names = [listingName] + ArchiveFormat.allCases.map(\.fileName)
 
     let state: LiveState
 
-    /// All of them, with their exact sizes. That takes a walk through the media folder, but no look at its files.
+    /// All of them with their exact sizes. This walks the media folder but does not open its files.
     func entries() throws(BackupError) -> [LiveEntry] {
         let all = try members()
         let listing = LiveListing(all, state.checksums)
@@ -32,7 +32,7 @@ struct LiveArchives: Sendable {
     /// An app's own layout has no place for a list.
     private var hasListing: Bool { state.archiveLayout.isIdentity }
 
-    /// The members where the app's own layout has them.
+    /// The members at their places in the app's own layout.
     private func placed(_ members: [LiveMember]) throws(BackupError) -> [LiveMember] {
         guard !hasListing else { return members }
         let names = try state.archiveNames()
@@ -51,7 +51,7 @@ struct LiveArchives: Sendable {
         return placed
     }
 
-    /// - Returns: `nil` at once for any other name.
+    /// - Returns: `nil` immediately for any other name.
     func entry(named name: FileName) throws(BackupError) -> LiveEntry? {
         guard Self.names.contains(name) else { return nil }
         return try entries().first { $0.name == name }
@@ -59,7 +59,7 @@ struct LiveArchives: Sendable {
 
     // MARK: The files
 
-    // They are made of the very files whose sizes were counted: one that changes meanwhile is an error for whoever reads it.
+    // The content comes from the same files whose sizes were counted: if one changes meanwhile, reading fails.
 
     private func listingEntry(_ listing: LiveListing) -> LiveEntry {
         entry(
@@ -92,7 +92,7 @@ struct LiveArchives: Sendable {
 
     private func table(_ format: ArchiveFormat, _ members: [LiveMember]) throws(BackupError) -> ExtentTable {
         let listing = LiveListing(members, state.checksums)
-        // The records were read before the media were listed: a restore in between would give old records and new media.
+        // The records were read before the media were listed: a restore in between would combine old records with new media.
         try state.restores.requireNone()
         let table = try format.layout.table { (body) throws(BackupError) in
             switch format {
@@ -103,8 +103,8 @@ struct LiveArchives: Sendable {
                 }
             case .tar:
                 for member in members { try body(archived(member, content: try member.content(), crc32: 0)) }
-                // The list needs the checksums of all files. Where it is last, nobody waits for them who wants something else: the
-                // archive is written out at once, and every file is hashed just after it was read.
+                // The list needs the checksums of all files. At the end of the archive it delays no other member: the archive is written immediately, and each
+                // file is hashed just after it was read.
                 if hasListing { try body(member(listing, crc32: 0)) }
             }
         }
@@ -134,7 +134,7 @@ struct LiveArchives: Sendable {
             modificationTime: entry.modificationTime, size: isFolder ? 0 : entry.size, crc32: crc32, content: content)
     }
 
-    /// Every file and folder but those that are made of them, in the order of a snapshot's archive.
+    /// All files and folders except the list and the archives themselves, in the order of a snapshot's archive.
     private func members() throws(BackupError) -> [LiveMember] {
         var members: [LiveMember] = []
         for entry in try state.archived().sorted(by: { $0.name < $1.name }) {

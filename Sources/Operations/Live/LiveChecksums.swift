@@ -2,8 +2,7 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// Checksums of live media files, kept for as long as a file is the same by identity, size and times; where the file system keeps no
-/// change time they are not kept.
+/// Caches checksums of live media files for as long as identity, size and times are the same. Does not cache where the file system keeps no change times.
 final class LiveChecksums: Sendable {
     private struct Key: Hashable {
         let device: UInt64
@@ -25,7 +24,7 @@ final class LiveChecksums: Sendable {
         if item.keepsChangeTime, let checksums = known.withLock({ $0[key] }) { return checksums }
         let file = try open()
         let checksums = try SourceChecksums.of(file)
-        // Written to while it was read: right for nothing, and not kept.
+        // The file was written to while it was read: the checksums match no state and are not cached.
         guard try file.status() == status else {
             throw BackupError(.inputOutput, "the file changed while it was read", path: file.path, remedy: "Try again.")
         }

@@ -3,12 +3,12 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// The app's data as it is now, for `live/`. Rendering costs time and space, so one rendering serves until the database changes.
+/// The app's current data, for `live/`. Rendering costs time and space, so one rendering is reused until the database changes.
 public final class LiveData: Sendable {
     private struct State {
         var view: LiveState?
         var databaseState: DatabaseChangeState?
-        /// Of the media folder, when the records tell of it.
+        /// The state of the media folder, if the export depends on it.
         var mediaState: String?
         var restores: RestoreWatch?
     }
@@ -18,14 +18,14 @@ public final class LiveData: Sendable {
     private let checksums = LiveChecksums()
     private let media: LiveMediaView?
     private let state = Mutex(State())
-    /// How many renderings were tried, and how the last one failed.
+    /// The number of renderings attempted, and the error of the last one.
     private let attempts = Mutex<(count: Int, failure: BackupError?)>((0, nil))
-    /// Held while rendering, so that many readers who ask at once render once.
+    /// Held while rendering, so that concurrent readers share one rendering.
     private let rendering = Mutex(())
 
-    /// - Parameter readsMedia: whether the export tells the checksums of all media files. Those that no backup has yet are read for that, which takes as
-    ///   long as reading them; otherwise it tells what is known already (decision 26).
-    /// - Throws: what keeps the places of database and media folder from being looked at.
+    /// - Parameter readsMedia: whether the export contains the checksums of all media files. Files without a backup are read for that, which can take long;
+    ///   otherwise only the known checksums are included (decision 26).
+    /// - Throws: when the places of database and media folder cannot be examined.
     public init(store: Store, readsMedia: Bool = false) throws(BackupError) {
         self.store = store
         if readsMedia, let catalog = store.database.media as? LiveMediaCatalog {
@@ -48,7 +48,7 @@ public final class LiveData: Sendable {
         if let current = current(database.changeState(), try mediaState()) { return current }
         let seenCount = attempts.withLock { $0.count }
         let outcome: Result<LiveState, BackupError> = rendering.withLock { _ in
-            // While the app keeps its database locked, each would wait for it in turn. What another has found out meanwhile is true for all.
+            // While the app keeps its database locked, each reader would wait for it in sequence. The error that another reader got meanwhile holds for all.
             let last = attempts.withLock { $0 }
             if last.count != seenCount, let failure = last.failure, failure.code == .databaseInUse || failure.code == .busy {
                 return .failure(failure)
@@ -63,28 +63,28 @@ public final class LiveData: Sendable {
         return try outcome.get()
     }
 
-    /// Forgets the newest view; files that are open keep theirs.
+    /// Drops the newest view; open files keep theirs.
     public func letGo() { state.withLock { $0 = State() } }
 
     private func current(_ databaseState: DatabaseChangeState, _ mediaState: String?) -> LiveState? {
         state.withLock { state in
             guard state.databaseState == databaseState, state.mediaState == mediaState else { return nil }
-            // While a restore is under way the old view is shown: whoever lists it does not wait for the database.
+            // During a restore the old view is shown, so that a listing does not wait for the database.
             return state.restores?.isCurrent == true || RestoreWatch.isUnderWay(store.paths) ? state.view : nil
         }
     }
 
     private func mediaState() throws(BackupError) -> String? { try database.media?.state() }
 
-    /// An archive that has a list of all its files' checksums has that of the export as it lies beside it.
+    /// An archive with a checksum list contains the export as it is in `live/`. Only archives without a list get all checksums filled in.
     private var fillsChecksums: Bool {
         database.media is LiveMediaCatalog && store.definition.tellsOfMedia && !store.definition.archiveLayout.isIdentity
     }
 
     private func render() throws(BackupError) -> LiveState {
-        // The database may have changed because another process restored and died half way.
+        // The database may have changed because another process died during a restore.
         try store.requireFinishedRestore()
-        // Taken before reading: what is committed meanwhile makes the view old, never the other way round.
+        // Read before the data: a commit meanwhile makes the view stale, never the reverse.
         let restores = RestoreWatch(store)
         let databaseState = database.changeState()
         let mediaState = try mediaState()

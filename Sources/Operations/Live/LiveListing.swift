@@ -3,10 +3,9 @@ import BackupRepository
 import Synchronization
 import SystemIO
 
-/// `SHA256SUMS` of the live files. Its size follows from their paths; its lines need a checksum of each file, and are made when they are
-/// first read.
+/// `SHA256SUMS` of the live files. Its size follows from their paths; its lines need a checksum of each file, and are made on the first read.
 final class LiveListing: ByteSource {
-    /// What is kept of a file until then: for a media file not more than an archive keeps of it anyway.
+    /// What is kept of a file until then: for a media file, no more than an archive keeps anyway.
     private enum File: Sendable {
         case media(MediaFileSource)
         case made(path: [UInt8], LiveEntry)
@@ -27,7 +26,7 @@ final class LiveListing: ByteSource {
         self.known = known
     }
 
-    /// - Throws: `inputOutput` when a file is not any more what it was when it was listed.
+    /// - Throws: `inputOutput` when a file has changed since it was listed.
     func text() throws(BackupError) -> [UInt8] {
         if let text = made.withLock({ $0 }) { return text }
         var text: [UInt8] = []

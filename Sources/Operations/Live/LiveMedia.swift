@@ -3,10 +3,10 @@ import Glibc
 import Restore
 import SystemIO
 
-/// The app's media folder as it is now. Paths are lists of names as bytes; links are never followed.
+/// The app's current media folder. Paths are lists of names as bytes; links are never followed.
 struct LiveMedia: Sendable {
     let path: String
-    /// What in the folder is none of the media.
+    /// Entries of the folder that are not media.
     let amongMedia: DatabaseAmongMedia
 
     struct Item: Sendable {
@@ -18,7 +18,7 @@ struct LiveMedia: Sendable {
         let keepsChangeTime: Bool
     }
 
-    /// What is in the folder, sorted by name; `nil` when it is no folder.
+    /// The content of the folder, sorted by name; `nil` when it is not a folder.
     func items(in folder: ArraySlice<FileName>) throws(BackupError) -> [Item]? {
         guard folder.count <= MediaFolder.depthLimit else { return nil }
         do {
@@ -34,7 +34,7 @@ struct LiveMedia: Sendable {
                 return items
             }
         } catch let error where error.code == .notFound || error.code == .notADirectory {
-            // The media of a disk that is not mounted are not gone.
+            // Media on a disk that is not mounted are not gone.
             _ = try FileSystem.lookBehindLinks(path)
             return nil
         }
@@ -55,7 +55,7 @@ struct LiveMedia: Sendable {
     }
 
     /// Opens a file for reading.
-    /// - Parameter expected: what the file was when its size was told.
+    /// - Parameter expected: the file's status when its size was reported.
     /// - Throws: `inputOutput` when the file has changed since.
     func open(_ path: ArraySlice<FileName>, expected: FileStatus) throws(BackupError) -> SharedFile {
         guard let name = path.last else { throw BackupError(.isADirectory, "this is a folder") }

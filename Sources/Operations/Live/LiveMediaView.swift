@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// `live/media`: the app's media folder, as it is when it is asked for.
+/// `live/media`: the app's media folder in its current state.
 final class LiveMediaView: LiveView {
     let media: LiveMedia
     private let checksums: LiveChecksums
@@ -26,7 +26,7 @@ final class LiveMediaView: LiveView {
         return try media.item(at: path.dropFirst()).map { entry($0, path) }
     }
 
-    /// - Parameter path: the item's, below `live/`.
+    /// - Parameter path: the item's path relative to `live/`.
     func entry(_ item: LiveMedia.Item, _ path: [FileName]) -> LiveEntry {
         let permissions = UInt16(item.status.mode & 0o777)
         let mediaPath = path.dropFirst()
@@ -66,7 +66,7 @@ extension LiveEntry {
 }
 
 extension FileStatus {
-    /// Differs when the file was replaced or written to, where the system sets the time of the last change.
+    /// Changes when the file is replaced or written to, if the system maintains change times.
     fileprivate var version: UInt64 {
         var hasher = Hasher()
         for number in [device, inode, size] { hasher.combine(number) }

@@ -1,17 +1,17 @@
 import BackupCore
 import SystemIO
 
-/// A file, folder or link of `live/` that goes into what is made of all of them.
+/// A file, folder or link of `live/` that goes into the archives and the checksum list.
 struct LiveMember: Sendable {
-    /// Below `live/`, without a slash at its end.
+    /// Relative to `live/`, without a trailing slash.
     let path: [UInt8]
     let entry: LiveEntry
-    /// For media files: the file as it was when its size was told.
+    /// For media files: the file as it was when its size was reported.
     var source: MediaFileSource?
     /// For links.
     var linkTarget: [UInt8] = []
 
-    /// The bytes, without an open file for each.
+    /// The bytes, without keeping a file open for each.
     func content() throws(BackupError) -> [ContentPiece] {
         guard entry.size > 0 else { return [] }
         switch entry.kind {
@@ -23,8 +23,8 @@ struct LiveMember: Sendable {
         }
     }
 
-    /// What is as long as the content; a link's target itself.
-    /// - Parameter placeholder: nobody reads it.
+    /// Pieces as long as the content; for a link, its target itself.
+    /// - Parameter placeholder: never read.
     func outline(_ placeholder: any ByteSource) -> [ContentPiece] {
         switch entry.kind {
         case .directory: []
@@ -33,7 +33,7 @@ struct LiveMember: Sendable {
         }
     }
 
-    /// Of the content. It may cost a read of the file.
+    /// The checksum of the content. It may require reading the file.
     func crc32(_ known: LiveChecksums) throws(BackupError) -> UInt32 {
         switch entry.kind {
         case .directory: return 0

@@ -4,12 +4,12 @@ import BackupRepository
 import Synchronization
 import SystemIO
 
-/// The files of `live/` for one rendering. Media files come from the folder itself, as they are when they are asked for.
+/// The files of `live/` for one rendering. Media files come from the folder itself, in its current state.
 final class LiveState: LiveView {
     let rendering: AppRendering
     let mediaView: LiveMediaView?
     let checksums: LiveChecksums
-    /// Prefixes of paths, and what they are in the app's own archives.
+    /// Maps path prefixes to those in the app's own archives.
     let archiveLayout: ArchivePathMap
     let restores: RestoreWatch
     private let media: (any MediaCatalog)?
@@ -31,7 +31,7 @@ final class LiveState: LiveView {
         self.checksums = checksums
     }
 
-    /// What the media are called in archives.
+    /// The names of the media in archives.
     func archiveNames() throws(BackupError) -> ArchiveNames {
         guard let naming = ManifestNaming(rendering.facts.definition), let media,
             let range = rendering.collections.first(where: { $0.name == naming.collection })?.range
@@ -53,7 +53,7 @@ final class LiveState: LiveView {
     func entry(at path: [FileName]) throws(BackupError) -> LiveEntry? {
         guard let name = path.last else { return nil }
         if path.first == "media" { return try mediaView?.entry(at: path) }
-        // A probe for a name that is not there must not walk the media folder, which sizes of the archives need.
+        // Looking up a missing name must not walk the media folder, which the archives' sizes require.
         if path.count == 1 {
             if let entry = try archives.entry(named: name) { return entry }
             return try stored().first { $0.name == name }
@@ -69,7 +69,7 @@ final class LiveState: LiveView {
 
     // MARK: What is there
 
-    /// What is at the top, but for what is made of all files.
+    /// The top-level entries, except those made from all files.
     func stored() throws(BackupError) -> [LiveEntry] {
         var entries = [
             folder("data"), file(["database.sqlite"], [rendering.database.content]),
@@ -79,7 +79,7 @@ final class LiveState: LiveView {
         return entries
     }
 
-    /// The same for the archives.
+    /// The same entries, as the archives contain them.
     func archived() throws(BackupError) -> [LiveEntry] {
         let entries = try stored()
         guard let archiveExport else { return entries }

@@ -2,8 +2,7 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// A live media file as a part of something larger. It is opened when it is read: an archive of 100,000 files must not hold 100,000
-/// descriptors.
+/// A live media file as part of something larger. It is opened when it is read: an archive of 100,000 files must not hold 100,000 descriptors.
 final class MediaFileSource: ByteSource {
     private let media: LiveMedia
     private let path: ArraySlice<FileName>
@@ -17,7 +16,7 @@ final class MediaFileSource: ByteSource {
         self.openFiles = openFiles
     }
 
-    /// - Throws: `inputOutput` when the file is not what it was any more: half of one state and half of another would be worse.
+    /// - Throws: `inputOutput` when the file has changed: a mix of two states would be worse.
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
         let file = try openFiles.file(path) { () throws(BackupError) in try media.open(path, expected: item.status) }
         let count = try file.read(at: offset, into: buffer)
@@ -28,16 +27,16 @@ final class MediaFileSource: ByteSource {
         return count
     }
 
-    /// Its path in the media folder, as it stands in lists.
+    /// Its path in the media folder, in the form used in lists.
     var joinedPath: [UInt8] { Array(path.map(\.bytes).joined(separator: [UInt8(ascii: "/")])) }
 
-    /// - Throws: `inputOutput` when the file is not what it was any more.
+    /// - Throws: `inputOutput` when the file has changed.
     func checksums(_ known: LiveChecksums) throws(BackupError) -> Checksums {
         try known.checksums(of: item) { () throws(BackupError) in try media.open(path, expected: item.status) }
     }
 }
 
-/// The live media files that were read last, kept open: a file is read in many pieces, one after the other.
+/// Keeps the most recently read live media files open: a file is read in many consecutive pieces.
 final class OpenMediaFiles: Sendable {
     private static let countLimit = 16
 

@@ -2,8 +2,8 @@ import BackupCore
 import Restore
 import SystemIO
 
-/// Tells whether a restore has begun or ended since, so that nothing is made of records of before it and media of after it. It looks at the store's
-/// files and waits for nothing; the mark that another store's restore leaves is in the database.
+/// Detects whether a restore has begun or ended since, so that records from before it are not combined with media from after it. Looks at the store's files
+/// only and never blocks; the mark of another store's restore is in the database.
 struct RestoreWatch: Sendable {
     /// One version of a file.
     private struct Version: Equatable {
@@ -28,13 +28,13 @@ struct RestoreWatch: Sendable {
         report = Version(store.paths.lastRestoreJSON)
     }
 
-    /// Whether none has begun or ended since.
+    /// Whether no restore has begun or ended since.
     var isCurrent: Bool { journal == Version(store.paths.restoreJournal) && report == Version(store.paths.lastRestoreJSON) }
 
-    /// Whether the records may be new by now, and the media not.
+    /// Whether the records may be new already while the media are still old.
     static func isUnderWay(_ paths: StorePaths) -> Bool { RestoreRecovery.isUnderWay(journalPath: paths.restoreJournal) }
 
-    /// - Throws: `busy` when one goes on, or has gone on since.
+    /// - Throws: `busy` when a restore is running, or has run since.
     func requireNone() throws(BackupError) {
         guard isCurrent, !Self.isUnderWay(store.paths) else {
             throw BackupError(

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// A part of a byte source, as a source of its own.
+/// A range of a byte source as a separate source.
 final class SourceRange: ByteSource {
     private let source: any ByteSource
     private let range: Range<UInt64>

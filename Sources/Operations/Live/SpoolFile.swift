@@ -1,19 +1,19 @@
 import BackupCore
 import SystemIO
 
-/// A rendered file without a name: it vanishes with its last reader, also after a crash.
+/// A rendered file without a name: it disappears with its last reader, also after a crash.
 public final class SpoolFile: ByteSource {
     private let file: SharedFile
     /// Size in bytes.
     public let size: UInt64
 
-    /// Takes over a finished file and removes its name.
+    /// Takes over a finished file and unlinks it.
     convenience init(consuming path: String) throws(BackupError) {
         try self.init(keeping: path)
         try FileSystem.removeFile(path)
     }
 
-    /// Takes over a finished file whose name is needed for a while.
+    /// Takes over a finished file whose name is still needed for a while.
     init(keeping path: String) throws(BackupError) {
         file = try SharedFile(path: path)
         size = file.size
@@ -23,7 +23,7 @@ public final class SpoolFile: ByteSource {
         try file.read(at: offset, into: buffer)
     }
 
-    /// All of it.
+    /// The whole file.
     var content: ContentPiece { .source(self, offset: 0, length: size) }
 
     func content(_ range: Range<UInt64>) -> ContentPiece {

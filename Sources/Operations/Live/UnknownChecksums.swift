@@ -2,7 +2,7 @@ import AppData
 import BackupCore
 import Synchronization
 
-/// Notes whether a media folder was asked for a file whose checksums are not known.
+/// Notes whether a media folder was asked for a file with unknown checksums.
 final class UnknownChecksums: MediaCatalog {
     private let catalog: any MediaCatalog
     private let found = Mutex(false)

@@ -1,10 +1,10 @@
 /// Where the log goes.
 public enum LogDestination: String, CaseIterable, Sendable {
-    /// A file, `backupfs.log` in the store if none is named.
+    /// A file; `backupfs.log` in the store by default.
     case file
-    /// The journal of systemd.
+    /// The systemd journal.
     case journal
-    /// Standard error, the same lines as in the file.
+    /// Standard error, with the same lines as the file.
     case stderr
     case none
 }

@@ -1,5 +1,4 @@
-/// All that a line of the log can say, in its order. There is no field for texts, values, paths or the names of files: nothing of what is in the
-/// data can get into a line.
+/// All fields of a log line, in their order. There is no field for texts, values, paths or file names: nothing from the data can get into a line.
 enum LogField: String, CaseIterable, Sendable {
     case operation = "op"
     case phase
@@ -28,7 +27,7 @@ enum LogField: String, CaseIterable, Sendable {
     case dueAt
     case process = "pid"
 
-    /// `BACKUPFS_DURATION_MS`: what it is called in the journal.
+    /// The name in the journal, such as `BACKUPFS_DURATION_MS`.
     var journalName: String {
         let name = self == .operation ? "operation" : rawValue
         return "BACKUPFS_"

@@ -1,6 +1,6 @@
 import Logging
 
-/// How much something matters. The words are those of swift-log and of syslog(3).
+/// Severity of a log line, with the words of swift-log and syslog(3).
 public enum LogLevel: String, CaseIterable, Sendable {
     case trace
     case debug
@@ -24,7 +24,7 @@ public enum LogLevel: String, CaseIterable, Sendable {
 }
 
 extension Logger.Level {
-    /// As syslog(3) counts them.
+    /// The number in syslog(3).
     var priority: Int {
         switch self {
         case .trace, .debug: 7

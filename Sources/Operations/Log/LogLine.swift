@@ -3,15 +3,15 @@ import Export
 import Logging
 import SystemIO
 
-/// One line of the log, before it is known where it goes.
+/// One line of the log, independent of its destination.
 struct LogLine: Sendable {
     let time: Timestamp
     let level: Logger.Level
-    /// For people who read the journal; made of fields alone.
+    /// For readers of the journal; made of fields alone.
     let message: String
     let fields: [(field: LogField, value: Logger.MetadataValue)]
 
-    /// Without a line feed at its end.
+    /// Without a trailing line feed.
     var json: [UInt8] {
         let head = [
             OrderedJSON.Member("ts", .text(ISO8601.format(time))), OrderedJSON.Member("level", .text(level.rawValue)),

@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// What goes before the settings of the log, for one process: the command line, and environment variables.
+/// Overrides of the log settings for one process: from the command line and from environment variables.
 public struct LogOverrides: Sendable, Equatable {
     public var destination: LogDestination?
     public var level: LogLevel?
@@ -14,7 +14,7 @@ public struct LogOverrides: Sendable, Equatable {
         self.path = path
     }
 
-    /// `BACKUPFS_LOG`, `BACKUPFS_LOG_LEVEL` and `BACKUPFS_LOG_FILE`. What cannot be read is left out; `backupfs config check` tells of it.
+    /// `BACKUPFS_LOG`, `BACKUPFS_LOG_LEVEL` and `BACKUPFS_LOG_FILE`. Invalid values are ignored; `backupfs config check` reports them.
     public static var environment: LogOverrides {
         var overrides = LogOverrides()
         overrides.destination = Environment.log.flatMap { try? SettingValue.word($0, LogDestination.self) }
@@ -24,8 +24,8 @@ public struct LogOverrides: Sendable, Equatable {
         return overrides
     }
 
-    /// - Parameter resolve: makes a path of the settings absolute.
-    /// - Returns: where the log goes now; `nil` for nowhere.
+    /// - Parameter resolve: makes a path from the settings absolute.
+    /// - Returns: the current destination; `nil` for none.
     func sink(_ settings: LogSettings, ownPath: String, resolve: (String) -> String) -> LogSink? {
         let file = LogSink.file(
             LineFile(path: path ?? settings.path.map(resolve) ?? ownPath), limitBytes: UInt64(settings.limitBytes),
@@ -35,7 +35,7 @@ public struct LogOverrides: Sendable, Equatable {
         case .file?: return file
         case .stderr?: return .standardError
         case .journal?: return .journal(Journal(), otherwise: file)
-        // Whoever has named a file wants it there.
+        // A named file takes precedence over the journal.
         case nil:
             return path == nil && settings.path == nil && Journal.receivesStandardError
                 ? .journal(Journal(), otherwise: file) : file

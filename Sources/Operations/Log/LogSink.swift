@@ -4,10 +4,10 @@ import Glibc
 import Logging
 import SystemIO
 
-/// Takes lines of the log. What it cannot write is lost: a log that cannot be written must not make an operation fail.
+/// Receives log lines. Lines that it cannot write are lost: a failing log must not make an operation fail.
 enum LogSink: Sendable {
     case file(LineFile, limitBytes: UInt64, oldFileCount: Int)
-    /// - otherwise: where it goes while there is no journal, or the journal has no room.
+    /// - otherwise: the destination while there is no journal, or the journal has no space.
     indirect case journal(Journal, otherwise: LogSink)
     case standardError
 

@@ -5,16 +5,15 @@ import Logging
 import Restore
 import SystemIO
 
-/// The log of a store: a line for each operation that has ended, and for some moments besides, with time, result and size and with nothing of what is in
-/// the data.
+/// The log of a store: a line for each finished operation and for some other events, with time, result and size, but nothing from the data.
 public struct OperationLog: Sendable {
     /// `nil` where nothing is logged.
     private let logger: Logger?
     private let app: String
 
     /// - Parameters:
-    ///   - sink: `nil` for nowhere.
-    ///   - app: the name of the app's definition.
+    ///   - sink: `nil` for none.
+    ///   - app: the name in the app's definition.
     init(level: LogLevel, sink: LogSink?, app: String) {
         logger = sink.map { sink in
             Logger(label: "backupfs") { _ in StructuredLogHandler(level: level.ofLogger, sink: sink) }
@@ -40,14 +39,14 @@ public struct OperationLog: Sendable {
             })
     }
 
-    /// A restore has failed on the way, and what it has begun is about to be undone.
+    /// A restore has failed partway, and its changes are about to be rolled back.
     func noteRollback() {
         write(
             .notice, "\(RestoreOperation.rollingBackMessage.english)",
             [.operation: .string(OperationKind.restore.rawValue), .phase: "rollback"])
     }
 
-    /// A backup was made that has something to say. What it is stands in the status: the log has no texts.
+    /// A backup was made with a warning. The status has its text: the log contains no texts.
     func note(_ warning: BackupWarning, of backup: Snapshot, isAutomatic: Bool) {
         var fields: [LogField: Logger.MetadataValue] = [
             .operation: .string(OperationKind.backup.rawValue), .phase: "warning", .warning: .string(warning.kind.rawValue),
@@ -57,7 +56,7 @@ public struct OperationLog: Sendable {
         write(.warning, "backup \(backup.name) has a warning (\(warning.kind.rawValue)); see: backupfs status", fields)
     }
 
-    /// Something about the schedule, of which no operation tells.
+    /// An event of the schedule that belongs to no operation.
     func note(_ event: ScheduleEvent) {
         var fields: [LogField: Logger.MetadataValue] = [.operation: "schedule", .phase: .string(event.phase.rawValue)]
         fields[.dueAt] = event.dueAt.map { .string(ISO8601.format($0.wholeSeconds)) }
@@ -65,7 +64,7 @@ public struct OperationLog: Sendable {
         write(event.phase.level, "schedule \(event.phase.rawValue)", fields)
     }
 
-    /// A backup was removed: which one, and by which rule.
+    /// A backup was removed: its name, and the rule that removed it.
     func note(_ event: RemovalEvent) {
         var fields: [LogField: Logger.MetadataValue] = [
             .operation: "retention", .phase: "removed", .snapshot: .string(event.snapshot),
@@ -86,7 +85,7 @@ public struct OperationLog: Sendable {
 }
 
 extension Int64 {
-    /// As a field of the log, which stays a number.
+    /// As a log field that stays a number.
     var field: Logger.MetadataValue { .stringConvertible(self) }
 }
 

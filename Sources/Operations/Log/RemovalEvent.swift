@@ -1,6 +1,6 @@
 /// A backup was removed.
 struct RemovalEvent: Sendable {
     let snapshot: String
-    /// What keeps backups, and did not keep this one; empty where the user named it.
+    /// The retention rule, which did not keep this backup; empty if the user named it.
     let rule: String
 }

@@ -1,19 +1,19 @@
 import BackupCore
 
-/// What happens to the schedule besides the backups that it makes.
+/// An event of the schedule other than its backups.
 struct ScheduleEvent: Sendable {
     enum Phase: String, Sendable {
         case notDue = "not-due"
         case due
-        /// Somebody else's operation runs; it is looked at again within seconds.
+        /// Another operation is running; the schedule checks again within seconds.
         case busy
-        /// A backup has failed or has given way, and is tried again.
+        /// A backup failed or gave way, and is retried.
         case retry
-        /// Automatic backups fail again and again.
+        /// Automatic backups keep failing.
         case failing
-        /// None was made for days.
+        /// No backup was made for days.
         case overdue
-        /// One was made after that.
+        /// A backup succeeded after that.
         case recovered
 
         var level: LogLevel {

@@ -2,7 +2,7 @@ import BackupCore
 import Logging
 import SystemIO
 
-/// Makes lines of what a `Logger` is told: of the fields that the log has, and of nothing else.
+/// Turns the metadata that a `Logger` receives into lines: only the fields that the log has, nothing else.
 struct StructuredLogHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel: Logger.Level

@@ -1,14 +1,15 @@
 import BackupCore
 import BackupRepository
 
-/// How much a backup holds, as far as retention compares it with another one.
+/// The amount of data in a backup, as retention compares it with another one.
 struct BackupAmount {
     let records: UInt64
     let files: UInt64
     let mediaFiles: UInt64
     let mediaBytes: UInt64
 
-    /// A backup of an older program does not say what its media are: its root folder does. One whose root cannot be read counts as one without media.
+    /// A backup of an older program does not record its media totals; its root folder has them. If the root cannot be read, it counts as a backup without
+    /// media.
     init(of snapshot: Snapshot, in repository: Repository) {
         func number(_ name: String) -> UInt64? { snapshot.record.attributes[name].flatMap { UInt64($0) } }
         records = number("records") ?? 0
@@ -23,10 +24,10 @@ struct BackupAmount {
         }
     }
 
-    /// What is compared, each by itself: a folder of media may be lost where the number of files hardly shows it.
+    /// Compared separately: a lost media folder may hardly show in the number of files.
     private var measures: [UInt64] { [records, files, mediaFiles, mediaBytes] }
 
-    /// Less than half of something.
+    /// Whether any measure is less than half.
     func isMuchLess(than other: BackupAmount) -> Bool {
         zip(measures, other.measures).contains { Self.isMuchLess($0, than: $1) }
     }
@@ -37,8 +38,8 @@ struct BackupAmount {
 
     private static func isMuchLess(_ count: UInt64, than other: UInt64) -> Bool { count < other / 2 + other % 2 }
 
-    /// Which of several backups hold more than twice as much of something as the newest: the newest of those, and the one that holds most. With both
-    /// of them, data that is lost bit by bit does not take the place of the backup that had all of it.
+    /// The backups that hold more than twice as much as the newest in some measure: the newest of those, and the one that holds most. Keeping both means that
+    /// gradual data loss does not displace the backup that had everything.
     /// - Parameter amounts: oldest first.
     /// - Returns: their indices.
     static func muchFuller(thanNewestOf amounts: [BackupAmount]) -> Set<Int> {
@@ -46,7 +47,7 @@ struct BackupAmount {
         var found: Set<Int> = []
         for measure in newest.measures.indices {
             let fuller = amounts.indices.filter { isMuchLess(newest.measures[measure], than: amounts[$0].measures[measure]) }
-            // Of several that hold as much, the newest.
+            // Of several that hold the same amount, the newest.
             let fullest = fuller.max { (amounts[$0].measures[measure], $0) < (amounts[$1].measures[measure], $1) }
             found.formUnion([fuller.last, fullest].compactMap { $0 })
         }

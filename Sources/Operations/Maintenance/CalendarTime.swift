@@ -1,7 +1,7 @@
 import BackupCore
 import Glibc
 
-/// A moment as the local calendar has it.
+/// A moment in the local calendar.
 struct CalendarTime {
     private var parts = tm()
     private let nanoseconds: UInt32
@@ -19,7 +19,7 @@ struct CalendarTime {
     /// Year, month and day as one number.
     var yearDay: Int { year * 10_000 + month * 100 + Int(parts.tm_mday) }
 
-    /// Year and number of the week by ISO 8601: weeks begin on Monday, and the first has the year's first Thursday.
+    /// Year and ISO 8601 week number: weeks begin on Monday, and the first one contains the year's first Thursday.
     var isoWeek: Int {
         let weekday = (Int(parts.tm_wday) + 6) % 7
         let week = (Int(parts.tm_yday) - weekday + 10) / 7
@@ -34,15 +34,15 @@ struct CalendarTime {
         return lastDay(year) == 4 || lastDay(year - 1) == 3 ? 53 : 52
     }
 
-    /// The moment that lies so far before this one.
+    /// The moment that is this period earlier.
     func start(of period: RetentionPeriod) -> Timestamp {
         var earlier = parts
         earlier.tm_year -= Int32(clamping: period.years)
         earlier.tm_mon -= Int32(clamping: period.months)
         earlier.tm_mday -= Int32(clamping: period.days)
-        // The clock of that day says whether it was summer time.
+        // That day decides whether DST applies.
         earlier.tm_isdst = -1
-        // Dates that do not exist become those so many days later, as in `mktime`: February 30 is March 2 or 1.
+        // Dates that do not exist roll over, as in `mktime`: February 30 becomes March 2 or 1.
         let seconds = mktime(&earlier)
         return Timestamp(
             seconds: Int64(seconds) - Int64(period.hours) * 3600 - Int64(period.seconds), nanoseconds: nanoseconds)

@@ -1,15 +1,15 @@
 import BackupCore
 import BackupRepository
 
-/// Looks for damage in the store's backups, and puts right what can be.
+/// Checks the store's backups for damage, and repairs what is repairable.
 public struct CheckOperation {
     private let store: Store
 
     public init(store: Store) { self.store = store }
 
     /// - Parameters:
-    ///   - readData: of which packs every byte is read; `nil` for none.
-    ///   - report: told of everything that is found.
+    ///   - readData: the packs to read completely; `nil` for none.
+    ///   - report: receives everything that is found.
     public func run(
         readData: DataSubset?, progress: ProgressHandler?, report: @escaping (CheckEvent) -> Void
     ) throws(BackupError) -> CheckSummary {
@@ -34,8 +34,8 @@ public struct CheckOperation {
         return summary
     }
 
-    /// Reads everything, repairs, and checks again.
-    /// - Returns: how it stands afterwards; labels that were lost count as findings.
+    /// Reads everything, repairs it, and checks again.
+    /// - Returns: the state afterwards; labels that were lost count as findings.
     public func repair(progress: ProgressHandler?, report: @escaping (CheckEvent) -> Void) throws(BackupError) -> CheckSummary {
         try store.recorded(.repair) { (facts) throws(BackupError) in
             let lock = try store.lockForOperation()

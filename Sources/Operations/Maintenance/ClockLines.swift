@@ -1,11 +1,11 @@
 import BackupCore
 
-/// Backups by the clocks that made them. A machine whose clock has no battery makes some backups at 2020 and some at the right time, in turns; which of two
-/// clocks was the wrong one cannot be known for certain. So their backups make up lines in which time does not go back, and a rule counts the
-/// periods of each line by itself: it can keep too much then, but nothing that one clock made ends what another one made.
+/// Groups backups by the clocks that made them. A machine whose clock has no battery makes some backups in 2020 and some at the right time, alternately; which
+/// of two clocks was wrong cannot be known for certain. So backups are split into lines in which time does not go back, and a rule counts the periods of each
+/// line separately. It may then keep too much, but the backups of one clock never displace those of another.
 enum ClockLines {
-    /// - Parameter times: of backups in the order in which they were made.
-    /// - Returns: indices into `times`, each in one line, in the same order. As long as the clock was right there is one line.
+    /// - Parameter times: the times of backups in the order of their creation.
+    /// - Returns: indices into `times`, each in exactly one line, in the same order. While the clock is right there is one line.
     static func split(_ times: [Timestamp], now: Timestamp) -> [[Int]] {
         let (future, past) = times.indices.reduce(into: ([Int](), [Int]())) { parts, index in
             if isBehind(now, times[index]) { parts.0.append(index) } else { parts.1.append(index) }
@@ -27,13 +27,13 @@ enum ClockLines {
         return lines.map(\.indices)
     }
 
-    /// The hour that is set back in autumn, or a clock that was put right by minutes, is no wrong clock.
+    /// The hour repeated when DST ends, or a correction by minutes, does not count as a wrong clock.
     private static func isBehind(_ time: Timestamp, _ other: Timestamp) -> Bool {
         other.secondsSince(time) > RetentionGuard.behindSeconds
     }
 
-    /// When backups were made as far as the others tell: one that is behind an earlier one counts as made with that one.
-    /// - Parameter times: of backups in the order in which they were made.
+    /// The plausible creation times of backups: one that is behind an earlier one counts as made at that one's time.
+    /// - Parameter times: the times of backups in the order of their creation.
     static func believableTimes(_ times: [Timestamp], now: Timestamp) -> [Timestamp] {
         var latest: Timestamp?
         return times.map { time in

@@ -1,11 +1,11 @@
 import BackupCore
 import BackupRepository
 
-/// Backups that a user names, or all of them.
+/// Removal of backups by name, or of all.
 extension ForgetOperation {
-    /// All of this store but pinned ones and safety backups.
-    /// - Parameter isFinal: whether those that were removed before are given up as well.
-    /// - Throws: `notPermitted` when the source may be another store's.
+    /// All backups of this store except pinned ones and safety backups.
+    /// - Parameter isFinal: whether to also give up backups that were removed before.
+    /// - Throws: `notPermitted` when the source may belong to another store.
     public func planAll(isFinal: Bool = false) throws(BackupError) -> Plan {
         try store.requireClaimedSource()
         try store.repository.refresh()
@@ -17,11 +17,11 @@ extension ForgetOperation {
         return plan
     }
 
-    /// Just the named ones; a safety backup has the name that it has in `safety/`.
+    /// Only the named ones; a safety backup is named as in `safety/`.
     /// - Parameters:
-    ///   - isFinal: whether they cannot be brought back; those of this store that were removed before can be named as well then.
-    ///   - allowsOtherSources: whether backups of other stores may go for good. What can be brought back may be any store's.
-    /// - Throws: `notFound`; `notPermitted` for pinned ones and those of other stores, and when it is not known which of several is meant.
+    ///   - isFinal: whether they can no longer be brought back; names may then include this store's previously removed backups.
+    ///   - allowsOtherSources: whether other stores' backups may be deleted for good. Any store's backup may be removed if it can be brought back.
+    /// - Throws: `notFound`; `notPermitted` for pinned ones and other stores' backups, and for an ambiguous name.
     public func plan(
         names: [String], isFinal: Bool = false, allowsOtherSources: Bool = false
     ) throws(BackupError) -> Plan {
@@ -53,7 +53,7 @@ extension ForgetOperation {
         return plan
     }
 
-    /// Another store may still count on those that are in this store's line.
+    /// Another store may still rely on the backups in this store's line.
     private func requireClaimedSource() throws(BackupError) {
         do {
             try store.requireClaimedSource()
@@ -66,9 +66,9 @@ extension ForgetOperation {
         }
     }
 
-    /// A removed backup of this store, which comes before one of another store that has its name now.
-    /// - Returns: `nil` when this store has a backup of that name that was not removed, or has removed none.
-    /// - Throws: `notPermitted` when it is not known which is meant.
+    /// A removed backup of this store, which takes precedence over another store's backup that has the name now.
+    /// - Returns: `nil` when this store has an existing backup of that name, or has removed none.
+    /// - Throws: `notPermitted` when the name is ambiguous.
     private func findRemoved(_ name: String, _ allowsOtherSources: Bool) throws(BackupError) -> Snapshot? {
         var living: Snapshot?
         do throws(BackupError) {

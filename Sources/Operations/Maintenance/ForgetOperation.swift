@@ -3,9 +3,9 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// Removes backups by a policy or by name. For a time they can be brought back; a prune after that gives their room back.
+/// Removes backups by a policy or by name. For a time they can be brought back; a prune after that frees their space.
 public struct ForgetOperation: Sendable {
-    /// What stays, what goes and why.
+    /// What is kept, what is removed, and why.
     public struct Plan: Sendable {
         public struct Item: Sendable {
             public let snapshot: Snapshot
@@ -15,11 +15,11 @@ public struct ForgetOperation: Sendable {
 
         /// Oldest first.
         public let items: [Item]
-        /// Backups that were removed before and are given up for good.
+        /// Previously removed backups that are given up for good.
         public internal(set) var givenUp: [Snapshot] = []
-        /// What keeps backups, in the words of the settings; empty where they are named.
+        /// The retention rule in the words of the settings; empty for named backups.
         let rule: String
-        /// Backups that stay only because the newest one holds much less.
+        /// Backups kept only because the newest one holds much less.
         let held: [Snapshot]
 
         init(items: [Item], rule: String = "", held: [Snapshot] = []) {
@@ -28,7 +28,7 @@ public struct ForgetOperation: Sendable {
             self.held = held
         }
 
-        /// Why an item stays, or goes.
+        /// Why an item is kept or removed.
         public func reasons(of item: Item) -> [Message] {
             if !item.reasons.isEmpty { return item.reasons }
             return rule.isEmpty ? [] : ["kept by none of: \(rule)"]
@@ -43,8 +43,8 @@ public struct ForgetOperation: Sendable {
 
     public init(store: Store) { self.store = store }
 
-    /// By what the store's settings ask for, or else the app's definition. Safety backups are not touched.
-    /// - Throws: `usage` when they ask for nothing; `notPermitted` when the source may be another store's.
+    /// By the rule in the store's settings, or else in the app's definition. Does not touch safety backups.
+    /// - Throws: `usage` when there is no rule; `notPermitted` when the source may belong to another store.
     public func planByRule() throws(BackupError) -> Plan {
         try store.requireClaimedSource()
         guard store.settings.hasEnd else { throw StoreSettings.cutOff(store.paths.settings) }
@@ -56,10 +56,10 @@ public struct ForgetOperation: Sendable {
         return plan
     }
 
-    /// Whether the rule would remove a backup of this store that is to be brought back, at once or with the next one.
+    /// Whether the rule would remove a backup of this store that is being brought back, either now or after the next backup.
     func removesSoon(returned snapshot: Snapshot) throws(BackupError) -> Bool {
         guard store.settings.retention.isOn else { return false }
-        // It will be known again.
+        // The rule will apply once the register is readable again.
         if store.repository.registerError != nil { return true }
         for expectsNext in [false, true] {
             let plan = try planByRuleIfAny(expectsNext: expectsNext, returned: snapshot)
@@ -68,7 +68,7 @@ public struct ForgetOperation: Sendable {
         return false
     }
 
-    /// Why it is not known which backups are pinned; `nil` while it is.
+    /// Why it is unknown which backups are pinned; `nil` while it is known.
     private var registerProblem: BackupError? {
         store.repository.registerError.map {
             BackupError(
@@ -79,9 +79,9 @@ public struct ForgetOperation: Sendable {
     }
 
     /// - Parameters:
-    ///   - made: the backup that was just made, which stays whatever the rule says; `nil` when none was.
-    ///   - expectsNext: whether there is to be one more backup of each channel, made now.
-    ///   - returned: a removed one that is to be there again.
+    ///   - made: the backup that was just made, which is kept whatever the rule says; `nil` if none was.
+    ///   - expectsNext: whether to assume one more backup of each channel, made now.
+    ///   - returned: a removed backup that is being brought back.
     private func planByRuleIfAny(
         justMade made: SnapshotID? = nil, expectsNext: Bool = false, returned: Snapshot? = nil
     ) throws(BackupError) -> Plan? {
@@ -105,8 +105,8 @@ public struct ForgetOperation: Sendable {
         }
     }
 
-    /// The same plan without what a rule must not remove by itself.
-    /// - Parameter reasonToKeep: why one stays whatever the rule says; `nil` where it may go.
+    /// The same plan without the removals that a rule must not do by itself.
+    /// - Parameter reasonToKeep: why a backup is kept whatever the rule says; `nil` if it may be removed.
     private func guarded(_ plan: Plan, reasonToKeep: (Snapshot) -> Message? = { _ in nil }) -> Plan {
         guard !plan.removed.isEmpty else { return plan }
         let fuller = RetentionGuard(store: store).heldBackups(among: plan.items.map(\.snapshot))
@@ -121,31 +121,30 @@ public struct ForgetOperation: Sendable {
         return Plan(items: items, rule: plan.rule, held: held)
     }
 
-    /// What became of a removal by rule.
+    /// The outcome of a removal by rule.
     struct Removal {
         var removed: [Snapshot] = []
-        /// Why something stays that the rule would remove, and what seems to be wrong.
+        /// Why a backup is kept that the rule would remove, and suspected problems.
         var warnings: [BackupWarning] = []
     }
 
-    /// Removes what the rule no longer keeps after a backup, and reports what seems to be wrong, also where there is no rule. For the holder of the
-    /// operation lock.
+    /// Removes what the rule no longer keeps after a backup, and reports suspected problems, even without a rule. For the holder of the operation lock.
     func removeOld(after result: BackupResult, _ report: ProgressHandler) throws(BackupError) -> Removal {
         let retentionGuard = RetentionGuard(store: store)
         let problem = retentionGuard.problem(after: result, now: SystemClock.now())
         func removingNothing(_ warning: BackupWarning? = nil) -> Removal {
             Removal(warnings: [problem, warning].compactMap { $0 })
         }
-        // Without a rule as well: the repository may not be complete.
+        // Even without a rule: the repository may be incomplete.
         if let problem = registerProblem { return removingNothing(BackupWarning(.labels, problem.summary)) }
         guard store.settings.retention.isOn, !store.isQuiet else { return removingNothing() }
         guard let plan = try planByRuleIfAny(justMade: result.snapshot.id) else { return removingNothing() }
-        // Another store may have taken the source over while the backup was made.
+        // Another store may have taken over the source during the backup.
         if let notice = store.successorNotice { return removingNothing(BackupWarning(.successor, notice)) }
         guard store.settings.hasEnd else {
             return removingNothing(BackupWarning(.settings, StoreSettings.cutOff(store.paths.settings).summary))
         }
-        // What is wrong is worth a warning also where nothing would go.
+        // A problem deserves a warning even if nothing would be removed.
         if let reason = problem ?? retentionGuard.incompleteness(of: result) {
             return Removal(warnings: [BackupWarning(reason.kind, "no old backups were removed: \(reason.message)")])
         }
@@ -158,8 +157,8 @@ public struct ForgetOperation: Sendable {
         return Removal(removed: plan.removed.isEmpty ? [] : try remove(plan, report), warnings: warnings)
     }
 
-    /// By a policy. Safety backups are not touched, nor are those of other stores.
-    /// - Throws: `notPermitted` when the source may be another store's.
+    /// By a policy. Does not touch safety backups or other stores' backups.
+    /// - Throws: `notPermitted` when the source may belong to another store.
     public func plan(_ policy: RetentionPolicy) throws(BackupError) -> Plan {
         try store.requireClaimedSource()
         let now = SystemClock.now()
@@ -181,7 +180,7 @@ public struct ForgetOperation: Sendable {
         return [last, within].compactMap { $0 }.joined(separator: ", ")
     }
 
-    /// - Parameter countedTimes: given backups, oldest first.
+    /// - Parameter countedTimes: receives backups, oldest first.
     private func plan(
         _ rule: String, counting counted: CountedBackups, returned: Snapshot? = nil, countedTimes: ([Snapshot]) -> [Timestamp],
         _ decide: ([RetentionCandidate]) -> [RetentionDecision]
@@ -191,7 +190,7 @@ public struct ForgetOperation: Sendable {
         let snapshots = store.own(store.repository.snapshots(kind: .snapshot) + [returned].compactMap(\.self))
         let times = Dictionary(zip(snapshots.map(\.id), countedTimes(snapshots))) { first, _ in first }
         var reasons: [SnapshotID: [Message]] = [:]
-        // Each channel by itself.
+        // Each channel separately.
         for channel in Channel.allCases {
             let candidates = snapshots.filter { $0.channel == channel && counted.includes($0) }
             let decisions = decide(
@@ -207,12 +206,12 @@ public struct ForgetOperation: Sendable {
             items: snapshots.map { Plan.Item(snapshot: $0, reasons: reasons[$0.id] ?? [counted.reasonToKeepOthers]) }, rule: rule)
     }
 
-    /// Removes what a plan says, each durably before the next; what has been pinned or removed meanwhile is passed over.
+    /// Carries out a plan, each removal durably before the next. Skips backups that were pinned or removed meanwhile.
     /// - Parameters:
-    ///   - kind: what the user calls it.
-    ///   - isFinal: whether they cannot be brought back.
-    /// - Throws: `busy`; what a removal throws: what was removed before it is gone.
-    /// - Returns: the backups that were removed.
+    ///   - kind: the operation's name for the user.
+    ///   - isFinal: whether the backups can no longer be brought back.
+    /// - Throws: `busy`; the errors of a removal: earlier removals are not undone.
+    /// - Returns: the removed backups.
     public func run(
         _ plan: Plan, as kind: OperationKind = .forget, isFinal: Bool = false, progress: ProgressHandler?
     ) throws(BackupError) -> [Snapshot] {

@@ -1,7 +1,7 @@
 import BackupCore
 import BackupRepository
 
-/// Gives back the room of backups that were removed and can no longer be brought back.
+/// Frees the space of removed backups that can no longer be brought back.
 public struct PruneOperation: Sendable {
     private let store: Store
     private let givesUpRemoved: Bool
@@ -9,9 +9,9 @@ public struct PruneOperation: Sendable {
     private let forgetsMissing: Bool
 
     /// - Parameters:
-    ///   - givesUpRemoved: whether removed backups are given up although they could still be brought back.
-    ///   - allowsEmpty: whether everything may go when the repository has no backup at all.
-    ///   - forgetsMissing: whether backups whose records are missing are given up.
+    ///   - givesUpRemoved: whether to give up removed backups that could still be brought back.
+    ///   - allowsEmpty: whether everything may be deleted if the repository has no backup at all.
+    ///   - forgetsMissing: whether to give up backups whose records are missing.
     public init(store: Store, givesUpRemoved: Bool = false, allowsEmpty: Bool = false, forgetsMissing: Bool = false) {
         self.store = store
         self.givesUpRemoved = givesUpRemoved
@@ -27,16 +27,16 @@ public struct PruneOperation: Sendable {
             forgetsMissing: forgetsMissing, progress: progress)
     }
 
-    /// Other stores' backups keep their time whatever is given up here.
+    /// Other stores' backups keep their grace period whatever is given up here.
     private func grace() throws(BackupError) -> RemovalGrace {
         let grace = try store.removalGraceOfSeenTime(isAutomatic: false)
         guard givesUpRemoved else { return grace }
-        // Another store may have taken the source over since the command began.
+        // Another store may have taken over the source since the command began.
         try store.requireClaimedSource()
         return grace.over { [store] in store.owns($0) }
     }
 
-    /// - Throws: `busy`; `repositoryDamaged` when it is not known which data is needed.
+    /// - Throws: `busy`; `repositoryDamaged` when it is unknown which data is needed.
     public func run(
         maxUnused: UnusedLimit, isDryRun: Bool, progress: ProgressHandler?
     ) throws(BackupError) -> PruneSummary {

@@ -2,7 +2,7 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// What has been removed of a plan so far, with the reports and log lines that go with it.
+/// The backups of a plan that are removed so far, with their progress reports and log lines.
 struct RemovalProgress {
     private(set) var removed: [Snapshot] = []
     private let planned: [SnapshotID: Snapshot]

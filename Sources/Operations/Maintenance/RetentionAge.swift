@@ -1,19 +1,19 @@
 import BackupCore
 import BackupRepository
 
-/// How old a backup is, as retention counts it. A clock that is wrong, or a machine that was off for a year, must not make a whole history too old at
-/// once: time counts in full only while backups are made.
+/// The age of a backup for retention. A wrong clock, or a machine that was off for a year, must not make a whole history too old in one step: time counts in
+/// full only while backups are made.
 enum RetentionAge {
     /// The longest time between two backups that counts in full. A longer one counts as this.
     static let longestGapSeconds: Int64 = 7 * 86_400
 
-    /// The creation times by which ages are counted: those of the clock, as long as backups follow one another within a week.
+    /// The creation times used for ages: those of the clock, as long as backups follow each other within a week.
     ///
-    /// Time passes between the backups of one clock only (`ClockLines`): each change from a wrong clock to the right one would count as a week otherwise.
-    /// The last backup of a clock is as old as the one that was made after it. And no backup is older than a later one and the time between the two by
-    /// the clock: several jumps ahead would add up otherwise. So the right clock never counts too old what it has made itself; while the clock is ahead,
-    /// each jump since the last backup by the right clock counts as `longestGapSeconds` at most.
-    /// - Parameter snapshots: of one source, in the order in which they were made.
+    /// Time passes only between the backups of one clock (`ClockLines`): otherwise, each change from a wrong clock to the right one would count as a week. The
+    /// last backup of a clock is as old as the backup made after it. And no backup is older than a later one plus the time between the two by the clock:
+    /// otherwise several jumps ahead would add up. So the right clock never overestimates the age of its own backups. While the clock is ahead, each jump
+    /// since the last backup by the right clock counts as `longestGapSeconds` at most.
+    /// - Parameter snapshots: the snapshots of one source in the order of their creation.
     static func countedTimes(of snapshots: [Snapshot], now: Timestamp) -> [Timestamp] {
         countedTimes(of: snapshots.map(\.creationTime), now: now)
     }
@@ -48,12 +48,12 @@ enum RetentionAge {
     }
 }
 
-/// What later backups, and the moment of counting, say of how old an earlier one can be. A tree of minima over the times (Fenwick, "A new data structure
-/// for cumulative frequency tables", 1994), so that ten thousand backups take no longer than their sorting.
+/// Upper limits on the age of an earlier backup, from later backups and the current time. Uses a tree of minima over the times (Fenwick, "A new data structure
+/// for cumulative frequency tables", 1994): ten thousand backups take no longer than sorting them.
 private struct LaterTimes {
     /// All times, in descending order.
     private let order: [Int64]
-    /// Least sums of time and age. Position 0 is not used.
+    /// Minimal sums of time and age. Position 0 is not used.
     private var sums: [Int64]
 
     init(_ times: [Timestamp]) {
@@ -70,7 +70,7 @@ private struct LaterTimes {
         }
     }
 
-    /// The least of the ages of those that were inserted with a time that is not before this one, each with the time between the two.
+    /// The minimum over all inserted times not before this one of the age plus the time between the two.
     func ageLimitSeconds(at time: Timestamp) -> Int64? {
         var least = Int64.max
         var position = count(notBefore: time)
@@ -81,7 +81,7 @@ private struct LaterTimes {
         return least == .max ? nil : max(0, least.subtractingSaturating(time.seconds))
     }
 
-    /// How many of all times are not before this one.
+    /// The number of times that are not before this one.
     private func count(notBefore time: Timestamp) -> Int {
         var (low, high) = (0, order.count)
         while low < high {

@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// What is kept and why: the outcome of a policy for one backup.
+/// The outcome of a policy for one backup, with the reasons.
 public struct RetentionDecision: Sendable {
     public let candidate: RetentionCandidate
     /// Why it is kept; empty when it is removed.
@@ -10,15 +10,15 @@ public struct RetentionDecision: Sendable {
     public var isKept: Bool { !reasons.isEmpty }
 }
 
-/// What a policy looks at.
+/// The properties that a policy considers.
 public struct RetentionCandidate: Sendable {
     public let name: FileName
     public let creationTime: Timestamp
     public let tags: [String]
     public let isPinned: Bool
-    /// The order in which the backups of a source were made; those that have the same are in the order of their times.
+    /// The order in which the backups of a source were made; equal numbers are ordered by time.
     public let sequence: UInt64
-    /// The creation time by which its age is counted.
+    /// The creation time that determines its age.
     public let countedTime: Timestamp
 
     /// - Parameter countedTime: `nil` for the creation time itself.
@@ -44,20 +44,20 @@ extension RetentionPolicy {
     private struct Bucket {
         var limit: Limit
         let reason: Message
-        /// In which hour, day, … a time is; two of one have the same number.
+        /// The hour, day, … of a time as a number; equal for two times in the same one.
         let number: (CalendarTime) -> Int
-        /// Those that have a backup. One that comes again, since the clock went back, counts once.
+        /// The periods that have a backup. One that recurs because the clock went back counts once.
         var seen: Set<Int> = []
     }
 
-    /// As restic's `forget` decides, in local time. The newest is kept in any case, and pinned ones are. Periods are counted for each line of
-    /// `ClockLines` by itself: what a wrong clock made takes no place of what the right one made, nor the other way round.
-    /// - Parameter now: backups of the future are not taken for the newest when periods are counted.
+    /// Decides as restic's `forget` does, in local time. The newest and pinned backups are always kept. Periods are counted for each line of `ClockLines`
+    /// separately: backups of a wrong clock do not displace those of the right one, nor vice versa.
+    /// - Parameter now: backups from the future do not count as the newest when periods are counted.
     /// - Returns: in the order of `candidates`, which does not matter.
     public func decide(_ candidates: [RetentionCandidate], now: Timestamp) -> [RetentionDecision] {
         let order = candidates.indices.sorted { RetentionCandidate.follows(candidates[$0], candidates[$1]) }
         let start = within.flatMap { period in
-            // By a clock that is behind all of them, none is too old.
+            // With a clock that is behind all backups, none is too old.
             let times = candidates.map(\.countedTime)
             return (times.filter { $0 <= now }.max() ?? times.min()).map { CalendarTime($0).start(of: period) }
         }
@@ -97,7 +97,7 @@ extension RetentionPolicy {
             for bucket in buckets.indices {
                 if case .count(0) = buckets[bucket].limit { continue }
                 let isNew = buckets[bucket].seen.insert(buckets[bucket].number(time)).inserted
-                // The oldest is kept while something is left to keep, so that history reaches back as far as it can.
+                // The oldest is kept while the limit is not reached, so that history reaches back as far as possible.
                 guard isNew || index == newestFirst.last else { continue }
                 let reason = buckets[bucket].reason
                 reasons[index].append(isNew ? reason : "oldest \(reason)")

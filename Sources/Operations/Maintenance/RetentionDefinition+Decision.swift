@@ -4,8 +4,8 @@ import BackupCore
 extension RetentionDefinition {
     private static let secondsPerDay: Int64 = 86_400
 
-    /// Both limits hold: what is beyond the newest `keepLast` goes, and so does what is older than `keepWithinDays` days. The newest is kept
-    /// in any case, and pinned ones are.
+    /// Both limits apply: backups beyond the newest `keepLast` are removed, and so are those older than `keepWithinDays` days. The newest and pinned backups
+    /// are always kept.
     /// - Returns: in the order of `candidates`, which does not matter.
     public func decide(_ candidates: [RetentionCandidate], now: Timestamp) -> [RetentionDecision] {
         let order = candidates.indices.sorted { RetentionCandidate.follows(candidates[$0], candidates[$1]) }

@@ -3,32 +3,32 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// Whether something seems to be wrong after a backup: the clock cannot be believed, or the backup that was just made may be worse than those before
-/// it. It is reported after each backup, and no rule removes anything then.
+/// Detects suspected problems after a backup: an implausible clock, or a backup that may be worse than those before it. Each backup reports them, and no rule
+/// removes anything then.
 struct RetentionGuard {
-    /// A clock may be set back by hand or between two machines; more than this is wrong.
+    /// A clock may be set back by hand or differ between two machines; more than this is wrong.
     static let behindSeconds: Int64 = 86_400
-    /// More than this without a backup may be a clock that has jumped ahead.
+    /// A longer time without a backup may be a clock that jumped ahead.
     static let aheadSeconds: Int64 = 31 * 86_400
 
     let store: Store
 
-    /// What seems to be wrong after a backup, so that a rule must not remove anything; `nil` when nothing does.
+    /// A suspected problem after a backup, because of which a rule must not remove anything; `nil` if there is none.
     func problem(after result: BackupResult, now: Timestamp) -> BackupWarning? {
         if let reason = clockProblem(after: result.snapshot, now: now) { return BackupWarning(.clock, reason) }
-        // That it is not whole is reported in any case.
+        // An incomplete backup is reported anyway.
         guard incompleteness(of: result) == nil else { return nil }
         return contentProblem(of: result.snapshot).map { BackupWarning(.content, $0) }
     }
 
-    /// Why the rule must not remove anything, though the backup says so already; `nil` when it may.
+    /// Why the rule must not remove anything although the backup already reports it; `nil` when it may.
     func incompleteness(of result: BackupResult) -> BackupWarning? {
         if !result.unreadable.isEmpty { return BackupWarning(.content, "some files could not be read") }
         guard result.warnings.contains(where: { $0.kind == .moved }) else { return nil }
         return BackupWarning(.content, "files were moved while the backup was made")
     }
 
-    /// - Returns: why the clock cannot be believed; `nil` when it can.
+    /// - Returns: why the clock is implausible; `nil` when it is plausible.
     func clockProblem(after made: Snapshot, now: Timestamp) -> Message? {
         guard let earlier = store.ownSnapshots(kind: .snapshot).last(where: { $0.id != made.id }) else { return nil }
         let seconds = now.secondsSince(earlier.creationTime)
@@ -46,7 +46,7 @@ struct RetentionGuard {
         if amount.isMuchLess(than: self.amount(of: before)) {
             return "this backup holds much less than the one before, \(before.name). Is all data there?"
         }
-        // The disk may have been missing for days: then the backup before holds no more than this one.
+        // The disk may have been missing for days: then the previous backup holds no more than this one.
         if let fuller = others.last(where: { amount.hasMuchLessMedia(than: self.amount(of: $0)) }) {
             if amount.mediaFiles == 0 {
                 return
@@ -69,7 +69,7 @@ struct RetentionGuard {
 
     private func amount(of snapshot: Snapshot) -> BackupAmount { BackupAmount(of: snapshot, in: store.repository) }
 
-    /// The backups that no rule removes, since the newest one of their channel holds much less: what is missing there may be lost in the app too.
+    /// The backups that no rule removes because the newest one of their channel holds much less: the missing data may be lost in the app too.
     /// - Parameter snapshots: oldest first.
     func heldBackups(among snapshots: [Snapshot]) -> Set<SnapshotID> {
         var held: Set<SnapshotID> = []
@@ -80,7 +80,7 @@ struct RetentionGuard {
         return held
     }
 
-    /// What to say of a backup that a rule would remove.
+    /// The message for a backup that a rule would remove.
     static func notice(ofHeld snapshot: Snapshot) -> Message {
         "the backup \(snapshot.name) holds much more than the newest one, so it stays, though the rule would remove it. Is all data there? If what is missing was deleted on purpose, remove it with: backupfs delete \(snapshot.name)"
     }

@@ -1,8 +1,8 @@
 import BackupCore
 
-/// Which backups are kept. What keeps one is enough; the newest and pinned ones are always kept.
+/// Which backups to keep. One matching rule is enough; the newest and pinned ones are always kept.
 public struct RetentionPolicy: Sendable, Equatable {
-    /// How many of a kind are kept.
+    /// How many backups of one kind to keep.
     public enum Limit: Sendable, Equatable {
         case count(Int)
         case unlimited
@@ -36,16 +36,16 @@ public struct RetentionPolicy: Sendable, Equatable {
     public var weekly: Limit?
     public var monthly: Limit?
     public var yearly: Limit?
-    /// All that were made within this time before the newest.
+    /// Keep all backups made within this time before the newest.
     public var within: RetentionPeriod?
-    /// Lists of tags: a backup that has all tags of one of them is kept.
+    /// Lists of tags: a backup with all tags of one list is kept.
     public var tags: [[String]] = []
 
     public init() {}
 
     public var isEmpty: Bool { self == RetentionPolicy() }
 
-    /// What it says, as the settings have it.
+    /// Its rules in the form of the settings.
     var description: [(name: String, value: String)] {
         let limits = [
             ("keep-last", last), ("keep-hourly", hourly), ("keep-daily", daily), ("keep-weekly", weekly),
@@ -57,19 +57,19 @@ public struct RetentionPolicy: Sendable, Equatable {
     }
 }
 
-/// A length of time as people count it: a month before March 31 is the last of February or a day or two after it, as restic has it.
+/// A calendar period: a month before March 31 is the last day of February or a day or two after it, as in restic.
 public struct RetentionPeriod: Sendable, Equatable {
     public var years = 0
     public var months = 0
     public var days = 0
     public var hours = 0
-    /// Minutes, too.
+    /// Includes minutes.
     public var seconds = 0
-    /// As it was given.
+    /// The original text.
     public let text: String
 
-    /// `2y5m7d3h`, each unit at most once and none needed, as restic takes it.
-    /// - Parameter ambiguous: what `m` is; `nil` where it could be minutes.
+    /// `2y5m7d3h`, each unit at most once and all optional, as in restic.
+    /// - Parameter ambiguous: the meaning of `m`; `nil` where it could be minutes.
     /// - Throws: `usage`.
     public init(parsing text: String, m ambiguous: TimeUnit? = .months) throws(BackupError) {
         self.text = text

@@ -3,13 +3,12 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// Backups that were removed, and for how long they can be brought back.
+/// Removed backups, and how long they can be brought back.
 extension Store {
-    /// For this store's own backups it is what its settings say, for those of another source what that one's settings say. Where those are not known it
-    /// is the longer of this store's time and the standard one: a store must not cut another one's time short. That one may have taken this store's source
-    /// over, and while the settings here may be cut off, those that the repository has count. A source whose document is missing or cannot be read, or
-    /// whose settings do not say it in a way that is known here, may have the longest time that there is. A damaged record may be of any source: the
-    /// longest time of all counts.
+    /// This store's settings apply to its own backups, and another source's settings to that source's backups. Where those are unknown, the longer of this
+    /// store's time and the standard one applies: a store must not shorten another store's time. That store may have taken over this store's source, and while
+    /// the settings here may be cut off, those in the repository apply. A source gets the longest possible time if its document is missing or unreadable, or
+    /// its settings give the time in an unknown form. A damaged record may belong to any source: the longest time of all applies.
     public func removalGrace() throws(BackupError) -> RemovalGrace {
         let own = Self.seconds(settings.retention.undeleteDays)
         let isKnown = settings.hasEnd
@@ -26,7 +25,7 @@ extension Store {
         for missing in try repository.sourcesWithoutDocument() where missing != source || !isKnown {
             others[missing] = longestOfAll
         }
-        // Until this store has claimed it, what both stores say counts.
+        // Until this store has claimed the source, the longer time of both stores applies.
         if identity.adoption != nil { others[source] = max(own, others[source] ?? own) }
         let longest = others.values.reduce(longer, max)
         let source = source
@@ -37,7 +36,7 @@ extension Store {
         }
     }
 
-    /// A later program's settings may have names and values that are not known here: this one can be read all the same.
+    /// A later program's settings may have unknown names and values: this one can still be read.
     /// - Returns: `nil` when it cannot.
     private static func undeleteDays(of document: SourceDocument) -> Int? {
         if let text = try? SettingsText(document.settings, path: ""), let settings = try? StoreSettings(text) {
@@ -47,9 +46,9 @@ extension Store {
         return try? SettingValue.number(value, in: RetentionSettings.undeleteDaysRange, of: "days")
     }
 
-    /// For a prune, which gives up backups without naming them: the clock may have jumped ahead since the backup before, and jump back tomorrow. The backups and
-    /// removals that this store made say when it was seen.
-    /// - Parameter isAutomatic: whether the prune runs by itself. For a user, a month without a backup is nothing unusual.
+    /// For a prune, which gives up backups without naming them: the clock may have jumped ahead since the previous backup, and may jump back tomorrow. The
+    /// backups and removals of this store are evidence of the clock's earlier readings.
+    /// - Parameter isAutomatic: whether the prune runs automatically. For a user, a month without a backup is nothing unusual.
     func removalGraceOfSeenTime(isAutomatic: Bool) throws(BackupError) -> RemovalGrace {
         let removed = try ownRemovedSnapshots().flatMap { [$0.snapshot.creationTime, $0.removalTime].compactMap(\.self) }
         let made = SnapshotKind.allCases.flatMap { ownSnapshots(kind: $0) }.map(\.creationTime)
@@ -59,17 +58,16 @@ extension Store {
 
     private static func seconds(_ days: Int) -> Int64 { Int64(days) * 86_400 }
 
-    /// This store's own backups that can be brought back, in the order in which they were removed. Safety backups are among them.
+    /// This store's own backups that can be brought back, in order of removal. Includes safety backups.
     public func ownRemovedSnapshots() throws(BackupError) -> [RemovedSnapshot] {
         try repository.removedSnapshots().filter { owns($0.snapshot) }
     }
 
-    /// Digits of an ID that are enough to name a removed backup by it.
+    /// The number of ID digits that suffice to name a removed backup.
     private static let shortestIDCount = 8
 
-    /// The one of removed backups that is meant by a name, or by at least the first eight digits of its ID: of several the one that was removed last, this
-    /// store's own first.
-    /// - Throws: `notPermitted` when it is not known which was removed last.
+    /// Finds a removed backup by name, or by at least the first eight digits of its ID: of several the one removed last, this store's own first.
+    /// - Throws: `notPermitted` when it is unknown which was removed last.
     func removedSnapshot(named name: String, among removed: [RemovedSnapshot]) throws(BackupError) -> RemovedSnapshot? {
         let named = removed.filter { one in
             let snapshot = one.snapshot
@@ -90,7 +88,7 @@ extension Store {
     }
 
     /// Removes snapshots so that they can be brought back. For the holder of the operation lock.
-    /// - Throws: `notPermitted` for one that is pinned.
+    /// - Throws: `notPermitted` for a pinned snapshot.
     func withdraw(_ ids: [SnapshotID]) throws(BackupError) {
         var removed: Set<SnapshotID> = []
         updateSource()

@@ -4,12 +4,12 @@ import SystemIO
 
 /// Brings removed backups back.
 public struct UndeleteOperation: Sendable {
-    /// A backup that is there again.
+    /// A backup that was brought back.
     public struct Result: Sendable {
         public let snapshot: Snapshot
-        /// What of it is not in the repository any more; empty when it is whole.
+        /// Parts that are no longer in the repository; empty when the backup is complete.
         public let problems: [BackupError]
-        /// Whether it was pinned, so that no rule removes it again with the next backup.
+        /// Whether it was pinned, so that no rule removes it again after the next backup.
         public let wasPinned: Bool
     }
 
@@ -18,10 +18,10 @@ public struct UndeleteOperation: Sendable {
     public init(store: Store) { self.store = store }
 
     /// - Parameters:
-    ///   - names: what the backups were called, or at least the first eight digits of their IDs. Of several that had one name, the one that was removed
-    ///     last is taken.
-    ///   - newName: what the backup is called from now on, if there is one only; `nil` for what it was called.
-    /// - Throws: `invalidArgument` for a name that a new backup could not have either; `notFound`, `notPermitted` when it is not known which of several is meant, and then nothing is changed; `alreadyExists` when there is another backup of that name: those before it are back.
+    ///   - names: former names of backups, or at least the first eight digits of their IDs. Of several with one name, the one removed last.
+    ///   - newName: the new name, if there is only one backup; `nil` for its former name.
+    /// - Throws: `invalidArgument` for a name that a new backup could not have either; `notFound`, or `notPermitted` when a name is ambiguous, and then
+    ///   nothing is changed; `alreadyExists` when another backup has the name: the backups listed before it are back.
     public func run(_ names: [String], as newName: FileName?) throws(BackupError) -> [Result] {
         if let newName, !newName.isSnapshotName {
             throw BackupError(
@@ -64,12 +64,12 @@ public struct UndeleteOperation: Sendable {
         }
     }
 
-    /// What is brought back must not be removed again with the next backup, whether by this store's rule, by another store's, which is not known
-    /// here, or by the limit of safety backups.
+    /// A returned backup must not be removed again after the next backup: by this store's rule, by another store's rule, which is unknown here, or by the
+    /// limit of safety backups.
     private func mustBePinned(_ snapshot: Snapshot) -> Bool {
         guard !snapshot.isPinned else { return false }
         guard snapshot.kind == .snapshot, store.owns(snapshot) else { return true }
-        // Where the rule cannot be asked, the backup stays.
+        // Where the rule cannot be evaluated, the backup is kept.
         return (try? ForgetOperation(store: store).removesSoon(returned: snapshot)) != false
     }
 

@@ -5,10 +5,9 @@ import Restore
 import Synchronization
 import SystemIO
 
-/// A media folder as it is now. Files are not read for it: checksums are those that somebody has taken since the file was written, be it the
-/// newest backup.
+/// The current media folder. Does not read files: checksums are those computed since the file was written, for instance by the newest backup.
 final class LiveMediaCatalog: MediaCatalog {
-    /// A walk through the folder serves so long: whoever looks at several live files asks for its state with each.
+    /// How long the result of a walk is reused: a reader of several live files asks for the state with each.
     private static let stateLifetimeNanoseconds: UInt64 = 1_000_000_000
 
     let media: LiveMedia
@@ -16,7 +15,7 @@ final class LiveMediaCatalog: MediaCatalog {
     private let walked = Mutex<(time: UInt64, state: String)?>(nil)
 
     /// - Parameters:
-    ///   - amongMedia: what in the folder is none of the media.
+    ///   - amongMedia: entries of the folder that are not media.
     ///   - earlier: the folder in the newest backup.
     init(path: String, amongMedia: DatabaseAmongMedia, earlier: @escaping @Sendable () -> StoredMediaCatalog?) {
         media = LiveMedia(path: path, amongMedia: amongMedia)
@@ -35,7 +34,7 @@ final class LiveMediaCatalog: MediaCatalog {
     }
 
     private func facts(of item: LiveMedia.Item, _ path: [UInt8], _ earlier: StoredMediaCatalog?) -> MediaFileFacts {
-        // A backup that cannot be read knows nothing.
+        // An unreadable backup provides nothing.
         let entry = (try? earlier?.entry(at: path)).flatMap { $0 }
         let checksums = entry.flatMap { $0.kind == .file && $0.isUnchanged(item) ? $0.checksums : nil }
         return MediaFileFacts(
@@ -58,7 +57,7 @@ final class LiveMediaCatalog: MediaCatalog {
         }
     }
 
-    /// The paths, sizes and times of all files, and what is known of them besides, in one digest.
+    /// A digest of the paths, sizes and times of all files, and of the newest backup's knowledge about them.
     func state() throws(BackupError) -> String? {
         let now = SystemClock.monotonicNanoseconds()
         if let walked = walked.withLock({ $0 }), now - walked.time < Self.stateLifetimeNanoseconds { return walked.state }

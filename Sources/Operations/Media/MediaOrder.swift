@@ -1,6 +1,6 @@
 import BackupCore
 
-/// The order of a folder's entries in which whole paths ascend by their bytes: a folder is where its name with a slash belongs.
+/// Orders a folder's entries so that whole paths ascend by their bytes: a folder sorts as its name with a slash.
 enum MediaOrder {
     static func precedes(_ left: (name: FileName, isFolder: Bool), _ right: (name: FileName, isFolder: Bool)) -> Bool {
         let slash: [UInt8] = [UInt8(ascii: "/")]

@@ -2,7 +2,7 @@ import BackupCore
 import BackupRepository
 import Synchronization
 
-/// The media folder of the newest backup, as long as it is the newest.
+/// The media folder of the newest backup, cached while it is the newest.
 final class NewestMediaCatalog: Sendable {
     private let repository: Repository
     private let known = Mutex<(id: SnapshotID, catalog: StoredMediaCatalog?)?>(nil)
@@ -14,7 +14,7 @@ final class NewestMediaCatalog: Sendable {
         self.ownership = ownership
     }
 
-    /// - Returns: `nil` when there is no backup, or none that could be read.
+    /// - Returns: `nil` when there is no backup, or it could not be read.
     @Sendable
     func catalog() -> StoredMediaCatalog? {
         guard let newest = ownership.newest(of: repository.snapshots()) else { return nil }

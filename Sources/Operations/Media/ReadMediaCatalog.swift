@@ -2,11 +2,11 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// A media folder whose files are read for what is told of them, unless that is known without.
+/// A media folder that reads files for their checksums, unless these are known.
 struct ReadMediaCatalog: MediaCatalog {
     private let checksums: LiveChecksums
     private let statuses: LiveMediaCatalog
-    /// Whether a file that cannot be read is told of without its checksums.
+    /// Whether an unreadable file is listed without its checksums.
     private let acceptsUnreadable: Bool
 
     /// Reads every file.
@@ -16,7 +16,7 @@ struct ReadMediaCatalog: MediaCatalog {
         acceptsUnreadable = false
     }
 
-    /// Reads those of which `catalog` does not know the checksums.
+    /// Reads files whose checksums `catalog` does not know.
     init(completing catalog: LiveMediaCatalog, _ checksums: LiveChecksums) {
         self.checksums = checksums
         statuses = catalog

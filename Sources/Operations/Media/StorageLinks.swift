@@ -3,7 +3,7 @@ import BackupRepository
 import Glibc
 import SystemIO
 
-/// Symbolic links in a file: a million of them would take most of a gigabyte in memory.
+/// Spools symbolic links to a file: a million of them would take most of a gigabyte of memory.
 final class StorageLinks {
     private static let bufferLimitBytes = 1 << 20
 
@@ -11,14 +11,14 @@ final class StorageLinks {
     private var buffer = ByteWriter()
     private var writtenBytes: UInt64 = 0
 
-    /// - Parameter folder: where the file is made. It has no name, and vanishes with this.
+    /// - Parameter folder: where the file is created. It is unnamed and disappears with this object.
     init(in folder: String) throws(BackupError) {
         let path = "\(folder)/links-\(RandomToken.make())"
         file = try SharedFile(try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600))
         try FileSystem.removeFile(path)
     }
 
-    /// - Returns: where it stands.
+    /// - Returns: its position in the file.
     func append(_ link: TreeEntry) throws(BackupError) -> UInt64 {
         let place = writtenBytes + UInt64(buffer.bytes.count)
         var writer = ByteWriter()

@@ -3,8 +3,8 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// `by-key/`: a snapshot's media once more, as links whose names are those that storage addressed by content gives them:
-/// `by-key/photos/2024/06/<md5>.jpg`. Files with the same content, month and extension have one link.
+/// `by-key/`: a second view of a snapshot's media, as links named as content-addressed storage names files: `by-key/photos/2024/06/<md5>.jpg`. Files with the
+/// same content, month and extension share one link.
 struct StorageView {
     static let folderName: FileName = "by-key"
 
@@ -18,7 +18,7 @@ struct StorageView {
         try catalog.forEachFile { (file) throws(BackupError) in
             guard let key = StorageKey(file) else { return }
             let parts = key.text.split(separator: "/").map(String.init)
-            // From the folder of the link up to the snapshot's.
+            // From the folder of the link up to the snapshot's folder.
             let up = Array(String(repeating: "../", count: parts.count).utf8)
             root.folder(parts.dropLast()).links.append(
                 try links.append(
@@ -36,7 +36,7 @@ struct StorageView {
         var all: [TreeEntry] = []
         for place in folder.links {
             let link = try links.link(at: place)
-            // The first one stays.
+            // The first one wins.
             if names.insert(link.name).inserted { all.append(link) }
         }
         names = []
@@ -45,7 +45,7 @@ struct StorageView {
     }
 }
 
-/// A folder of the view: those in it, and where the links of its own stand.
+/// A folder of the view: its subfolders, and the positions of its own links.
 private final class StorageFolder {
     private(set) var folders: [String: StorageFolder] = [:]
     var links: [UInt64] = []

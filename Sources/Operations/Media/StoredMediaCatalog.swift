@@ -3,9 +3,9 @@ import BackupCore
 import BackupRepository
 import Synchronization
 
-/// A media folder as a backup holds it, or is about to: nothing of it is read but its folders.
+/// A media folder in a backup, or in one being made. Reads only folders.
 final class StoredMediaCatalog: MediaCatalog {
-    /// Folders that are kept once they were read.
+    /// How many folders to cache.
     private static let countLimit = 64
 
     private let root: StoredDirectory
@@ -18,7 +18,7 @@ final class StoredMediaCatalog: MediaCatalog {
         self.repository = repository
     }
 
-    /// - Parameter path: below the folder.
+    /// - Parameter path: relative to the folder.
     func entry(at path: [UInt8]) throws(BackupError) -> TreeEntry? {
         try folder(BytePath.folder(of: path))?.entry(named: FileName(bytes: BytePath.lastComponent(of: path)))
     }

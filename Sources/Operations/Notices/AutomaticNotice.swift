@@ -1,19 +1,19 @@
 import BackupCore
 
-/// What there is to say of the backups that a store makes by itself.
+/// The subjects of notices about automatic backups.
 enum AutomaticNotice: String, Sendable {
-    /// One was made.
+    /// A backup was made.
     case made
-    /// One was due, and nothing had changed.
+    /// A backup was due, but nothing had changed.
     case unchanged
-    /// So many have failed in a row that a user should know.
+    /// Enough have failed in a row that the user should know.
     case failing
-    /// None has succeeded for so many days since one was due.
+    /// None has succeeded for days since one was due.
     case overdue
-    /// One has succeeded after a notice that they fail.
+    /// A backup succeeded after a notice of failures.
     case recovered
 
-    /// Whether it is told where only failures are.
+    /// Whether it is sent where only failures are reported.
     var isAboutFailure: Bool {
         switch self {
         case .failing, .overdue, .recovered: true
@@ -25,8 +25,8 @@ enum AutomaticNotice: String, Sendable {
 /// Which notices of automatic backups a user wants: the setting `notify-automatic`.
 public enum AutomaticNotices: String, CaseIterable, Sendable {
     case off
-    /// When they fail, when none was made for days, and when they work again.
+    /// When backups fail, when none was made for days, and when they work again.
     case failures
-    /// Each that was made or had nothing to do as well.
+    /// Also each backup that was made or had nothing to do.
     case all
 }

@@ -4,19 +4,19 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// Tells a user by commands of the store's settings when its automatic backups fail, when none was made for days, and when they work again: once, and once
-/// a day while it lasts, whichever processes make them and whatever the clock does.
+/// Notifies a user, through commands in the store's settings, when automatic backups fail, when none was made for days, and when they work again: once, and
+/// once a day while it lasts, whichever processes make the backups and whatever the clock does.
 struct AutomaticNotifier: Sendable {
-    /// So long another process may take to note something.
+    /// How long another process may take to record something.
     private static let lockWaitNanoseconds: UInt64 = 2_000_000_000
-    /// When this process last told of a store whose state cannot be written.
+    /// When this process last reported on a store whose state cannot be written.
     private static let toldWithoutState = Mutex<[String: UInt64]>([:])
     private static let repeatNanoseconds: UInt64 = 86_400 * 1_000_000_000
 
     private let place: NoticePlace
     /// `nil` where the store is not open.
     private let log: OperationLog?
-    /// Whether the commands run in a thread of their own, for a caller that must not wait.
+    /// Whether the commands run on a separate thread, for a caller that must not block.
     private let isBeside: Bool
 
     init(_ place: NoticePlace, log: OperationLog?, isBeside: Bool) {
@@ -25,21 +25,21 @@ struct AutomaticNotifier: Sendable {
         self.isBeside = isBeside
     }
 
-    /// Notes that one was made, or was not needed.
+    /// Records that a backup was made, or was not needed.
     func note(_ outcome: AutomaticBackup.Outcome) {
         switch outcome {
         case .made(let result):
-            // One that lacks what could not be read is no success for those who rely on it.
+            // A backup that lacks unreadable files is not a success for its users.
             note(result.incompleteness == nil ? .made : .failed, named: result.snapshot.name.description, result.incompleteness)
         case .unchanged(let name): note(.unchanged, named: name.description, nil)
         case .off, .switchedOff, .notDue, .quiet: break
         }
     }
 
-    /// Notes that one that was due was not made.
+    /// Records that a due backup was not made.
     func note(_ error: BackupError) {
         switch error.code {
-        // It gave way to an operation of a user, and comes soon.
+        // It gave way to an operation of a user, and is retried soon.
         case .interrupted: break
         case .busy, .locked: note(.waiting, named: "", error)
         default: note(.failed, named: "", error)
@@ -52,7 +52,7 @@ struct AutomaticNotifier: Sendable {
         tell(notice, state, named: name, error)
     }
 
-    /// - Returns: what there is to tell; of several processes only one gets it.
+    /// - Returns: the notice to send; of several processes, only one gets it.
     private func remember(_ event: NoticeState.Event) -> (AutomaticNotice?, NoticeState) {
         let lock = lock()
         return withExtendedLifetime(lock) {
@@ -71,10 +71,10 @@ struct AutomaticNotifier: Sendable {
         }
     }
 
-    /// What is told where nothing can be remembered, on a disk that is read-only or broken: a failure at once, since none is counted.
+    /// Decides what to report where no state can be saved, on a read-only or broken disk: a failure is reported immediately, since failures cannot be counted.
     private func withoutState(_ event: NoticeState.Event, _ notice: AutomaticNotice?, _ state: NoticeState) -> AutomaticNotice? {
         switch event {
-        // It will be told when that can be remembered.
+        // This is reported once state can be saved again.
         case .made, .unchanged: return notice == .recovered ? nil : notice
         case .waiting where notice == nil: return nil
         case .failed where notice == nil && state.alerted != nil: return nil
@@ -88,7 +88,7 @@ struct AutomaticNotifier: Sendable {
         }
     }
 
-    /// - Returns: `nil` where no lock can be had: a notice too many is better than none.
+    /// - Returns: `nil` where no lock can be taken: one notice too many is better than none.
     private func lock() -> AdvisoryLock? {
         let end = SystemClock.monotonicNanoseconds() + Self.lockWaitNanoseconds
         while true {
@@ -124,7 +124,7 @@ struct AutomaticNotifier: Sendable {
     private func commands(for notice: AutomaticNotice) -> [NoticeCommand] {
         let settings = place.settings
         var commands: [NoticeCommand] = []
-        // An app that tells of its backups itself knows nothing of these failures.
+        // An app that announces its backups itself does not know about these failures.
         let isOn = settings.notices.isOn ?? (notice.isAboutFailure || place.definition.announcements == .on)
         if let text = settings.notices.command, isOn {
             commands.append(NoticeCommand(text: text, timeoutSeconds: OperationNotice.timeoutSeconds, place: place))
@@ -151,7 +151,7 @@ struct AutomaticNotifier: Sendable {
 }
 
 extension ScheduleEvent.Phase {
-    /// - Returns: `nil` for what the log has of the backup itself.
+    /// - Returns: `nil` for events that the log has from the backup itself.
     init?(_ notice: AutomaticNotice) {
         switch notice {
         case .failing: self = .failing

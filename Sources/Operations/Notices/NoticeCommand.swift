@@ -3,7 +3,7 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// A store as far as its notices need it, which is there also where its repository is not.
+/// The part of a store that notices need, available even without its repository.
 struct NoticePlace: Sendable {
     let paths: StorePaths
     let settings: StoreSettings
@@ -15,8 +15,8 @@ struct NoticePlace: Sendable {
         definition = store.definition
     }
 
-    /// That of a store that is not opened.
-    /// - Throws: `notPermitted` when it is one whose commands must not be run; what its settings have wrong.
+    /// The place of a store that is not opened.
+    /// - Throws: `notPermitted` when the store's commands must not be run; errors in its settings.
     init(_ paths: StorePaths) throws(BackupError) {
         try paths.requireTrustedStore()
         self.paths = paths
@@ -27,7 +27,7 @@ struct NoticePlace: Sendable {
     var language: Language { settings.language ?? .ofEnvironment() }
 }
 
-/// A command of the user's that is run with what there is to say in its environment. Neither its failing nor its taking long changes anything.
+/// A user's command that receives a notice in its environment. Neither its failure nor its duration affects anything else.
 struct NoticeCommand: Sendable {
     /// Without these, programs that show notices do not find the desktop.
     private static let passedOn = [
@@ -37,10 +37,10 @@ struct NoticeCommand: Sendable {
     let text: String
     let timeoutSeconds: Double
     let place: NoticePlace
-    /// The name of the setting, for a command that is a hook.
+    /// The name of the setting, if the command is a hook.
     var hook: String?
 
-    /// Runs it and waits for its end, but not longer than it may take.
+    /// Runs it and waits for its end, at most until its timeout.
     func run(_ message: Message, _ variables: [String: String]) {
         var environment = [
             "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8",

@@ -2,37 +2,37 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// What is remembered of automatic backups so that a user is told once, and not once for each attempt: `notice.state` of a store, lines of text,
-/// `key: value`. It is not a part of `schedule.state`: another schedule begins anew there, and it is changed while another operation runs.
+/// State about automatic backups, so that a user is notified once and not for each attempt: `notice.state` of a store, text lines of the form `key: value`. It
+/// is separate from `schedule.state`, which a new schedule resets, because it also changes while another operation runs.
 struct NoticeState: Sendable, Equatable {
-    /// What an attempt came to.
+    /// The outcome of an attempt.
     enum Event: Sendable, Equatable {
         case made
         case unchanged
         case failed
-        /// Another operation runs: that is no failure, but it may go on for days.
+        /// Another operation is running: not a failure, but it may last for days.
         case waiting
     }
 
-    /// A notice that lasts is repeated after that time.
+    /// A lasting notice is repeated after this time.
     private static let repeatSeconds: Int64 = 86_400
     private static let daySeconds: Int64 = 86_400
-    /// The file keeps its size, so that it can be written over where a full disk has no room for another.
+    /// The file has a fixed size, so that it can be overwritten in place on a full disk.
     private static let sizeBytes = 256
 
-    /// From when on none has succeeded: when the last one did, or when the first was tried.
+    /// The start of the time without success: the last success, or the first attempt.
     var base: RememberedTime
-    /// Whether one has succeeded then.
+    /// Whether `base` is the time of a success.
     var hasSucceeded = false
-    /// In a row.
+    /// Consecutive failures.
     var failureCount = 0
-    /// When a user was last told that they fail; `nil` while they do not.
+    /// When the user was last notified of failures; `nil` while there are none.
     var alerted: RememberedTime?
 
     init(begunAt now: Timestamp) { base = RememberedTime(now) }
 
-    /// Notes what an attempt came to.
-    /// - Returns: what there is to say of it now.
+    /// Records the outcome of an attempt.
+    /// - Returns: the notice to send now.
     mutating func note(
         _ event: Event, at now: Timestamp, schedule: Schedule, _ settings: NoticeSettings
     ) -> AutomaticNotice? {
@@ -55,7 +55,7 @@ struct NoticeState: Sendable, Equatable {
         return isOverdue ? .overdue : .failing
     }
 
-    /// Counted from when the first was due after the last that succeeded, so that a weekly backup is not missed after three days.
+    /// Counts from the first due time after the last success, so that a weekly backup does not count as overdue after three days.
     private func isOverdue(at now: Timestamp, _ schedule: Schedule, days: Int) -> Bool {
         guard let dueAt = schedule.next(after: base.start) else { return false }
         return now.secondsSince(dueAt) >= Int64(days) * Self.daySeconds
@@ -63,7 +63,7 @@ struct NoticeState: Sendable, Equatable {
 
     // MARK: - The file
 
-    /// - Returns: `nil` when there is none, or none that can be read.
+    /// - Returns: `nil` when there is none, or it cannot be read.
     static func read(_ path: String) -> NoticeState? {
         guard let bytes = try? FileSystem.readFile(path, limitBytes: 1 << 16) else { return nil }
         var values: [Substring: String] = [:]
@@ -86,7 +86,7 @@ struct NoticeState: Sendable, Equatable {
         return state
     }
 
-    /// - Throws: when neither another file can take its place nor its bytes be written over.
+    /// - Throws: when the file can neither be replaced nor overwritten in place.
     func write(to path: String) throws(BackupError) {
         var lines: [String] = []
         func add(_ key: String, _ time: RememberedTime?) {
@@ -102,7 +102,7 @@ struct NoticeState: Sendable, Equatable {
         do {
             try FileSystem.writeFileAtomically(path, bytes)
         } catch {
-            // A power cut in the midst of it costs a notice too many at most.
+            // A power cut during this causes at most one notice too many.
             guard (try? FileSystem.writeOver(path, bytes)) != nil else { throw error }
         }
     }

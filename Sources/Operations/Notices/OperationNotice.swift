@@ -2,10 +2,10 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// Tells whoever has asked for something how it has ended, by the command `notify` of the store's settings. What nobody has asked for is told by the
-/// status and the log alone. Neither a failure of the command nor its taking long changes anything.
+/// Reports the end of a requested operation through the command `notify` of the store's settings. Operations that were not requested are reported by the
+/// status and the log only. Neither a failure of the command nor its duration affects anything else.
 public struct OperationNotice: Sendable {
-    /// What somebody asks for.
+    /// The operations that users request.
     public enum Subject: String, Sendable {
         case backup
         case restore
@@ -15,11 +15,11 @@ public struct OperationNotice: Sendable {
 
     private let store: Store
     private let subject: Subject
-    /// The backup's name, or that of the file that was restored.
+    /// The name of the backup, or of the restored file.
     private let name: String
     private let error: BackupError?
 
-    /// - Parameter error: why it failed; `nil` when it did not.
+    /// - Parameter error: why it failed; `nil` on success.
     public init(_ subject: Subject, named name: String, of store: Store, error: BackupError? = nil) {
         self.store = store
         self.subject = subject
@@ -27,7 +27,7 @@ public struct OperationNotice: Sendable {
         self.error = error
     }
 
-    /// Runs the command, if there is one and it is to be run, and waits for its end, but not long.
+    /// Runs the command, if there is one and it is enabled, and waits a short time for its end.
     public func tell() {
         let settings = store.settings.notices
         guard let command = settings.command, settings.isOn ?? (store.definition.announcements == .on), isWorthTelling else {
@@ -41,13 +41,13 @@ public struct OperationNotice: Sendable {
             ])
     }
 
-    /// The same in a thread of its own, for whoever must not wait.
+    /// The same on a separate thread, for callers that must not block.
     public func tellBeside() {
-        // Without a thread to spare nobody is told: the result is there all the same.
+        // If no thread can be started there is no notice; the operation's result stands regardless.
         try? SystemThread { [self] in tell() }.detach()
     }
 
-    /// Not what was refused before anything began, and not what he has ended himself.
+    /// Excludes operations that were refused before they began, and those that the user cancelled.
     private var isWorthTelling: Bool {
         switch error?.code {
         case .busy, .locked, .interrupted, .usage, .invalidArgument, .alreadyExists, .notFound: false

@@ -1,9 +1,9 @@
 import BackupCore
 
-/// When something was, by a clock that may have been wrong then or may be wrong now.
+/// The time of an event, by a clock that may have been wrong then or may be wrong now.
 struct RememberedTime: Sendable, Equatable {
     let at: Timestamp
-    /// When the clock was first seen behind it. It is written down: what is reckoned from the present time alone is put off by each look.
+    /// When the clock was first seen to be behind this time. It is saved: a duration computed from the present time alone would restart at each check.
     private(set) var behindSince: Timestamp?
 
     init(_ at: Timestamp, behindSince: Timestamp? = nil) {
@@ -11,13 +11,13 @@ struct RememberedTime: Sendable, Equatable {
         self.behindSince = behindSince?.wholeSeconds
     }
 
-    /// Notes whether the clock is behind it. One that goes back again begins again.
+    /// Records whether the clock is behind this time. A clock that goes back further restarts the count.
     mutating func look(at now: Timestamp) {
         let now = now.wholeSeconds
         behindSince = at > now ? min(behindSince ?? now, now) : nil
     }
 
-    /// From when on the time since then is reckoned: a clock that was ahead hides the rest of it.
+    /// The start for measuring elapsed time: a clock that was ahead hides any time before this.
     var start: Timestamp { behindSince ?? at }
 
     func secondsPassed(at now: Timestamp) -> Int64 { max(0, now.secondsSince(start)) }

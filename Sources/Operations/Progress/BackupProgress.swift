@@ -3,21 +3,20 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// How far a backup is, from what its threads say they have done. Percentages never fall, and 100 is not told before
-/// everything is stored.
+/// The progress of a backup, as its threads report it. Percentages never decrease, and 100 is not reported before everything is stored.
 final class BackupProgress: Sendable {
-    /// What is to be done, in the two parts that take time.
+    /// The work in one of the two parts that take time.
     private struct Part {
-        /// 0 while it is not known.
+        /// 0 while unknown.
         var totalBytes: UInt64 = 0
         var totalItems: UInt64 = 0
         var processedBytes: UInt64 = 0
         var processedItems: UInt64 = 0
-        /// What need not be read, since it is as it was.
+        /// Bytes of unchanged files, which need not be read.
         var skippedBytes: UInt64 = 0
 
         var doneBytes: UInt64 { processedBytes + skippedBytes }
-        /// What will have been read in the end.
+        /// The number of bytes read at the end.
         var bytesToRead: UInt64 { totalBytes > doneBytes ? totalBytes - skippedBytes : processedBytes }
         /// An estimate may have been too low.
         var items: UInt64 { max(totalItems, processedItems) }
@@ -27,18 +26,18 @@ final class BackupProgress: Sendable {
         var stage = BackupStage.start
         var data = Part()
         var media = Part()
-        /// Whether it is known what the media folder holds.
+        /// Whether the content of the media folder is known.
         var knowsMedia = false
         var archivedItems: UInt64 = 0
-        /// Of the media, in what was reported last.
+        /// The number of media items in the last report.
         var reportedMediaItems: UInt64 = 0
         var pace = ProgressPace()
     }
 
-    /// For apps whose documents say nothing of stages: one message, and percentages by what is to be read.
+    /// For apps whose definitions name no stages: one message, and percentages based on the bytes to read.
     static let generalMessage: Message = "Creating backup..."
     static let endMessage: Message = "Backup complete"
-    /// What is left for the end, where the documents say nothing.
+    /// The rest is left for the end, where the definitions name no stages.
     private static let percentLimit = 99
 
     private let phases: [BackupPhase]
@@ -50,15 +49,15 @@ final class BackupProgress: Sendable {
         self.report = report
     }
 
-    /// What a backup of this app says first.
+    /// The first message of a backup of this app.
     static func firstMessage(_ definition: AppDefinition) -> Message { definition.backupPhases.first?.message ?? generalMessage }
 
-    /// - Parameter hasMedia: whether there is a media folder, of which it is not known yet what it holds.
+    /// - Parameter hasMedia: whether there is a media folder, whose content is not yet known.
     func begin(hasMedia: Bool) {
         tell(always: true) { state in state.knowsMedia = !hasMedia }
     }
 
-    /// The end of the stage before is reported as well, however fast it was.
+    /// Also reports the end of the previous stage, however short it was.
     func enter(_ stage: BackupStage) {
         state.withLock { state in
             if state.stage == .media, state.reportedMediaItems != state.media.processedItems { tellNow(&state, always: true) }
@@ -67,12 +66,12 @@ final class BackupProgress: Sendable {
         }
     }
 
-    /// What the records will take to read and to store.
+    /// The number of bytes to read and store for the records.
     func expectData(bytes: UInt64) { tell { $0.data.totalBytes = bytes } }
 
     func noteData(bytes: UInt64) { tell { $0.data.processedBytes += bytes } }
 
-    /// The records are as they were.
+    /// The records are unchanged.
     func skipData() { tell { $0.data.totalBytes = 0 } }
 
     func expectMedia(files: UInt64, bytes: UInt64) {
@@ -84,8 +83,8 @@ final class BackupProgress: Sendable {
     }
 
     /// - Parameters:
-    ///   - bytes: that were read now.
-    ///   - skippedBytes: of files that are as they were.
+    ///   - bytes: the bytes read now.
+    ///   - skippedBytes: the bytes of unchanged files.
     func noteMedia(files: UInt64, bytes: UInt64, skippedBytes: UInt64 = 0) {
         tell { state in
             state.media.processedItems += files
@@ -94,13 +93,13 @@ final class BackupProgress: Sendable {
         }
     }
 
-    /// So far.
+    /// The number of bytes so far.
     var mediaBytesRead: UInt64 { state.withLock { $0.media.processedBytes } }
 
-    /// All that the archive will hold has been laid out.
+    /// The layout of the archive is complete.
     func noteArchived(files: UInt64) { tell(always: true) { $0.archivedItems = files } }
 
-    /// In the order in which things happen: under the lock.
+    /// Reports under the lock, so that reports keep their order.
     private func tell(always: Bool = false, _ change: (inout State) -> Void) {
         state.withLock { state in
             change(&state)
@@ -126,10 +125,10 @@ final class BackupProgress: Sendable {
             processedBytes: processed, totalBytes: state.stage == .end ? processed : expected, percent: percent)
     }
 
-    /// What the stage goes through one by one.
+    /// The item counts of the current stage.
     private func items(_ state: State) -> (current: UInt64, total: UInt64) {
         switch state.stage {
-        // The first files may be there before it is known how many there will be.
+        // The first files may be done before the total is known.
         case .media: state.knowsMedia ? (state.media.processedItems, state.media.items) : (0, 0)
         case .archive: (state.archivedItems, state.archivedItems)
         case .start, .data, .listing, .metadata, .end: (0, 0)
@@ -158,7 +157,7 @@ extension BackupProgress {
         guard let index = phases.lastIndex(where: { Self.order($0.stage) <= Self.order(state.stage) }) else { return 0 }
         let begin = phases[index].percent
         let end = index + 1 < phases.count ? phases[index + 1].percent : Self.percentLimit
-        // A stage that the documents do not name belongs to the one before, of which it is the end.
+        // A stage without a percentage of its own counts as the end of the previous one.
         guard phases[index].stage == state.stage else { return begin }
         switch state.stage {
         case .data: return begin + Self.share(state.data.doneBytes, of: state.data.totalBytes, end - begin)
@@ -169,7 +168,7 @@ extension BackupProgress {
         }
     }
 
-    /// `part` of `whole`, of so many percent; rounded down.
+    /// The percentage for `part` of `whole` within a range of `percent`, rounded down.
     private static func share(_ part: UInt64, of whole: UInt64, _ percent: Int) -> Int {
         guard whole > 0 else { return 0 }
         return Int(Double(min(part, whole)) * Double(percent) / Double(whole))

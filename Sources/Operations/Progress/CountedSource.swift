@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// A source whose bytes are counted as they are read.
+/// A source that counts its bytes as they are read.
 final class CountedSource: ByteSource {
     private let source: any ByteSource
     private let note: @Sendable (UInt64) -> Void

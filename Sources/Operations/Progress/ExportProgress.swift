@@ -1,8 +1,7 @@
 import BackupCore
 import Synchronization
 
-/// How far an export is, by the bytes that have been written. Records that go straight from the database into a file have no known size, and thus no
-/// percentages.
+/// The progress of an export, by the number of bytes written. Records written directly from the database have no known size, and thus no percentages.
 final class ExportProgress: Sendable {
     private struct State {
         var writtenBytes: UInt64 = 0

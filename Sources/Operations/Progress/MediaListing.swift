@@ -4,12 +4,12 @@ import Restore
 import Synchronization
 import SystemIO
 
-/// Finds out how much a media folder holds, for the percentages of its backup, without keeping that waiting: a small folder is counted at once, a
-/// large one by a thread beside the backup. Until that has an answer, the earlier backup's is good enough.
+/// Counts the content of a media folder, for the percentages of its backup, without delaying the backup: a small folder is counted immediately, a large one by
+/// a thread beside the backup. Until that finishes, the earlier backup's totals serve as an estimate.
 final class MediaListing: Sendable {
-    /// What is counted at once: a millisecond's worth.
+    /// The number of entries to count immediately, which takes about a millisecond.
     private static let immediateEntryCount = 1_000
-    /// A backup that takes little more than the earlier one did is over by then, and need not be counted for.
+    /// A backup that takes little longer than the earlier one is over by then, and needs no count.
     private static let delayNanoseconds: UInt64 = 500_000_000
 
     private let isEnding = Monitor(false)
@@ -17,9 +17,9 @@ final class MediaListing: Sendable {
 
     /// - Parameters:
     ///   - path: the media folder.
-    ///   - amongMedia: what in it is none of the media.
-    ///   - earlier: what it held in the earlier backup.
-    ///   - found: told of files and their bytes, at once and perhaps later again, by another thread.
+    ///   - amongMedia: entries of the folder that are not media.
+    ///   - earlier: the totals in the earlier backup.
+    ///   - found: receives the number of files and bytes, immediately and perhaps later again from another thread.
     init(
         _ path: String, amongMedia: DatabaseAmongMedia, earlier: DirectoryTotals?,
         found: @escaping @Sendable (_ files: UInt64, _ bytes: UInt64) -> Void
@@ -32,7 +32,7 @@ final class MediaListing: Sendable {
         }
         if let earlier { found(earlier.fileCount, earlier.byteCount) }
         let delay = earlier == nil ? 0 : Self.delayNanoseconds
-        // Without a thread to spare there are just no better percentages.
+        // Without a free thread, only the percentages are less accurate.
         let started = try? SystemThread { [isEnding] in
             guard !isEnding.wait(until: { $0 }, forNanoseconds: delay) else { return }
             let counted = try? Self.count(path, amongMedia, entryLimit: .max) { isEnding.withLock { $0 } }
@@ -41,7 +41,7 @@ final class MediaListing: Sendable {
         thread.withLock { $0 = started }
     }
 
-    /// The backup of the folder is over.
+    /// Call when the backup of the folder is over.
     func end() {
         isEnding.changeWakingAll { $0 = true }
         thread.withLock { thread in
@@ -50,7 +50,7 @@ final class MediaListing: Sendable {
         }
     }
 
-    /// - Returns: `nil` when there are too many entries, or somebody wants it to end.
+    /// - Returns: `nil` when there are too many entries, or when ended early.
     private static func count(
         _ path: String, _ amongMedia: DatabaseAmongMedia, entryLimit: Int, isEnding: () -> Bool
     ) throws(BackupError) -> (files: UInt64, bytes: UInt64)? {
@@ -59,7 +59,7 @@ final class MediaListing: Sendable {
         var fileCount: UInt64 = 0
         var byteCount: UInt64 = 0
         while let (folder, amongMedia) = folders.popLast() {
-            // One that cannot be read is no concern of this: the backup itself tells of it.
+            // An unreadable folder does not matter here: the backup itself reports it.
             guard let reader = try? DirectoryReader(path: folder) else { continue }
             guard let names = try reader.names(limit: entryLimit - entryCount) else { return nil }
             for name in names where !amongMedia.hides(name) {

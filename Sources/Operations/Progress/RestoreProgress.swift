@@ -3,8 +3,8 @@ import Restore
 import Synchronization
 import SystemIO
 
-/// How far a restore is: by what has been read of the file, which is read twice, once to check it and once to bring it in; between them lies the
-/// safety backup. Percentages never fall, and 100 comes at the end and not before.
+/// The progress of a restore, by the bytes read of the file. The file is read twice, to check it and to import it; the safety backup comes in between.
+/// Percentages never decrease, and 100 comes only at the end.
 final class RestoreProgress: Sendable {
     private enum Stage { case checking, saving, importing }
 
@@ -33,15 +33,15 @@ final class RestoreProgress: Sendable {
         self.report = report
     }
 
-    /// So many bytes of the file have been read.
+    /// More bytes of the file have been read.
     func noteRead(_ bytes: UInt64) { tell { $0.readBytes += bytes } }
 
-    /// What the restore itself says.
+    /// Passes on the restore's own message.
     func note(_ progress: OperationProgress) {
         tell(always: true) { $0.phase = progress.phase }
     }
 
-    /// What the safety backup says: how far it is, and not what it calls itself.
+    /// Takes the percentage of the safety backup, but not its message.
     func noteSaving(_ progress: OperationProgress) {
         tell { state in
             state.stage = .saving
@@ -49,7 +49,7 @@ final class RestoreProgress: Sendable {
         }
     }
 
-    /// Checks the file. When it is refused, nothing has been done, and that is what is told.
+    /// Checks the file. If it is refused, reports that nothing was done.
     func checking<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
         do {
             return try body()
@@ -59,7 +59,7 @@ final class RestoreProgress: Sendable {
         }
     }
 
-    /// The current data is safe; the second reading begins.
+    /// The current data is safe; the second pass begins.
     func beginImport() {
         tell(always: true) { state in
             state.stage = .importing
@@ -67,7 +67,7 @@ final class RestoreProgress: Sendable {
         }
     }
 
-    /// The data is new.
+    /// The new data is in place.
     func end() {
         report(
             OperationProgress(
@@ -85,7 +85,7 @@ final class RestoreProgress: Sendable {
         }
     }
 
-    /// A check may look at a part of the file more than once: that is no progress.
+    /// A check may read parts of the file repeatedly: that is not progress.
     private func processedBytes(_ state: State) -> UInt64 {
         switch state.stage {
         case .checking: min(state.readBytes, sizeBytes)

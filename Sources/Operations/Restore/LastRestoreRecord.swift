@@ -3,22 +3,22 @@ import BackupRepository
 import Export
 import SystemIO
 
-/// The last restore that has changed the app's data, and the safety backup that takes it back: `last-restore.json` in the store. The newest safety
-/// backup would not do: a restore that failed after it had made one leaves it, too.
+/// The last restore that changed the app's data, and the safety backup that undoes it: `last-restore.json` in the store. The newest safety backup is not
+/// enough: a restore that failed after making one leaves it as well.
 struct LastRestoreRecord {
     struct Restore: Equatable, Sendable {
-        /// What was restored: the name of a file or of a backup.
+        /// The name of the restored file or backup.
         let name: String
         let time: Timestamp
         let safetySnapshot: SnapshotID
     }
 
-    /// A later version of this file is read by no older program.
+    /// Older programs do not read a later version of this file.
     private static let version: UInt64 = 1
 
     let path: String
 
-    /// - Returns: `nil` when no restore has been made, or an older program made it.
+    /// - Returns: `nil` when there was no restore, or an older program made it.
     /// - Throws: `unsupportedVersion` when a later program wrote it; `damagedContent`.
     func read() throws(BackupError) -> Restore? {
         guard try FileSystem.exists(path) else { return nil }

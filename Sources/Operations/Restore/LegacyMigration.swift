@@ -5,8 +5,8 @@ import Glibc
 import Restore
 import SystemIO
 
-/// Brings the files in which an app kept its data before it had a database into the database: once. They are joined to an export, which is
-/// then restored like any other: checked whole, with a safety backup, all of it or nothing. Records that are there stay.
+/// Imports the files in which an app kept its data before it had a database, once. They are combined into an export, which is then restored like any other:
+/// fully checked, with a safety backup, all or nothing. Existing records are kept.
 public struct LegacyMigration {
     private let store: Store
     private let folder: String
@@ -16,15 +16,15 @@ public struct LegacyMigration {
         self.folder = folder
     }
 
-    /// When it was done; `nil` when it was not yet.
+    /// When the migration was done; `nil` if it was not.
     public var doneAt: String? {
         guard let bytes = try? FileSystem.readFile(store.paths.migrationRecord, limitBytes: 1 << 10) else { return nil }
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.map(String.init)
     }
 
-    /// - Parameter isRehearsal: only says what would happen.
-    /// - Throws: `notSupported` for an app that never had such files; `alreadyExists` when it was done; `notFound` when none of them is there;
-    ///   what is wrong with them. Nothing is changed then, and it can be tried again.
+    /// - Parameter isRehearsal: whether to only report what would happen.
+    /// - Throws: `notSupported` for an app that never had such files; `alreadyExists` when it was done before; `notFound` when none of the files exists;
+    ///   errors in the files. Nothing is changed then, and it can be retried.
     public func run(isRehearsal: Bool, progress: ProgressHandler?) throws(BackupError) -> RestoreReport {
         let definition = store.definition
         guard !definition.legacyFiles.isEmpty else {
@@ -40,7 +40,7 @@ public struct LegacyMigration {
         let report = try store.withWorkFolder { (work) throws(BackupError) in
             let path = "\(work)/legacy.json"
             try write(to: path)
-            // The switches of this device are what is migrated here.
+            // The switches of this device are part of what is migrated here.
             let runner = RestoreRunner(store: store, restoresSettings: true)
             let name = FileSystem.lastComponent(FileSystem.absolutePath(folder))
             let source = try ImportSource(file: path, name: name)
@@ -111,7 +111,7 @@ public struct LegacyMigration {
 
     private func file(of member: String) -> String? {
         store.definition.legacyFiles.first { $0.member == member }.map { "\(folder)/\($0.name)" }
-            // What cannot be looked at is said when it is read.
+            // A file that cannot be examined is reported when it is read.
             .flatMap { (try? FileSystem.exists($0)) == false ? nil : $0 }
     }
 
@@ -130,7 +130,7 @@ public struct LegacyMigration {
         }
     }
 
-    /// Copies a file that must be one JSON value: what is wrong with it is told with its own name.
+    /// Copies a file that must be one JSON value. Errors in it carry the file's own name.
     private func copy(_ path: String, _ write: ([UInt8]) throws(BackupError) -> Void) throws(BackupError) {
         let file = try SharedFile(path: path)
         do throws(BackupError) {
@@ -144,7 +144,7 @@ public struct LegacyMigration {
             var bytes = try file.bytes(at: offset, upTo: 1 << 20)
             guard !bytes.isEmpty else { break }
             offset += UInt64(bytes.count)
-            // A byte order mark may stand at the beginning of a file only.
+            // A byte order mark is allowed only at the beginning of a file.
             if offset == UInt64(bytes.count), bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
             try write(bytes)
         }

@@ -4,21 +4,21 @@ import Glibc
 import Restore
 import SystemIO
 
-/// What the app has lost and a restore fills: the database, an empty media folder. Nothing is done to what is there, however damaged.
+/// What the app has lost and a restore fills in: the database, an empty media folder. Leaves existing parts alone, however damaged.
 ///
-/// The database is made of the backup's own, so that what only the app knows comes back: tables and columns that the definition does not name, indexes,
-/// triggers, version numbers. Where there is none that could be used, it is made by the definition, and empty.
+/// The database is created from the backup's own database, so that data outside the definition comes back too: unnamed tables and columns, indexes, triggers,
+/// version numbers. If no usable one exists, an empty one is created from the definition.
 struct MissingParts {
     let store: Store
     let isDatabaseLost: Bool
-    /// A copy of the backup's database, which becomes the app's; `nil` where the app's is there, or is made by other means.
+    /// A copy of the backup's database, which becomes the app's; `nil` where the app's exists, or is created in another way.
     let databaseCopy: String?
     private let backup: () -> ImportSource
     private let record: RecreationRecord
 
-    /// Changes nothing of the app's.
+    /// Changes nothing in the app's data.
     /// - Parameters:
-    ///   - backup: finds what is known of the backup that is restored.
+    ///   - backup: finds what is known about the backup being restored.
     ///   - workPath: a folder for the copy.
     init(of store: Store, from backup: @escaping () -> ImportSource, workPath: String) throws(BackupError) {
         self.store = store
@@ -30,7 +30,7 @@ struct MissingParts {
             ? try Self.copy(backup().backupDatabase, to: "\(workPath)/lost.sqlite", for: store.database) : nil
     }
 
-    /// - Returns: `nil` where there is no database in the backup that could be used.
+    /// - Returns: `nil` if the backup has no usable database.
     private static func copy(
         _ backup: StoredDatabase?, to path: String, for database: AppDatabase
     ) throws(BackupError) -> String? {
@@ -44,8 +44,8 @@ struct MissingParts {
         return database.canBeRecreated(from: path) ? path : nil
     }
 
-    /// - Throws: `alreadyExists` when a log of the lost database is there: it may hold all that is left of the data. `notSupported` when there is no way
-    ///   to make one. `notFound` when a disk may not be mounted.
+    /// - Throws: `alreadyExists` when a log of the lost database exists, which may hold all that is left of the data; `notSupported` when there is no way to
+    ///   create one; `notFound` when a disk may not be mounted.
     func requireMakeable() throws(BackupError) {
         if let mediaPath = store.mediaPath, try FileSystem.lookBehindLinks(mediaPath) == nil { try requireParent(of: mediaPath) }
         guard isDatabaseLost else { return }
@@ -56,8 +56,8 @@ struct MissingParts {
         }
     }
 
-    /// - Parameter note: given what is to be said of it if the restore fails afterwards, unless the data is as it was.
-    /// - Throws: `busy` when a program has made the database meanwhile, or still has the lost one open; as `requireMakeable`.
+    /// - Parameter note: receives the message for the case that the restore fails afterwards, unless the data is then as it was.
+    /// - Throws: `busy` when a program has created the database meanwhile, or still has the lost one open; as `requireMakeable`.
     func make(_ note: (Message) -> Void) throws(BackupError) {
         if isDatabaseLost, try !store.database.isLost() { throw store.database.madeMeanwhile }
         try requireMakeable()
@@ -89,7 +89,7 @@ struct MissingParts {
         _ = try AppDatabase.create(at: database.path, definition: store.definition)
     }
 
-    /// The app that the database in the store belongs to is this program.
+    /// For a database inside the store, this program is the app.
     private func upgrade() {
         let database = store.database
         guard !store.definition.migrations.isEmpty, (try? database.hasPendingMigrations()) == true else { return }
@@ -106,7 +106,7 @@ struct MissingParts {
         )
     }
 
-    /// Folders outside of the store may be of a disk that is not mounted: they are not made.
+    /// Folders outside the store may belong to a disk that is not mounted: they are not created.
     private func makeParent(of path: String) throws(BackupError) {
         try requireParent(of: path)
         if isInStore(path) { try FileSystem.makeDirectories(FileSystem.parentPath(path)) }

@@ -5,28 +5,28 @@ import Export
 import Restore
 import SystemIO
 
-/// Tells whether an archive is one of the store's own, wherever it comes from: then it was made from a backup whose every byte is checked, and
-/// what a foreign archive may not hold (links that leave the media folder, a folder of zeros) is just what the user has there.
+/// Detects whether an archive is one of the store's own, wherever the file comes from. If so, it was made from a backup whose every byte is checked. Content
+/// that a foreign archive may not hold (links that leave the media folder, a folder of zeros) is then legitimate user data.
 struct OwnArchive {
     private static let bufferSizeBytes = 1 << 20
 
     let repository: Repository
 
-    /// Compares the file with the archives that have its size, byte by byte. A backup that cannot be read is none of them.
+    /// Compares the file byte by byte with the archives that have its size. An unreadable backup does not match.
     func snapshot(of file: ImportSource) throws(BackupError) -> Snapshot? {
         try repository.refresh()
         return try snapshot(of: file, among: repository.snapshots())
     }
 
-    /// Whether it is, byte by byte, the export or the database of one of the store's own backups. Only files that are long enough to have been refused
-    /// for the length of their metadata are looked at: each look reads a folder of each backup.
+    /// Whether the file equals, byte by byte, the export or the database of one of the store's own backups. Only checks files long enough to be refused for
+    /// the length of their metadata: each check reads a folder of each backup.
     func isStoredFile(_ file: ImportSource) throws(BackupError) -> Bool {
         guard file.sizeBytes > UInt64(ImportValidator.metadataTextLimitBytes) else { return false }
         return try !snapshots(withFile: file).isEmpty
     }
 
-    /// The backups whose export or database a file is.
-    /// - Returns: one for each database that they have, the newest first: exports that do not say when they were made can be the same of different data.
+    /// The backups whose export or database equals the file.
+    /// - Returns: one backup for each of their different databases, newest first: exports without a creation time can be equal for different data.
     func snapshots(withFile file: ImportSource) throws(BackupError) -> [Snapshot] {
         try repository.refresh()
         var found: [Snapshot] = []
@@ -63,7 +63,7 @@ struct OwnArchive {
         }
     }
 
-    /// The snapshot whose archive the file is.
+    /// The snapshot whose archive equals the file.
     func snapshot(of file: ImportSource, among snapshots: [Snapshot]) throws(BackupError) -> Snapshot? {
         for snapshot in snapshots.reversed() {
             for format in ArchiveFormat.allCases where size(of: snapshot, format) == file.sizeBytes {
@@ -74,7 +74,7 @@ struct OwnArchive {
         return nil
     }
 
-    /// As the record has it: a tar archive whose size it does not have is not looked at.
+    /// The recorded size: a tar archive without one is not compared.
     private func size(of snapshot: Snapshot, _ format: ArchiveFormat) -> UInt64? {
         switch format {
         case .zip: snapshot.record.archiveSizeBytes
@@ -85,7 +85,7 @@ struct OwnArchive {
     private func isEqual(_ table: ExtentTable, _ file: any ByteSource) throws(BackupError) -> Bool {
         var offset: UInt64 = 0
         var ours = [UInt8](repeating: 0, count: Self.bufferSizeBytes)
-        // Most archives of one size differ near their beginning: they are told apart before much is read.
+        // Most archives of equal size differ near the beginning, so little is read.
         while offset < table.size {
             let count = try ours.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
                 try repository.read(table, at: offset, into: buffer)

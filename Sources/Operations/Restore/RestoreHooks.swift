@@ -4,8 +4,8 @@ import Glibc
 import Restore
 import SystemIO
 
-/// Runs the user's commands around a restore. Once `before-restore` has begun, `after-restore` runs in any case, if need be at the next start: a
-/// service that was stopped is started again. It never runs beside a `before-restore` that was interrupted: that would stop the service afterwards.
+/// Runs the user's commands around a restore. Once `before-restore` has begun, `after-restore` always runs, if necessary at the next start, so that a stopped
+/// service is started again. It never runs beside an interrupted `before-restore`, which could stop the service afterwards.
 struct RestoreHooks {
     let store: Store
 
@@ -13,17 +13,17 @@ struct RestoreHooks {
 
     private var settings: HookSettings { store.settings.hooks }
 
-    /// - Returns: what was run.
-    /// - Throws: `hookFailed` when the command fails or takes too long; nothing has been changed.
+    /// - Returns: the commands that ran.
+    /// - Throws: `hookFailed` when the command fails or times out; nothing has been changed.
     func runBefore(_ fileName: String, _ strategy: ImportStrategy) throws(BackupError) -> [RestoreReport.Hook] {
         guard !settings.isEmpty else { return [] }
         try FileSystem.writeFileAtomically(store.paths.hookRecord, Array(Self.recordText.utf8))
         guard let command = settings.beforeRestore else { return [] }
         let hook = try run("before-restore", command, fileName, ["BACKUPFS_STRATEGY": strategy.rawValue]) { group in
-            // Without the note a crash would leave the command running beside `after-restore`, and nothing worse.
+            // If writing this record fails, a crash could leave the command running beside `after-restore`, but nothing worse.
             try? FileSystem.writeFileAtomically(store.paths.hookRecord, Array("\(Self.recordText)\(group.record)\n".utf8))
         }
-        // What it has left running in the background stays.
+        // Processes that it left in the background keep running.
         try FileSystem.writeFileAtomically(store.paths.hookRecord, Array(Self.recordText.utf8))
         guard hook.isSuccess else {
             throw BackupError(
@@ -34,11 +34,11 @@ struct RestoreHooks {
         return [hook]
     }
 
-    /// Does nothing when `runBefore` has not been called.
+    /// Does nothing if `runBefore` was not called.
     /// - Parameter result: as in the report.
-    /// - Returns: what was run. A failure is in the report, and changes nothing.
+    /// - Returns: the commands that ran. The report includes a failure, which changes nothing.
     func runAfter(_ fileName: String, _ result: RestoreReport.Result) -> [RestoreReport.Hook] {
-        // If that is not known, what was stopped is started all the same.
+        // If that is unknown, the service is started anyway.
         guard (try? FileSystem.exists(store.paths.hookRecord)) != false else { return [] }
         endInterruptedCommand()
         var hooks: [RestoreReport.Hook] = []

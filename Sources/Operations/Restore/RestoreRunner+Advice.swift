@@ -4,9 +4,9 @@ import Export
 import Restore
 import SystemIO
 
-/// What a refusal says besides what the check of the file itself knows.
+/// Advice for a refusal, beyond what the check of the file itself knows.
 extension RestoreRunner {
-    /// A file is gone through once more for what it may be instead, so long as that takes no time worth speaking of.
+    /// Up to this size, a file is read once more to find out what else it may be: that takes a negligible time.
     private static let exportLimitBytes: UInt64 = 256 << 20
 
     func advising(_ error: BackupError, _ source: ImportSource) -> BackupError {
@@ -28,7 +28,7 @@ extension RestoreRunner {
         }
     }
 
-    /// The built-in app whose export a JSON file is, by the collections that stand in it.
+    /// The built-in app whose export a JSON file is, according to its collections.
     private func otherApp(of source: ImportSource) -> AppDefinition? {
         guard source.sizeBytes <= Self.exportLimitBytes, let members = try? Self.members(of: source.bytes) else { return nil }
         let own = Self.collections(of: store.definition)
@@ -37,9 +37,9 @@ extension RestoreRunner {
         return AppDefinition.builtInNames.filter { $0 != store.definition.name }
             .compactMap { try? AppDefinition.builtIn(named: $0) }
             .filter { Self.collections(of: $0).isSubset(of: members) }
-            // A file of the store's own app may lack a collection and still have one that another app has, too.
+            // A file of the store's own app may lack a collection and still have one that another app has too.
             .filter { Self.members(of: $0).intersection(members).count > known }
-            // One may have all that another has, and more.
+            // One app's collections may include all of another's.
             .max { Self.collections(of: $0).count < Self.collections(of: $1).count }
     }
 
@@ -47,13 +47,13 @@ extension RestoreRunner {
         Set(definition.collections.filter(\.isRequired).map(\.name))
     }
 
-    /// The names that an app's export may have at its top.
+    /// The top-level names that an app's export may contain.
     private static func members(of definition: AppDefinition) -> Set<String> {
         let metadata = definition.metadata.isInline ? definition.metadata.fields.map(\.name) : [definition.metadata.name]
         return Set(definition.collections.map(\.name) + metadata + [definition.settings?.name].compactMap(\.self))
     }
 
-    /// The names at the top of a JSON document.
+    /// The top-level names of a JSON document.
     private static func members(of source: any ByteSource) throws(BackupError) -> Set<String> {
         let tokenizer = JSONTokenizer(source)
         var names: Set<String> = []

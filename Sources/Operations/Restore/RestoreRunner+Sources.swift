@@ -5,9 +5,9 @@ import Glibc
 import Restore
 import SystemIO
 
-/// What is restored: a file, standard input or a backup, and whether it may be.
+/// The sources of a restore: a file, standard input or a backup; and whether each is permitted.
 extension RestoreRunner {
-    /// What is to be restored: the file of that name, or, if there is none, the backup of that name, as an archive of which nothing is copied.
+    /// The source of a restore: the file of that name or, if there is none, the backup of that name, as an archive without a copy.
     /// - Throws: `notFound`, `isADirectory`, …
     public func source(named source: String) throws(BackupError) -> ImportSource {
         let status = try FileSystem.look(source)
@@ -25,7 +25,7 @@ extension RestoreRunner {
                 remedy: isNamedLikeFile && !source.contains("/")
                     ? "Check the name and the folder. It is no backup's name either: see backupfs snapshots" : "Check the path.")
         }
-        // The newest may be one that the other store has made, of its own data.
+        // The newest one may be the other store's, with that store's data.
         if source == "latest" { try store.requireNoSuccessor() }
         let snapshot: Snapshot
         do throws(BackupError) {
@@ -40,11 +40,11 @@ extension RestoreRunner {
         return try self.source(of: snapshot, named: snapshot.name.description)
     }
 
-    /// A backup, as an archive of which nothing is copied.
-    /// - Parameter name: what a user calls it.
+    /// A backup as an archive without a copy.
+    /// - Parameter name: the user's name for it.
     func source(of snapshot: Snapshot, named name: String) throws(BackupError) -> ImportSource {
         let layout = SnapshotArchive.layoutForRestore(of: snapshot)
-        // A ZIP archive has times of whole seconds from 1980 to 2107 only.
+        // A ZIP archive is limited to times of whole seconds from 1980 to 2107.
         let table = try SnapshotArchive.table(of: snapshot, .tar, layout: layout, in: store.repository)
         return ImportSource(
             stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: name,
@@ -54,12 +54,12 @@ extension RestoreRunner {
 
     private static let fileEndings = [".json", ".zip", ".tar", ".sqlite", ".sqlite3", ".db"]
 
-    /// A folder of that name may be one that `restore --target` has made of the backup.
+    /// A folder of that name may be the result of `restore --target` for the backup.
     private func hasBackup(named name: String) -> Bool {
         (try? store.snapshot(named: name, orSafetyBackupOf: store.ownSnapshots(kind: .safety))) != nil
     }
 
-    /// The backup of another app, or of another machine, replaces all data just as the store's own does, which must not happen by mistake.
+    /// A backup of another app or machine replaces all data just as the store's own does, which must not happen by mistake.
     private func require(_ snapshot: Snapshot, named name: String) throws(BackupError) {
         guard !allowsOtherSources else { return }
         try store.requireOwn(
@@ -67,7 +67,7 @@ extension RestoreRunner {
             remedy: "If you want its data in this app, restore it with: backupfs restore --other-source")
     }
 
-    /// The same for an archive of such a backup, wherever it was copied from.
+    /// The same check for an archive of such a backup, wherever it was copied from.
     func requireOwn(_ source: ImportSource) throws(BackupError) {
         guard !allowsOtherSources, store.definition.coversWholeDatabase else { return }
         let others = store.repository.snapshots().filter {
@@ -77,7 +77,7 @@ extension RestoreRunner {
         try require(other, named: source.name)
     }
 
-    /// Runs `body` with what standard input gives.
+    /// Runs `body` with the content of standard input.
     public func withStandardInput(_ body: (ImportSource) throws -> Void) throws {
         let folder = try WorkFolder(in: store.paths.spool)
         defer { folder.remove() }
@@ -86,12 +86,13 @@ extension RestoreRunner {
         try body(ImportSource(file: path, name: "standard input"))
     }
 
-    /// A file that the repository serves.
+    /// A file served from the repository.
     public func stored(_ table: ExtentTable, name: String) -> ImportSource {
         ImportSource(stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: name)
     }
 
-    /// The store has made the backup with a definition that knew all of it. What today's does not know would be dropped, and the data of now with it.
+    /// The store made the backup with a definition that knew all of its fields. Fields that today's definition lacks would be dropped, and with them the
+    /// current data in them.
     func requireAllFields(_ checked: CheckedImport, of source: ImportSource) throws(BackupError) {
         guard let problem = UnknownFields.problem(checked.summary, store.definition) else { return }
         let name = ShellWords.text(of: [source.name])
@@ -104,7 +105,7 @@ extension RestoreRunner {
 }
 
 extension ImportSource {
-    /// With what is known of the backup whose archive it is.
+    /// Adds what is known about the backup whose archive this is.
     func describing(_ snapshot: Snapshot, in repository: Repository) -> ImportSource {
         var source = self
         source.backupDatabase = OwnArchive(repository: repository).database(of: snapshot)

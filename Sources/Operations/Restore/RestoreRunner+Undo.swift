@@ -3,8 +3,8 @@ import BackupRepository
 import Restore
 import SystemIO
 
-/// What takes the last restore back: a restore of the safety backup that it made. That is a restore like any other and makes a safety backup of its own, so
-/// the next undo brings back what the first one took away.
+/// Undoes the last restore by restoring the safety backup that it made. That is a restore like any other with its own safety backup, so the next undo brings
+/// back what the first one took away.
 extension RestoreRunner {
     public struct Undo: Sendable {
         public let source: ImportSource
@@ -13,7 +13,7 @@ extension RestoreRunner {
         public let time: Timestamp
     }
 
-    /// - Throws: `notFound` when there is no restore to take back, or its safety backup is gone; `notSupported` when the app cannot replace its data.
+    /// - Throws: `notFound` when there is no restore to undo, or its safety backup is gone; `notSupported` when the app cannot replace its data.
     public func undo() throws(BackupError) -> Undo {
         guard strategies.contains(.replace) else {
             throw BackupError(

@@ -8,9 +8,9 @@ import SystemIO
 
 /// Restores into a store: one at a time, with a safety backup and a report.
 public struct RestoreRunner: Sendable {
-    /// File and database together: up to it a preview runs all strategies.
+    /// The size of file and database together up to which a preview runs all strategies.
     private static let cheapLimitBytes: UInt64 = 16 << 20
-    /// In a message.
+    /// In one message.
     private static let shownSnapshotCount = 5
 
     let store: Store
@@ -19,9 +19,9 @@ public struct RestoreRunner: Sendable {
     let allowsOtherSources: Bool
 
     /// - Parameters:
-    ///   - restoresSettings: whether settings are restored; `nil` for what the app's definition says.
-    ///   - allowsDamage: whether files of an archive that are damaged or missing are left out and told of, instead of all of it being refused.
-    ///   - allowsOtherSources: whether a backup that another store made may be restored.
+    ///   - restoresSettings: whether to restore settings; `nil` for the app definition's default.
+    ///   - allowsDamage: whether to leave out and report damaged or missing files of an archive, instead of refusing the whole archive.
+    ///   - allowsOtherSources: whether another store's backup may be restored.
     public init(
         store: Store, restoresSettings: Bool? = nil, allowsDamage: Bool = false, allowsOtherSources: Bool = false
     ) {
@@ -31,23 +31,22 @@ public struct RestoreRunner: Sendable {
         self.allowsOtherSources = allowsOtherSources
     }
 
-    /// What a restore of a file or a backup does unless it is asked for something else. The definition's strategy may be to merge, which would not undo
-    /// a restore.
-    /// A lost database has nothing that a merge could keep.
+    /// The strategy for a file or backup if none is requested. The definition's default may be to merge, which would not undo a restore. With a lost database,
+    /// a merge has nothing to keep.
     public func defaultStrategy(of source: ImportSource) -> ImportStrategy {
         guard strategies.contains(.replace) else { return store.definition.defaultStrategy }
         let isLost = !store.definition.coversWholeDatabase && (try? store.database.isLost()) == true
         return source.isSafetyBackup || isLost ? .replace : store.definition.defaultStrategy
     }
 
-    /// All that the app has, the default first.
+    /// All strategies of the app, the default first.
     public var strategies: [ImportStrategy] { store.definition.strategies }
 
-    /// Checks a file and tells what restoring it would do, to the number. Changes nothing and waits for no lock.
+    /// Checks a file and reports exactly what restoring it would do. Changes nothing and waits for no lock.
     /// - Parameters:
     ///   - strategy: `nil` for the default.
-    ///   - comparesOthers: whether what the app's other strategies would do is told as well, where that costs little.
-    /// - Throws: what is wrong with the file.
+    ///   - comparesOthers: whether to also report the effect of the app's other strategies, where that is cheap.
+    /// - Throws: the problem with the file.
     public func preview(
         _ source: ImportSource, strategy: ImportStrategy? = nil, comparesOthers: Bool = false
     ) throws(BackupError) -> RestoreReport {
@@ -72,12 +71,12 @@ public struct RestoreRunner: Sendable {
         }
     }
 
-    /// Whether running all strategies on copies takes no time worth speaking of.
+    /// Whether running all strategies on copies takes a negligible time.
     private func isCheap(_ source: ImportSource) -> Bool {
         source.sizeBytes + (FileSystem.statusIfPresent(store.database.path)?.size ?? 0) <= Self.cheapLimitBytes
     }
 
-    /// A strategy that cannot be used with this file is left out.
+    /// Leaves out strategies that cannot be used with this file.
     private func others(
         _ source: ImportSource, than strategy: ImportStrategy, _ missing: MissingParts, in folder: String
     ) throws(BackupError) -> [RestoreOutcome] {
@@ -101,8 +100,8 @@ public struct RestoreRunner: Sendable {
             remedy: "Choose one of: \(strategies.map(\.rawValue).joined(separator: ", ")).")
     }
 
-    /// The command that restores a file or a backup as this does.
-    /// - Parameter source: as `source(named:)` takes it.
+    /// The command that performs this restore of a file or a backup.
+    /// - Parameter source: as for `source(named:)`.
     public func command(restoring source: String, strategy: ImportStrategy?) -> String {
         var words = ["restore"]
         if let strategy { words.append("--strategy=\(strategy.rawValue)") }
@@ -113,10 +112,10 @@ public struct RestoreRunner: Sendable {
         return store.command(words, [(try? FileSystem.exists(source)) == true ? FileSystem.absolutePath(source) : source])
     }
 
-    /// Brings a file into the app's data. `restore/last.*` tell how it went, also when it throws.
-    /// - Parameter failed: given the report of what failed or was refused, before that is thrown.
-    /// - Throws: `busy` while another operation runs (then nothing is reported: the report is the other's); what is wrong with the file; what went
-    ///   wrong on the way. The data is as it was then, unless the report says `unfinished`.
+    /// Restores a file into the app's data. `restore/last.*` report the outcome, also when this throws.
+    /// - Parameter failed: receives the report of a failure or refusal before it is thrown.
+    /// - Throws: `busy` while another operation runs (without a report: the existing one is the other's); the problem with the file; an error during the
+    ///   restore. The data is then as it was, unless the report says `unfinished`.
     public func run(
         _ source: ImportSource, strategy: ImportStrategy? = nil, retry: String? = nil, progress: ProgressHandler?,
         failed: (RestoreReport) -> Void = { _ in }
@@ -150,7 +149,8 @@ public struct RestoreRunner: Sendable {
         do {
             try store.monitor.run("restore", phase: RestoreProgress.firstMessage, percent: 0, retry: retry, progress) {
                 (notify) throws(BackupError) in
-                // Before the work is done, and the app stopped, for nothing. Held it is only later: `before-restore` may back up by another store.
+                // Fails early, before work is wasted and the app is stopped. The lock is held only later: `before-restore` may make a backup through another
+                // store.
                 try store.lockMediaForRestore()?.release()
                 let steps = RestoreProgress(sizeBytes: source.sizeBytes, notify)
                 let counted = CountedSource(source.bytes) { steps.noteRead($0) }
@@ -169,7 +169,7 @@ public struct RestoreRunner: Sendable {
                     var room = RoomCheck()
                     let lostSizeBytes = missing.databaseCopy.flatMap { FileSystem.statusIfPresent($0)?.size } ?? 0
                     try SafetyRoom(store: store, lostSizeBytes: lostSizeBytes).add(to: &room)
-                    // What a restore does not replace may have holes in the backup.
+                    // The backup may have gaps in what a restore does not replace.
                     let replacesMedia = Self.replacesMedia(checked, strategy)
                     report.unreadFileCount = replacesMedia ? checked.unreadFileCount : 0
                     let end = try operation.run(
@@ -180,7 +180,7 @@ public struct RestoreRunner: Sendable {
                         }, outcome: { report.outcome = $0 }, room: room,
                         prepare: { () throws(BackupError) in
                             report.hooks = try hooks.runBefore(source.name, strategy)
-                            // The command may have stopped the app, which could have made them itself.
+                            // The command may have stopped the app, which could have created the parts itself.
                             try missing.make { report.broughtBack = $0 }
                             media = try store.lockMediaForRestore()
                         }
@@ -191,7 +191,7 @@ public struct RestoreRunner: Sendable {
                         steps.beginImport()
                         report.safetyBackup = store.nameInSafety(made.snapshot)
                         report.safetySnapshot = made.snapshot.id
-                        // The newest few stay without: it may hold the only copies.
+                        // Only the newest few are kept without a pin, and this one may hold the only copies.
                         if report.unreadFileCount > 0 { try store.repository.setPinned(made.snapshot.id, true) }
                         report.safetyGaps = made.incompleteness
                         report.safetyWarning = InexactValues(of: made.snapshot)?.restoreWarning
@@ -210,20 +210,20 @@ public struct RestoreRunner: Sendable {
             let failure = (wasUndone ? BackupError(.interrupted, cancelled) : advising(error, source)).telling(
                 ofKeptMedia: report.keptMediaPath)
             report.error = failure
-            // What is neither the old nor the new data must not be given to a service: the next start ends the restore, and then starts it.
+            // Data that is neither old nor new must not be given to a service: the next start finishes the restore, and then starts the service.
             if report.result != .unfinished { report.hooks += hooks.runAfter(source.name, report.result) }
             report.finishedAt = SystemClock.now()
             try? store.conclude(report)
             failed(report)
             throw failure.at(source.name)
         } catch {}
-        // A second try, for what has passed.
+        // A second attempt, in case the obstacle is gone.
         if report.leftover != nil { _ = finishIfCommitted(&report) }
         media?.release()
         report.result = .success
         report.hooks += hooks.runAfter(source.name, .success)
         report.finishedAt = SystemClock.now()
-        // The data is new. What cannot be tidied up now is no failure of the restore: the next start does it.
+        // The new data is in place. A failure to clean up is not a failure of the restore: the next start does it.
         try? tidyUp(report)
         return report
     }
@@ -241,7 +241,7 @@ public struct RestoreRunner: Sendable {
     }
 
     /// After a failure: finishes a restore that had committed its records, as the next start would. It must not be reported as failed.
-    /// - Returns: whether the data is the new one, all of it. If that is unknown, `report` says so.
+    /// - Returns: whether the data is completely new. If that is unknown, `report` says so.
     private func finishIfCommitted(_ report: inout RestoreReport) -> Bool {
         guard report.result == .failed else { return false }
         do {
@@ -256,8 +256,8 @@ public struct RestoreRunner: Sendable {
         return false
     }
 
-    /// Checks a file. One that is refused because anybody may have made it, or because its files do not lie where the app's archives have them now, is
-    /// looked at again: the safety backup that a report offers as the way back must be taken, whatever it holds and however it was laid out.
+    /// Checks a file. If it is refused as untrusted, or because the app's archives now have their files elsewhere, checks it again as the store's own. The
+    /// safety backup that a report offers for undo must be accepted, whatever its content and layout.
     private func check(
         _ source: ImportSource, _ strategy: ImportStrategy, _ missing: MissingParts, in folder: String
     ) throws(BackupError) -> CheckedImport {
@@ -271,14 +271,14 @@ public struct RestoreRunner: Sendable {
             guard known.archiveLayout == nil, error.code == .invalidContent || error.code == .tooLarge,
                 let own = own(known)
             else { throw error }
-            // The first look may have left an export in the folder.
+            // The first check may have left an export in the folder.
             let folder = "\(folder)/own"
             try FileSystem.makeDirectories(folder)
             return try operation(source, missing, in: folder).check(own, strategy: strategy)
         }
     }
 
-    /// An archive of one of the store's own backups is restored as the backup is, wherever the file comes from, and so are the records of its export.
+    /// An archive of one of the store's own backups is restored as the backup itself, wherever the file comes from. So are the records of its export.
     private func identified(_ source: ImportSource, _ strategy: ImportStrategy) -> ImportSource {
         guard strategy == .replace, source.archiveLayout == nil else { return source }
         let own = OwnArchive(repository: store.repository)
@@ -297,7 +297,7 @@ public struct RestoreRunner: Sendable {
         return known
     }
 
-    /// - Returns: the file as what it is of the store's own; `nil` when it is nothing of it.
+    /// - Returns: the file as the store's own; `nil` when it is not.
     private func own(_ source: ImportSource) -> ImportSource? {
         let own = OwnArchive(repository: store.repository)
         if let snapshot = try? own.snapshot(of: source) { return source.asOwn(archiveLayout: snapshot.record.archiveLayout) }
@@ -305,7 +305,7 @@ public struct RestoreRunner: Sendable {
         return source.asOwn
     }
 
-    /// - Throws: what writing a copy of the backup's database throws.
+    /// - Throws: the errors of writing a copy of the backup's database.
     private func missingParts(of source: ImportSource, in folder: String) throws(BackupError) -> MissingParts {
         try MissingParts(of: store, from: { identified(source, .replace) }, workPath: folder)
     }
@@ -320,9 +320,9 @@ public struct RestoreRunner: Sendable {
             recreation: missing.databaseCopy)
     }
 
-    /// Keeps the newest ones that the definition asks for, and the pinned ones.
+    /// Keeps the number of newest ones that the definition requests, and the pinned ones.
     private func removeOldSafetyBackups() throws(BackupError) {
-        // A label that is missing may have had a pin, and only the register knows which are missing.
+        // A backup without its label may have been pinned, and only the register knows which labels are missing.
         guard store.repository.registerError == nil else { return }
         let all = store.ownSnapshots(kind: .safety)
         let old = all.dropLast(store.definition.retention.safetyKeepLast).filter { store.mayRemoveByRule($0) }
@@ -330,8 +330,8 @@ public struct RestoreRunner: Sendable {
         try store.withdraw(old.map(\.id))
     }
 
-    /// Says in `restore/last.*` that a file was empty, unless they are about to tell of another restore. Takes no lock: the program that made the file may
-    /// be about to write to it, and must not meet one.
+    /// Reports in `restore/last.*` that a file was empty, unless these are about to report another restore. Takes no lock: the program that created the file
+    /// may be about to write to it, and must not run into one.
     public func reportEmptyFile(named name: String) {
         guard !store.isOperationRunning, (try? FileSystem.exists(store.paths.restoreJournal)) == false else { return }
         var report = RestoreReport(
@@ -343,6 +343,6 @@ public struct RestoreRunner: Sendable {
         try? store.writeReport(report)
     }
 
-    /// Whether a file that is still being written is whole by now; says nothing of whether it is valid.
+    /// Whether a file being written is complete by now; does not check its validity.
     public func isComplete(_ path: String) -> Bool { CompletenessCheck.isComplete(path) }
 }

@@ -3,11 +3,11 @@ import BackupRepository
 import Restore
 import SystemIO
 
-/// What the safety backup of a restore will need at most: the copy of the database and the export that it is made from, and in the repository all
-/// that has changed since the newest backup.
+/// The maximum space for a restore's safety backup: the copy of the database and the export made from it, and in the repository everything that changed since
+/// the newest backup.
 struct SafetyRoom {
     let store: Store
-    /// Of the database that is made in the place of a lost one.
+    /// The size of the database that is created in place of a lost one.
     var lostSizeBytes: UInt64 = 0
 
     func add(to room: inout RoomCheck) throws(BackupError) {
@@ -25,7 +25,7 @@ struct SafetyRoom {
         try room.need(stored, at: store.repository.path)
     }
 
-    /// Files that cannot be looked at are left to the backup, which says so.
+    /// Files that cannot be examined are left to the backup, which reports them.
     static func changedBytes(
         in folder: borrowing DirectoryReader, _ amongMedia: DatabaseAmongMedia, since time: Timestamp?
     ) throws(BackupError) -> UInt64 {

@@ -4,7 +4,7 @@ import Restore
 import SystemIO
 
 extension Store {
-    /// What the safety backups hold of the media folder.
+    /// The media files in the safety backups.
     var savedMedia: SavedMedia {
         SavedMedia { [repository] id in
             let catalog = id.flatMap { repository.snapshot(id: $0) }
@@ -20,8 +20,8 @@ extension Store {
 }
 
 extension TreeEntry {
-    /// Whether a file is as it was stored. Size and modification time do not say so: programs set the time of a copy to that of the original. The
-    /// change time does where the file system keeps one, and otherwise the bytes.
+    /// Whether a file is unchanged since it was stored. Size and modification time do not prove that: programs give a copy the time of the original. The
+    /// change time does where the file system keeps one; otherwise the bytes decide.
     func holds(_ file: ReplacedFile) throws(BackupError) -> Bool {
         let status = file.status
         guard modificationTime == status.modificationTime else { return false }
@@ -30,7 +30,7 @@ extension TreeEntry {
             guard status.kind == .regular, size == status.size else { return false }
             let identity = SourceIdentity(inode: status.inode, changeTime: file.changeTime)
             if sourceIdentity == identity, file.hasTrueChangeTime { return true }
-            // What neither is known of is not the same.
+            // Without either of them, the file counts as different.
             guard let stored = checksums?.sha256, let digest = try file.digest() else { return false }
             return digest == stored
         case .symbolicLink:

@@ -17,7 +17,7 @@ extension Store {
         }
     }
 
-    /// For whoever holds the operation lock and is about to back up or to change the app's data: finishes what a crash interrupted here, and looks whether
+    /// For a holder of the operation lock that is about to back up or to change the app's data: finishes what a crash interrupted here, and checks whether
     /// another store for the same database has something to finish. A backup of that would mix two states.
     /// - Throws: `busy` when it has.
     func requireWholeData() throws(BackupError) {
@@ -25,12 +25,12 @@ extension Store {
         try requireNoOtherRestore()
     }
 
-    /// - Throws: `busy` while a restore by another store for the same database is not finished; `databaseInUse` while that cannot be looked up.
+    /// - Throws: `busy` while another store's restore of the same database is unfinished; `databaseInUse` while that cannot be determined.
     func requireNoOtherRestore() throws(BackupError) {
         do {
             try database.requireNoOtherRestore(ownJournalPath: FileSystem.absolutePath(paths.restoreJournal))
         } catch let error where error.code != .busy && error.code != .databaseInUse {
-            // What is wrong with the database is told by whoever reads it; a restore brings it back where it is lost.
+            // The next reader of the database reports what is wrong with it; a restore recreates it if it is lost.
         }
     }
 
@@ -54,13 +54,13 @@ extension Store {
         tellUndo(in: &report)
         report.note(result.end)
         report.hooks = hooks.runAfter(result.fileName, report.result)
-        // What has become of the data is certain. On a full disk the next operation that can reports it; the store opens all the same.
+        // The outcome for the data is certain. On a full disk, a later operation reports it; the store opens anyway.
         try? conclude(report)
         return report
     }
 
-    /// For a restore, whose journal would take the place of the other one's.
-    /// - Throws: `busy` when an earlier restore is done, and what it has replaced could not be cleared away.
+    /// For a restore, whose journal would replace the other one's.
+    /// - Throws: `busy` when an earlier restore is done, but what it replaced could not be removed.
     func requireNoLeftover() throws(BackupError) {
         guard try FileSystem.exists(paths.restoreJournal) else { return }
         throw BackupError(
@@ -68,7 +68,7 @@ extension Store {
             remedy: "restore/last.txt says why. Mend that, and try again.")
     }
 
-    /// Reports how a restore went, and only then forgets it.
+    /// Reports the outcome of a restore, and only then removes its journal.
     func conclude(_ report: RestoreReport) throws(BackupError) {
         try writeReport(report)
         if report.isNew { try noteRestore(report) }
@@ -77,14 +77,14 @@ extension Store {
         try RestoreRecovery.forget(journalPath: paths.restoreJournal)
     }
 
-    /// An older restore is not the one to take back any more, whatever is known of this one.
+    /// An older restore is no longer the one to undo, whatever is known about this one.
     private func noteRestore(_ report: RestoreReport) throws(BackupError) {
         guard let safety = report.safetySnapshot else { return try FileSystem.removeFile(paths.lastRestore) }
         try LastRestoreRecord(path: paths.lastRestore).write(
             LastRestoreRecord.Restore(name: report.fileName, time: report.finishedAt, safetySnapshot: safety))
     }
 
-    /// Says how the restore can be taken back, where the app can replace its data.
+    /// Adds how to undo the restore, if the app can replace its data.
     func tellUndo(in report: inout RestoreReport) {
         let canReplace = definition.strategies.contains(.replace)
         report.undoFolder = canReplace ? definition.defaultStrategy == .replace ? "restore/" : "restore/replace/" : nil
@@ -97,14 +97,14 @@ extension Store {
         try FileSystem.writeFileAtomically(paths.lastRestoreText, Array("\(language.text(report.text))\n".utf8))
     }
 
-    /// The app's own file name for a backup, in `exports/`, and whether the file is the archive: that hangs on the name.
+    /// The app's own file name for a backup, in `exports/`, and whether the file is the archive, which depends on the name.
     public func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {
         let name = definition.fileNames.backupName(stamp: SnapshotStamp.of(snapshot), snapshot.channel)
         return (name, name.hasSuffix(".zip"))
     }
 
-    /// What a safety backup is called in `safety/`, and whether it is the archive: an app with media needs all of it, and a database without a
-    /// description needs its tables, which an export does not make.
+    /// The name of a safety backup in `safety/`, and whether it is the archive: an app with media needs all of it. A database that no definition describes
+    /// needs its tables, which an export does not create.
     public func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {
         Self.safetyFile(of: snapshot, definition, hasMedia: mediaPath != nil)
     }

@@ -1,13 +1,13 @@
 import AppData
 import BackupCore
 
-/// Fields of a backup that the app's definition does not name: it did when the backup was made, and a restore would drop them.
+/// Fields of a backup that the app's definition no longer names: it did when the backup was made, and a restore would drop them.
 enum UnknownFields {
     private static let shownCount = 5
 
-    /// - Returns: `nil` where there are none.
+    /// - Returns: `nil` if there are none.
     static func problem(_ summary: ImportSummary, _ definition: AppDefinition) -> Message? {
-        // A database without a description has a rule of its own for columns that are gone; what the export says of itself is no data.
+        // A database whose tables no definition describes has its own rule for missing columns; the export's metadata is not data.
         guard !definition.coversWholeDatabase else { return nil }
         let metadata = definition.metadata.name + "."
         let unknown = summary.unknownFields.filter { !$0.key.hasPrefix(metadata) }.sorted { $0.key < $1.key }

@@ -3,29 +3,29 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// The backups that a store makes by itself: which is due when, and making it.
+/// A store's automatic backups: determines when one is due, and makes it.
 public struct AutomaticBackup: Sendable {
-    /// The name under which it runs. An operation that a user asks for ends it: it is made up for soon.
+    /// The operation name. A user's operation interrupts it, and it is retried soon.
     static let operationName = "automatic backup"
-    /// What its snapshots are tagged with. Without the tag, one is a backup like any other.
+    /// The tag of its snapshots. Without the tag, it is a backup like any other.
     public static let tag = "automatic"
 
-    /// What became of it.
+    /// The outcome of a check.
     public enum Outcome: Sendable {
         /// There is no schedule.
         case off
-        /// The app's own setting of this name has switched it off.
+        /// The app's own setting of this name turns it off.
         case switchedOff(String)
-        /// Due at that time, or never.
+        /// The time when it is due, or `nil` for never.
         case notDue(Timestamp?)
         case made(BackupResult)
         /// Nothing has changed since the newest backup, which has this name.
         case unchanged(FileName)
-        /// The store has adopted a source and waits for a restore or a backup that a user asks for.
+        /// The store has adopted a source and waits until a user requests a restore or a backup.
         case quiet
     }
 
-    /// After it gave way to an operation that a user asked for.
+    /// After it gave way to a user's operation.
     private static let yieldedRetrySeconds: Int64 = 60
     private static let pruneIntervalSeconds: Int64 = 7 * 86_400
 
@@ -35,7 +35,7 @@ public struct AutomaticBackup: Sendable {
 
     private var schedule: Schedule { store.schedule }
 
-    /// What has been done so far, as far as it can be believed. A store that has none yet begins with its newest backup, or now.
+    /// The state so far, as far as it is plausible. A store without one starts from its newest backup, or from now.
     private func state(_ now: Timestamp) -> ScheduleState {
         if let state = ScheduleState.read(store.paths.scheduleState), state.schedule == schedule.text {
             return state.believed(at: now)
@@ -44,33 +44,32 @@ public struct AutomaticBackup: Sendable {
         return ScheduleState(schedule: schedule.text, handledAt: newest ?? now).believed(at: now)
     }
 
-    /// When the next one is due, as long as the app's own switch is not off.
-    /// - Returns: a time that may have passed already; `nil` for never.
+    /// When the next one is due, unless the app's own setting turns it off.
+    /// - Returns: a time that may be in the past; `nil` for never.
     public func next(now: Timestamp) -> Timestamp? {
         schedule == .off || store.isQuiet ? nil : next(state(now), now, isStart: false)
     }
 
-    /// How many have failed since one was made.
+    /// The number of failures since the last success.
     func failureCount(now: Timestamp) -> Int { schedule == .off ? 0 : state(now).failureCount }
 
-    /// - Parameter isStart: whether one that failed is due at once, since something has just begun.
+    /// - Parameter isStart: whether a failed one is due immediately, since a process has just started.
     private func next(_ state: ScheduleState, _ now: Timestamp, isStart: Bool) -> Timestamp? {
         state.failureCount > 0 && isStart ? now : state.next(of: schedule)
     }
 
-    /// What has been done so far; where the schedule only begins, or the clock is behind, that is written down, so that it is the same after
-    /// the next start.
+    /// The state so far. If the schedule is new or the clock is behind, the state is saved, so that it is the same after the next start.
     private func begunState(_ now: Timestamp) -> ScheduleState {
         let state = state(now)
         if ScheduleState.read(store.paths.scheduleState) != state { try? state.write(to: store.paths.scheduleState) }
         return state
     }
 
-    /// Makes the backup that is due, if one is, and tells a user when they go wrong again and again.
+    /// Makes a backup if one is due, and notifies the user of repeated failures.
     /// - Parameters:
-    ///   - isStart: whether one that failed before is tried again at once.
-    ///   - tellsBeside: whether the caller does not wait for the commands that tell it.
-    /// - Throws: `busy` while another operation runs; what a backup throws: it is then tried again later. `interrupted` when it gave way to another operation.
+    ///   - isStart: whether to retry a failed one immediately.
+    ///   - tellsBeside: whether the notification commands run without blocking the caller.
+    /// - Throws: `busy` while another operation runs; the errors of a backup, which is then retried later; `interrupted` when it gave way to another operation.
     public func runIfDue(
         isStart: Bool, tellsBeside: Bool = false, progress: ProgressHandler? = nil
     ) throws(BackupError) -> Outcome {
@@ -86,7 +85,7 @@ public struct AutomaticBackup: Sendable {
         }
     }
 
-    /// - Parameter wasDue: true where it throws, and a backup was due.
+    /// - Parameter wasDue: set to true if this throws and a backup was due.
     private func attempt(
         _ isStart: Bool, _ progress: ProgressHandler?, _ wasDue: inout Bool
     ) throws(BackupError) -> Outcome {
@@ -112,7 +111,7 @@ public struct AutomaticBackup: Sendable {
         wasDue = true
         let lock = try lock()
         return try withExtendedLifetime(lock) { () throws(BackupError) in
-            // Another process may have made it just now, or while a user had this one wait.
+            // Another process may have made it just now, or during a user's wait.
             try store.repository.refresh()
             let now = SystemClock.now()
             var state = state(now)
@@ -122,7 +121,7 @@ public struct AutomaticBackup: Sendable {
         }
     }
 
-    /// An operation that runs goes first, unless a user has this one wait for it (`--wait`).
+    /// A running operation goes first, unless a user requested to wait for it (`--wait`).
     private func lock() throws(BackupError) -> AdvisoryLock {
         do {
             return try LockPatience.waiting { () throws(BackupError) in try store.lockQuietly() }
@@ -175,7 +174,7 @@ public struct AutomaticBackup: Sendable {
         }
         state.result = .made
         if !result.removed.isEmpty { state.needsPrune = true }
-        // Removals by hand count as well.
+        // Manual removals count as well.
         if (try? store.ownRemovedSnapshots().isEmpty) == false { state.needsPrune = true }
         if let reason = pruneNowAndThen(&state, after: result, progress) {
             result.warnings.append(BackupWarning(.prune, reason))
@@ -200,14 +199,14 @@ public struct AutomaticBackup: Sendable {
         }
     }
 
-    /// Gives back the room of what was removed, once a week. The backup is there, whatever becomes of that: the history has its own error.
-    /// - Returns: why it was refused, for the user to do something about it; `nil` when it was not.
+    /// Frees the space of removed backups once a week. The backup exists whatever the outcome: the history records the error of the prune.
+    /// - Returns: why it was refused, so that the user can fix it; `nil` if it was not.
     private func pruneNowAndThen(
         _ state: inout ScheduleState, after result: BackupResult, _ progress: ProgressHandler?
     ) -> Message? {
         guard store.settings.retention.prunes, store.settings.hasEnd, state.needsPrune else { return nil }
         let now = SystemClock.now()
-        // By a clock that is far ahead every removed backup could no longer be brought back.
+        // With a clock far ahead, no removed backup could be brought back any more.
         guard RetentionGuard(store: store).clockProblem(after: result.snapshot, now: now) == nil else { return nil }
         guard state.prunedAt != nil else {
             // The first prune comes a week after the first removal.
@@ -222,7 +221,7 @@ public struct AutomaticBackup: Sendable {
         } catch {
             return error.code == .repositoryDamaged ? error.summary : nil
         }
-        // What can still be brought back keeps its room until a later one.
+        // What can still be brought back occupies its space until a later prune.
         state.needsPrune = (try? store.ownRemovedSnapshots().isEmpty) != true
         state.prunedAt = now
         return nil

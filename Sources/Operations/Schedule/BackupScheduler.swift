@@ -1,13 +1,13 @@
 import BackupCore
 import SystemIO
 
-/// Makes the backups of a store's schedule while the store is mounted, in a thread of its own. How they went stands in the status and in the log.
+/// Makes the backups of a store's schedule while the store is mounted, on a separate thread. The status and the log have the results.
 public final class BackupScheduler: Sendable {
-    /// How long it sleeps at most: clocks jump, and settings change.
+    /// The longest sleep: clocks jump, and settings change.
     private static let longestWait: UInt64 = 30_000_000_000
-    /// While somebody else's operation runs.
+    /// The sleep while another operation runs.
     private static let busyWait: UInt64 = 5_000_000_000
-    /// After each attempt, whatever was the matter.
+    /// The shortest sleep after an attempt, whatever its outcome.
     private static let shortestWait: UInt64 = 1_000_000_000
 
     private struct State {
@@ -19,18 +19,18 @@ public final class BackupScheduler: Sendable {
     private let state = Monitor(State())
     private let thread: SystemThread
 
-    /// Starts it. What is due is made at once.
-    /// - Parameter onBackup: given each backup that it has made, in that thread.
-    /// - Throws: `inputOutput` when the system has no thread to give.
+    /// Starts the thread. A due backup is made immediately.
+    /// - Parameter onBackup: receives each backup that it makes, on that thread.
+    /// - Throws: `inputOutput` when the system cannot start a thread.
     public init(store: Store, onBackup: @escaping @Sendable (BackupResult) -> Void) throws(BackupError) {
         self.store = store
         thread = try SystemThread { [state] in Self.run(store, state, onBackup) }
     }
 
-    /// Makes it look again now: the settings may have changed.
+    /// Makes it check again now: the settings may have changed.
     public func wake() { state.changeWakingAll { $0.isWoken = true } }
 
-    /// Ends it. A backup that it is just making is cancelled, and made up for at the next start. Call it once.
+    /// Ends the thread. Cancels a running backup, which is made up for at the next start. Call it once.
     public func end() {
         state.changeWakingAll { $0.isEnding = true }
         store.monitor.cancel(AutomaticBackup.operationName)
@@ -48,7 +48,7 @@ public final class BackupScheduler: Sendable {
         }
     }
 
-    /// - Returns: how long to wait until the next.
+    /// - Returns: the time until the next check, in nanoseconds.
     private static func turn(_ store: Store, isStart: Bool, _ onBackup: (BackupResult) -> Void) -> UInt64 {
         do throws(BackupError) {
             switch try AutomaticBackup(store: store).runIfDue(isStart: isStart, tellsBeside: true) {

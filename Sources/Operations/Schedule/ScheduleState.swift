@@ -1,9 +1,9 @@
 import BackupCore
 import SystemIO
 
-/// What the schedule of a store has done so far: `schedule.state`, lines of text, `key: value`.
+/// The state of a store's schedule: `schedule.state`, text lines of the form `key: value`.
 struct ScheduleState: Sendable, Equatable {
-    /// How an automatic backup ended.
+    /// The outcome of an automatic backup.
     enum Result: String, Sendable {
         case made
         /// Nothing had changed.
@@ -11,19 +11,19 @@ struct ScheduleState: Sendable, Equatable {
         case failed
     }
 
-    /// The schedule that `handledAt` belongs to: another one begins anew.
+    /// The schedule that `handledAt` belongs to: a different one starts over.
     var schedule: String
-    /// Backups that were due up to then have been made.
+    /// Backups that were due until then have been made.
     var handledAt: Timestamp
-    /// When the clock was first seen behind `handledAt`. It is written down: what is reckoned from the present time alone is put off by each look.
+    /// When the clock was first seen to be behind `handledAt`. It is saved: a time computed from the present time alone would move with each check.
     var clockBehindSince: Timestamp?
     var result: Result?
     var finishedAt: Timestamp?
-    /// In a row.
+    /// Consecutive failures.
     var failureCount = 0
-    /// When one that failed, or that gave way to somebody, is tried again.
+    /// When a backup that failed or gave way is retried.
     var retryAt: Timestamp?
-    /// Backups have been removed whose room has not been given back.
+    /// Backups were removed whose space is not yet freed.
     var needsPrune = false
     var prunedAt: Timestamp?
 
@@ -32,7 +32,7 @@ struct ScheduleState: Sendable, Equatable {
         self.handledAt = handledAt
     }
 
-    /// - Returns: `nil` when there is none, or none that can be read.
+    /// - Returns: `nil` when there is none, or it cannot be read.
     static func read(_ path: String) -> ScheduleState? {
         guard let bytes = try? FileSystem.readFile(path, limitBytes: 1 << 16) else { return nil }
         var values: [Substring: String] = [:]

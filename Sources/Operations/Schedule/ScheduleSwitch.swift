@@ -3,8 +3,8 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// The app's own switch for automatic backups, which lies in its database: read again when that has changed. Where it cannot be read, what was known
-/// before counts, and else it is on: the backup then says itself what is wrong.
+/// The app's own setting for automatic backups, which is in its database: read again when that has changed. If it is unreadable, the last known value applies,
+/// or else it is on: the backup itself then reports the problem.
 final class ScheduleSwitch: Sendable {
     private let known = Mutex<(state: DatabaseChangeState, isOff: Bool)?>(nil)
 
@@ -21,13 +21,13 @@ final class ScheduleSwitch: Sendable {
 }
 
 extension StoreSettings {
-    /// When backups are made by themselves.
+    /// The schedule in force.
     func effectiveSchedule(_ definition: AppDefinition) -> Schedule {
         Self.scheduleOfEnvironment ?? schedule ?? definition.schedule
     }
 
-    /// The setting of the app that would switch the schedule off; `nil` where the schedule does not hang on one: only that of the definition gives
-    /// way to the app's own switch.
+    /// The app's setting that would turn the schedule off; `nil` where the schedule depends on none: only the definition's schedule yields to the app's own
+    /// setting.
     func scheduleSwitchName(_ definition: AppDefinition) -> String? {
         guard Self.scheduleOfEnvironment == nil, schedule == nil, definition.schedule != .off else { return nil }
         return definition.scheduleSwitch
@@ -37,10 +37,10 @@ extension StoreSettings {
 }
 
 extension Store {
-    /// The setting of the app that would switch the schedule off.
+    /// The app's setting that would turn the schedule off.
     var scheduleSwitchName: String? { settings.scheduleSwitchName(definition) }
 
-    /// The setting of the app that has switched the schedule off, as far as its database can be read; `nil` while backups are made.
+    /// The app's setting that has turned the schedule off, as far as its database can be read; `nil` while backups are made.
     func scheduleSwitchedOffBy() -> String? {
         guard let name = scheduleSwitchName, scheduleSwitch.isOff(in: statusRecords.database) else { return nil }
         return name

@@ -2,9 +2,9 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// An automatic backup that could not begin: the disk of the repository is away, its password is wrong, or it is damaged.
+/// An automatic backup that could not begin: the repository's disk is missing, its password is wrong, or it is damaged.
 public enum UnopenedBackup {
-    /// Notes that a store did not open for the backup of its schedule, and tells of it as of other failures. Does nothing when none was due.
+    /// Records that a store could not be opened for a scheduled backup, and reports it like other failures. Does nothing if none was due.
     public static func note(_ error: BackupError, storeAt path: String) {
         guard error.code != .interrupted, error.code != .usage, let place = try? NoticePlace(StorePaths(root: path)),
             isOn(place), noteFailureIfDue(place.paths, place.settings.effectiveSchedule(place.definition), isStart: true)
@@ -12,7 +12,7 @@ public enum UnopenedBackup {
         AutomaticNotifier(place, log: nil, isBeside: false).note(error)
     }
 
-    /// As far as it can be known without the repository.
+    /// As far as it is known without the repository.
     private static func isOn(_ place: NoticePlace) -> Bool {
         if (try? StoreIdentity.read(place.paths.identity))?.isQuiet == true { return false }
         guard place.settings.scheduleSwitchName(place.definition) != nil else { return true }
@@ -22,15 +22,15 @@ public enum UnopenedBackup {
         return !ScheduleSwitch().isOff(in: database)
     }
 
-    /// Notes in `schedule.state` that one has failed before it began, if one was due.
-    /// - Parameter isStart: whether one that failed before is tried again at once.
-    /// - Returns: whether one was.
+    /// Records in `schedule.state` that a backup failed before it began, if one was due.
+    /// - Parameter isStart: whether a previously failed one is retried immediately.
+    /// - Returns: whether one was due.
     static func noteFailureIfDue(_ paths: StorePaths, _ schedule: Schedule, isStart: Bool) -> Bool {
         let lock: AdvisoryLock?
         do throws(BackupError) {
             lock = try AdvisoryLock(path: paths.operationLock)
         } catch {
-            // The operation that runs says itself how it goes.
+            // The running operation reports its own outcome.
             if error.code == .busy { return false }
             lock = nil
         }
@@ -42,7 +42,7 @@ public enum UnopenedBackup {
             let due = isStart && state.failureCount > 0 ? now : state.next(of: schedule)
             let isDue = due.map { $0 <= now } ?? false
             if isDue { state.noteFailure(at: now) }
-            // On a disk that is full or read-only it is due again the next time.
+            // On a full or read-only disk it is due again next time.
             if state != known { try? state.write(to: paths.scheduleState) }
             return isDue
         }

@@ -1,16 +1,15 @@
-/// Commands of the user's that run around a restore, so that a service can be stopped and started, and when there is something to say of automatic
-/// backups. From `store.yaml`.
+/// The user's commands that run around a restore, to stop and start a service, and for notices of automatic backups. From `store.yaml`.
 public struct HookSettings: Sendable, Equatable {
     static let defaultTimeoutSeconds = 60
     static let timeoutLimitSeconds = 86_400
 
-    /// Before anything is changed; when it fails, nothing is.
+    /// Runs before anything is changed; if it fails, nothing is.
     public var beforeRestore: String?
-    /// After it, however it went.
+    /// Runs after a restore, whatever its outcome.
     public var afterRestore: String?
-    /// When automatic backups fail, or work again; as `notify-automatic` says, each time as well.
+    /// Runs when automatic backups fail or work again; with some values of `notify-automatic`, after each one.
     public var automatic: String?
-    /// For each of them.
+    /// The timeout for each command.
     public var timeoutSeconds = HookSettings.defaultTimeoutSeconds
 
     public init() {}

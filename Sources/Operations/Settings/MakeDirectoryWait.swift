@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// For how long `mkdir` in a mount waits for its backup before it answers with a folder that is pending.
+/// How long `mkdir` in a mount waits for its backup before it returns with a pending folder.
 public enum MakeDirectoryWait: Sendable, Equatable {
     case always
     case never
@@ -9,7 +9,7 @@ public enum MakeDirectoryWait: Sendable, Equatable {
     case seconds(Int)
 
     static let standard = MakeDirectoryWait.seconds(2)
-    /// What the environment says, which goes before the settings; what cannot be understood there says nothing.
+    /// The value from the environment, which overrides the settings; an invalid one is ignored.
     static var ofEnvironment: MakeDirectoryWait? { Environment.makeDirectoryWait.flatMap { try? MakeDirectoryWait(parsing: $0) } }
     private static let range = 1...3_600
 
@@ -29,7 +29,7 @@ public enum MakeDirectoryWait: Sendable, Equatable {
         }
     }
 
-    /// In seconds; `nil` for as long as it takes.
+    /// In seconds; `nil` for no limit.
     public var seconds: Double? {
         switch self {
         case .always: nil

@@ -1,4 +1,4 @@
-/// A command of the user's that tells how what was asked for has ended, and when automatic backups fail. From `store.yaml`.
+/// The user's command that reports the end of requested operations, and failures of automatic backups. From `store.yaml`.
 public struct NoticeSettings: Sendable, Equatable {
     static let standardFailureLimit = 3
     static let failureLimitRange = 1...1_000
@@ -6,13 +6,13 @@ public struct NoticeSettings: Sendable, Equatable {
     static let overdueDaysRange = 1...3_650
 
     public var command: String?
-    /// Whether it is run; `nil` for what the app's definition says.
+    /// Whether to run it; `nil` for the app definition's default.
     public var isOn: Bool?
-    /// What of automatic backups is told, by it and by the command `automatic-hook`.
+    /// Which automatic backups are reported, by this command and by `automatic-hook`.
     public var automatic = AutomaticNotices.failures
-    /// After how many automatic backups in a row have failed.
+    /// The number of consecutive failures of automatic backups before a notice.
     public var failureLimit = Self.standardFailureLimit
-    /// For how many days one must have been due, and none made.
+    /// The number of days that a backup must have been due, without success, before a notice.
     public var overdueDays = Self.standardOverdueDays
 
     public init() {}

@@ -1,16 +1,16 @@
 import AppData
 
-/// What happens to old backups after a new one. From `store.yaml`.
+/// The handling of old backups after a new one. From `store.yaml`.
 public struct RetentionSettings: Sendable, Equatable {
-    /// Whether any are removed.
+    /// Whether to remove any.
     public var isOn = true
-    /// Whether the room of those that were removed is given back now and then.
+    /// Whether to free the space of removed backups at intervals.
     public var prunes = true
-    /// For how many days a backup that was removed can be brought back.
+    /// The number of days during which a removed backup can be brought back.
     public var undeleteDays = Self.standardUndeleteDays
-    /// `nil` for what the app's definition says.
+    /// `nil` for the app definition's default.
     public var counted: CountedBackups?
-    /// What stays; empty for what the app's definition says.
+    /// Which backups to keep; empty for the app definition's default.
     public var policy = RetentionPolicy()
 
     static let standardUndeleteDays = 7

@@ -1,7 +1,7 @@
 import AppData
 import SystemIO
 
-/// What can be set in `store.yaml`, in the order in which it stands there.
+/// The settings in `store.yaml`, in the order of the file.
 public enum SettingName: String, CaseIterable, Sendable {
     case formatVersion
     case app
@@ -41,7 +41,7 @@ public enum SettingName: String, CaseIterable, Sendable {
     case logSizeBytes = "log-size-bytes"
     case logFiles = "log-files"
 
-    /// Whether a store cannot be without it.
+    /// Whether a store requires it.
     var isRequired: Bool {
         switch self {
         case .formatVersion, .app, .database, .repository: true
@@ -49,7 +49,7 @@ public enum SettingName: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether a mount that is running goes by a change at once, and not by what it was mounted with.
+    /// Whether a running mount uses a changed value immediately, instead of the value from when it was mounted.
     public var appliesAtOnce: Bool {
         switch self {
         case .formatVersion, .app, .database, .repository, .media: false
@@ -57,7 +57,7 @@ public enum SettingName: String, CaseIterable, Sendable {
         }
     }
 
-    /// What to say above it in `store.yaml`; empty where the comment of the one before is about it as well.
+    /// The comment above it in `store.yaml`; empty where the previous setting's comment covers it.
     var comment: [String] {
         switch self {
         case .formatVersion: ["Settings of this backupfs store. Paths are absolute, or relative to this file's folder."]
@@ -133,7 +133,7 @@ public enum SettingName: String, CaseIterable, Sendable {
         }
     }
 
-    /// What stands in `store.yaml`, behind a `#`, while it is not set.
+    /// The example in `store.yaml`, behind a `#`, while it is not set.
     var example: String {
         switch self {
         case .formatVersion: StoreSettings.formatVersion

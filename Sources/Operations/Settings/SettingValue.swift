@@ -1,6 +1,6 @@
 import BackupCore
 
-/// Reads values of settings.
+/// Parses values of settings.
 enum SettingValue {
     static func yesOrNo(_ text: String) throws(BackupError) -> Bool {
         switch text.lowercased() {

@@ -3,9 +3,9 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// The `store.yaml` of a store that need not be opened for it, nor be in order: for those who look at settings and change them.
+/// The `store.yaml` of a store, for viewing and changing settings. The store need not be opened, or be in order.
 public struct SettingsFile: Sendable {
-    /// Where a value is from.
+    /// The source of a value.
     public enum Origin: String, Sendable {
         case file = "store.yaml"
         case environment = "environment"
@@ -13,7 +13,7 @@ public struct SettingsFile: Sendable {
         case standard = "default"
     }
 
-    /// A setting as it is in force.
+    /// A setting that is in force.
     public struct Value: Sendable {
         public let name: SettingName
         public let text: String
@@ -30,7 +30,7 @@ public struct SettingsFile: Sendable {
         try paths.requireTrustedStore()
     }
 
-    /// - Throws: `invalidContent` for a name that is not known.
+    /// - Throws: `usage` for an unknown name.
     public static func setting(named word: String) throws(BackupError) -> SettingName {
         guard let name = SettingName(rawValue: word) else {
             let error = SettingsText.unknown(word, path: nil)
@@ -40,7 +40,7 @@ public struct SettingsFile: Sendable {
     }
 
     /// All settings that have a value, in their order.
-    /// - Throws: what is wrong with the file.
+    /// - Throws: the problem with the file.
     public func values() throws(BackupError) -> [Value] {
         let text = try SettingsText.read(path)
         let settings = try StoreSettings(text)
@@ -52,7 +52,7 @@ public struct SettingsFile: Sendable {
         }
     }
 
-    /// What an environment variable says instead.
+    /// An overriding value from an environment variable.
     private static func override(_ name: SettingName) -> String? {
         switch name {
         case .schedule: Environment.schedule
@@ -92,9 +92,9 @@ public struct SettingsFile: Sendable {
         }
     }
 
-    /// Changes a setting; the comments of the file stay. Durable when it returns.
-    /// - Parameter value: `nil` for none.
-    /// - Throws: `invalidContent` for a value that cannot be, and then nothing is changed; `usage` for what no store can be without.
+    /// Changes a setting and keeps the file's comments. Durable when it returns.
+    /// - Parameter value: `nil` to unset it.
+    /// - Throws: `invalidContent` for an invalid value, and then nothing is changed; `usage` for unsetting a required one.
     public func set(_ name: SettingName, _ value: String?) throws(BackupError) {
         guard name != .formatVersion, value != nil || !name.isRequired else {
             throw BackupError(
@@ -112,7 +112,7 @@ public struct SettingsFile: Sendable {
         try FileSystem.writeFileAtomically(path, Array(text.text.utf8))
     }
 
-    /// Makes a comment of a setting that is not known. Every command refuses the file while it stands there.
+    /// Comments out an unknown setting. While it is in the file, every command refuses the file.
     /// - Throws: `usage` when the file does not have it either.
     public func removeUnknown(_ word: String) throws(BackupError) {
         let text = String(decoding: try FileSystem.readFile(path, limitBytes: 1 << 20), as: UTF8.self)
@@ -123,7 +123,7 @@ public struct SettingsFile: Sendable {
         }
     }
 
-    /// Why the log goes elsewhere than it should.
+    /// Why the log is not written to its configured place.
     private func logProblem(_ settings: StoreSettings) -> BackupError? {
         guard let log = settings.log.path else { return nil }
         do throws(BackupError) {
@@ -135,7 +135,7 @@ public struct SettingsFile: Sendable {
         }
     }
 
-    /// Why the schedule makes no backups any more. A store opens with it all the same: the clock may be wrong.
+    /// Why the schedule makes no more backups. A store opens with it anyway: the clock may be wrong.
     private func scheduleProblem(_ settings: StoreSettings, _ line: Int) -> BackupError? {
         do throws(BackupError) {
             try settings.schedule?.requireTime(after: SystemClock.now())
@@ -147,12 +147,12 @@ public struct SettingsFile: Sendable {
         }
     }
 
-    /// Tells the repository what the settings are now, as the next backup would. It may be away, or need a password that nobody has given.
-    /// - Parameter secret: asked for the password or key if the repository is encrypted, and only then.
+    /// Updates the settings stored in the repository, as the next backup would. The repository may be missing, or need a password that was not given.
+    /// - Parameter secret: asked for the password or key only if the repository is encrypted.
     public func updateSource(secret: RepositorySecretSource?) throws(BackupError) {
         let settings = try StoreSettings.read(path)
         let identity = try StoreIdentity.read(paths.identity)
-        // Of another repository in its place, the store learns when it is opened.
+        // If another repository is in its place, opening the store detects that.
         guard identity.repositoryPath == settings.repositoryPath else { return }
         let repositoryPath = paths.resolve(settings.repositoryPath)
         try identity.check(Repository.facts(at: repositoryPath), at: repositoryPath)
@@ -172,7 +172,7 @@ public struct SettingsFile: Sendable {
         }
     }
 
-    /// What is wrong with the settings, or with what they name.
+    /// Problems with the settings, or with what they refer to.
     public func problems() -> [BackupError] {
         do throws(BackupError) {
             let settings = try StoreSettings.read(path)

@@ -1,4 +1,4 @@
-/// The lines of a text, as YAML counts them, each with what ends it: a file that was written on another system keeps its line ends.
+/// The lines of a text by YAML's rules, each with its line ending: a file from another system keeps its line endings.
 struct SettingsLines {
     private struct Line {
         var text: String
@@ -9,7 +9,7 @@ struct SettingsLines {
 
     init(_ text: String) {
         var line = ""
-        // By code points: a carriage return and the line feed after it are one Character.
+        // By code points: a carriage return plus line feed is one Character.
         var rest = Substring(text).unicodeScalars
         while let scalar = rest.popFirst() {
             switch scalar {
@@ -28,7 +28,7 @@ struct SettingsLines {
 
     var text: String { lines.map { $0.text + $0.end }.joined() }
 
-    /// - Parameter index: from 0.
+    /// - Parameter index: counted from 0.
     subscript(index: Int) -> String? {
         get { lines.indices.contains(index) ? lines[index].text : nil }
         set { if let newValue, lines.indices.contains(index) { lines[index].text = newValue } }
@@ -36,7 +36,7 @@ struct SettingsLines {
 
     func firstIndex(beginningWith start: String) -> Int? { lines.firstIndex { $0.text.hasPrefix(start) } }
 
-    /// - Parameter mark: what the line begins with that stays the last one, if it is.
+    /// - Parameter mark: the start of a final line that stays last, if present.
     mutating func append(_ texts: [String], before mark: String) {
         let end = lines.first { !$0.end.isEmpty }?.end ?? "\n"
         if let last = lines.last, last.end.isEmpty { lines[lines.count - 1] = Line(text: last.text, end: end) }

@@ -2,8 +2,8 @@ import BackupCore
 
 /// The reader of `store.yaml`, for the fuzzer.
 package enum SettingsProbe {
-    /// Reads settings, changes one, and reads the text that comes of it.
-    /// - Returns: the settings in words, before and after; the change is none of value.
+    /// Reads settings, changes one, and reads the resulting text.
+    /// - Returns: descriptions of the settings before and after; the change keeps the value.
     package static func reread(_ bytes: [UInt8]) throws(BackupError) -> (first: String, second: String) {
         var text = try SettingsText(String(decoding: bytes, as: UTF8.self), path: "store.yaml")
         let first = try StoreSettings(text)

@@ -2,12 +2,12 @@ import BackupCore
 import SystemIO
 import Yams
 
-/// The text of a `store.yaml`: names and values, each on a line of its own, and the comments of whoever edits it.
+/// The text of a `store.yaml`: names and values, one per line, and the comments of its editors.
 struct SettingsText {
-    /// One setting as it stands there.
+    /// One setting in the text.
     struct Entry {
         let value: String
-        /// From 1.
+        /// Counted from 1.
         let line: Int
     }
 
@@ -15,10 +15,10 @@ struct SettingsText {
     private(set) var text: String
     private(set) var entries: [SettingName: Entry]
 
-    /// The last line of the file, a comment. An editor or a full disk can cut a file off where it is still valid: then it is missing.
+    /// The last line of the file, a comment. If an editor or a full disk cuts off the file where it is still valid, this line is missing.
     static let endLine = "# End of settings"
 
-    /// Whether the end is there. Settings may follow it.
+    /// Whether the end line is present. Settings may follow it.
     var hasEnd: Bool { SettingsLines(text).firstIndex(beginningWith: Self.endLine) != nil }
 
     /// - Throws: `invalidContent` naming the line.
@@ -55,8 +55,8 @@ struct SettingsText {
         return entries
     }
 
-    /// One setting of a text that the others of which need not be understood for.
-    /// - Returns: `nil` when it is not there, or when the text is of another format version, where it may mean something else.
+    /// Reads one setting from a text, even if the others are not understood.
+    /// - Returns: `nil` when it is missing, or when the text has another format version, where it may have another meaning.
     static func value(of name: SettingName, in text: String) -> String? {
         guard let mapping = (try? Yams.compose(yaml: text, .basic))?.mapping else { return nil }
         func value(_ name: SettingName) -> String? {
@@ -76,9 +76,9 @@ struct SettingsText {
             remedy: meant.map { "Did you mean \($0)?" } ?? "Remove it. There are: \(names.joined(separator: ", ")).")
     }
 
-    /// Writes a setting into its line, or where a comment shows what it may look like, or at the end; what stands around it stays.
-    /// - Parameter value: `nil` makes a comment of it.
-    /// - Throws: `invalidContent` when the text is written in a way that only a person can change.
+    /// Writes a setting into its line, or in place of its example, or at the end; keeps the surrounding text.
+    /// - Parameter value: `nil` comments it out.
+    /// - Throws: `invalidContent` when the text has a form that can only be edited by hand.
     mutating func set(_ name: SettingName, _ value: String?) throws(BackupError) {
         guard value != nil || entries[name] != nil else { return }
         var lines = SettingsLines(text)
@@ -104,8 +104,8 @@ struct SettingsText {
         self.entries = entries
     }
 
-    /// The text without a setting that this program does not know, which keeps it from reading the others: its line is a comment then.
-    /// - Throws: `invalidContent` when it does not stand there, or is written in a way that only a person can change.
+    /// The text with a setting commented out that this program does not know, and that keeps it from reading the others.
+    /// - Throws: `invalidContent` when the text does not have it, or has a form that can only be edited by hand.
     static func commentingOut(_ word: String, in text: String, path: String) throws(BackupError) -> String {
         func entries(_ text: String) -> [(name: String, value: String?, line: Int)]? {
             (try? Yams.compose(yaml: text, .basic))?.mapping.map { mapping in
@@ -129,7 +129,7 @@ struct SettingsText {
             remedy: "Change it with an editor, and look with: backupfs config check")
     }
 
-    /// A new file with all that can be set, what is not set as a comment.
+    /// A new file with all settings, those without a value as comments.
     static func text(_ values: [SettingName: String]) -> String {
         SettingName.allCases.map { name in
             let comment = name.comment.map { "# \($0)\n" }.joined()
@@ -143,7 +143,7 @@ struct SettingsText {
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\\", "\"": output += "\\\(scalar)"
-            // YAML folds line feeds and takes no other control characters as they are.
+            // YAML folds line feeds and accepts no other control characters literally.
             case "\0"..<" ", "\u{7F}"..."\u{9F}": output += "\\x" + Hexadecimal.encode([UInt8(scalar.value)])
             default: output.unicodeScalars.append(scalar)
             }

@@ -2,10 +2,9 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// `store.yaml`: which app the store is for, where its parts lie, and what happens by itself. Paths are absolute or relative to the store's
-/// folder.
+/// `store.yaml`: the store's app, the places of its parts, and its automatic behavior. Paths are absolute or relative to the store's folder.
 public struct StoreSettings: Sendable, Equatable {
-    /// The store layout this program writes and reads.
+    /// The store layout that this program writes and reads.
     static let formatVersion = "1"
 
     /// A built-in app's name, or the name of a definition file in the store.
@@ -14,27 +13,27 @@ public struct StoreSettings: Sendable, Equatable {
     /// `nil` when the app has no media folder.
     public var mediaPath: String?
     public var repositoryPath: String
-    /// `nil` for that of the environment.
+    /// `nil` for the language of the environment.
     public var language: Language?
-    /// Of new backups, for an app that has channels; `nil` for production.
+    /// The channel of new backups, for an app with channels; `nil` for production.
     public var channel: Channel?
-    /// `nil` for what the app's definition says.
+    /// `nil` for the app definition's default.
     public var schedule: Schedule?
-    /// Whether a backup that is due is left out when nothing has changed.
+    /// Whether to skip a due backup when nothing has changed.
     public var skipsUnchanged = true
-    /// After how many hours media files are read again that have no change time.
+    /// After how many hours to read media files again that have no change time.
     public var readAgainHours = Self.standardReadAgainHours
     public var makeDirectoryWait = MakeDirectoryWait.standard
     public var retention = RetentionSettings()
-    /// Whether a restore refuses a file of a later version of the app, instead of trying it with a warning.
+    /// Whether a restore refuses a file of a later app version, instead of trying it with a warning.
     public var refusesNewerSchema = false
     public var hooks = HookSettings()
     public var notices = NoticeSettings()
     public var log = LogSettings()
-    /// Whether the file has its last line; without it, some of the settings may be missing, and those of retention may be among them.
+    /// Whether the file has its last line; without it, some settings may be missing, including those of retention.
     public var hasEnd = true
 
-    /// Less than a day: each of the backups that are made daily reads them, also one that begins a little earlier than the one before.
+    /// Less than a day: each daily backup reads them, even if it begins a little earlier than the previous one.
     static let standardReadAgainHours = 20
     static let readAgainHoursRange = 0...8_784
 
@@ -48,7 +47,7 @@ public struct StoreSettings: Sendable, Equatable {
     /// - Throws: `invalidContent` naming the key; `unsupportedVersion`.
     static func read(_ path: String) throws(BackupError) -> StoreSettings { try StoreSettings(.read(path)) }
 
-    /// - Throws: `invalidContent`: its findings are all that is wrong; `unsupportedVersion`.
+    /// - Throws: `invalidContent`, with all problems as findings; `unsupportedVersion`.
     init(_ text: SettingsText) throws(BackupError) {
         let values = text.entries.mapValues(\.value)
         if let version = values[.formatVersion], version != Self.formatVersion {
@@ -123,7 +122,7 @@ public struct StoreSettings: Sendable, Equatable {
         }
     }
 
-    /// What to say of a file without its last line. The program does not write it itself: only a person can see what is missing.
+    /// The error for a file without its last line. The program does not add that line itself: only a person can see what is missing.
     static func cutOff(_ path: String) -> BackupError {
         BackupError(
             .invalidContent,

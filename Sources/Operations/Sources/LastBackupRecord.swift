@@ -2,25 +2,25 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// The place of the backup that this store made last: `last-backup` in the store. A copy of a store (its folder, or the disk of a machine) has the same
-/// identity, and makes backups in the same line. Whichever of the two comes second finds a backup there that it has not made, and begins a line of its own:
-/// one rule must not remove the backups of both, and the newest may hold the other one's data.
+/// The position of the last backup made by this store: `last-backup` in the store. A copy of a store (its folder, or a machine's disk) has the same identity,
+/// and makes backups in the same line. The second of the two to make one finds a backup that it did not make, and begins its own line: one rule must not
+/// remove the backups of both, and the newest may hold the other one's data.
 struct LastBackupRecord {
     struct Place: Equatable {
         let source: SourceID
-        /// No backup that this store made has a higher one.
+        /// No backup made by this store has a higher one.
         let sequence: UInt64
-        /// Of the record that has this place.
+        /// The token of the record at this position.
         let token: [UInt8]
 
-        /// Whether the store that made the backup of this place has not made this one of the same line.
+        /// Whether the store whose last backup has this position cannot have made this one in the same line.
         func precludes(_ snapshot: Snapshot) -> Bool {
             snapshot.sequence > sequence || snapshot.sequence == sequence && snapshot.record.token != token
         }
     }
 
     enum Content: Equatable {
-        /// The file is not there: an older program made the store, or the file was removed. Every backup of the store's line counts as its own.
+        /// The file is missing: an older program created the store, or the file was removed. All backups of the store's line count as its own.
         case missing
         case place(Place)
         /// No backup of the line is known to be this store's.
@@ -31,7 +31,7 @@ struct LastBackupRecord {
 
     let path: String
 
-    /// - Throws: what reading throws: then it is not known whose the backups are.
+    /// - Throws: the errors of reading: then it is unknown whose the backups are.
     func read() throws(BackupError) -> Content {
         let bytes: [UInt8]
         do throws(BackupError) {
@@ -50,8 +50,8 @@ struct LastBackupRecord {
         return .place(Place(source: source, sequence: sequence, token: token))
     }
 
-    /// The newest backup in a source that the store with this record is not known to have made; `nil` where the file is missing. One that was removed
-    /// may be the only one that tells.
+    /// The newest backup in a source that the store with this record is not known to have made; `nil` where the file is missing. The only such backup may be a
+    /// removed one.
     func backupOfCopy(_ source: SourceID, in repository: Repository) throws(BackupError) -> Snapshot? {
         let place: Place?
         switch try read() {
@@ -61,19 +61,19 @@ struct LastBackupRecord {
             guard read.source == source else { return nil }
             place = read
         }
-        // Where these cannot be read, the others tell.
+        // If these cannot be read, the others suffice.
         let removed = ((try? repository.removedSnapshots()) ?? []).map(\.snapshot)
         return (repository.snapshots() + removed).filter { $0.source == source && place?.precludes($0) != false }
             .max(by: Snapshot.wasMadeBefore)
     }
 
-    /// For a store that has made no backup in a source: a copy of it may make the first one. All that the source has by now counts as the store's.
-    /// - Parameter newest: of the backups in the source.
+    /// For a store that has made no backup in a source: a copy of it may make the first one. All backups in the source so far count as the store's.
+    /// - Parameter newest: the newest backup in the source.
     func write(_ source: SourceID, newest: Snapshot?) throws(BackupError) {
         try write(Place(source: source, sequence: newest?.sequence ?? 0, token: newest?.record.token ?? [0]))
     }
 
-    /// Before the backup appears: one that appears without it would be taken for another store's.
+    /// Called before the backup appears: one that appears without it would be mistaken for another store's.
     func write(_ place: Place) throws(BackupError) {
         let lines = [Self.magic, place.source.hexadecimal, String(place.sequence), Hexadecimal.encode(place.token)]
         try FileSystem.writeFileAtomically(path, Array((lines.joined(separator: "\n") + "\n").utf8))

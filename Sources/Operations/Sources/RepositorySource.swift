@@ -2,25 +2,25 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// One line of backups in a repository, as `init` shows it to a user who is to choose one.
+/// One line of backups in a repository, as `init` lists it for the user to choose.
 public struct RepositorySource: Sendable {
-    /// `nil` for backups of one app that do not say which store made them.
+    /// `nil` for backups of one app that do not record which store made them.
     public let id: SourceID?
     /// The name of the app's definition.
     public let app: String
     public let title: String
     public let hostName: String
     public let backupCount: Int
-    /// The one that was made last.
+    /// The last one made.
     public let newest: Snapshot
-    /// `nil` where the repository has none, or none that can be read.
+    /// `nil` if the repository has none that can be read.
     let document: SourceDocument?
 
-    /// What to name it by: the first digits of its ID, or `unmarked`.
+    /// Its short name: the first digits of its ID, or `unmarked`.
     public var name: String { id?.short ?? Self.unmarkedName }
     static let unmarkedName = "unmarked"
 
-    /// The sources that have backups, by their names.
+    /// The sources that have backups, sorted by name.
     static func all(in repository: Repository) throws(BackupError) -> [RepositorySource] {
         struct Key: Hashable {
             let source: SourceID?
@@ -28,7 +28,7 @@ public struct RepositorySource: Sendable {
         }
         let documents = Dictionary(try repository.sources().map { ($0.id, $0) }) { first, _ in first }
         let groups = Dictionary(grouping: repository.snapshots(kind: .snapshot)) { snapshot in
-            // A source is of one app; without one, the app is all there is to tell them apart.
+            // A source belongs to one app; backups without a source are distinguished only by app.
             Key(
                 source: snapshot.source,
                 app: snapshot.source == nil ? snapshot.record.attributes[Snapshot.appAttribute] ?? "" : "")
@@ -44,15 +44,15 @@ public struct RepositorySource: Sendable {
         return sources.sorted { ($0.id?.hexadecimal ?? "~", $0.app) < ($1.id?.hexadecimal ?? "~", $1.app) }
     }
 
-    /// The settings of the store that makes this source's backups; `nil` where the repository has none that can be read.
+    /// The settings of the store that makes this source's backups; `nil` if the repository has none that can be read.
     /// - Parameter path: for errors.
     func settings(path: String) -> StoreSettings? {
         guard let document else { return nil }
         return try? StoreSettings(SettingsText(document.settings, path: path))
     }
 
-    /// Whether the store that makes this source's backups is on this machine and in use, or one that has adopted them is in its place: then another one
-    /// does not take them over unasked.
+    /// Whether the store that makes this source's backups is on this machine and in use, or was replaced by one that adopted them: another store then does not
+    /// take them over automatically.
     var hasLivingStore: Bool {
         guard let document else { return false }
         let identity = try? StoreIdentity.read(StorePaths(root: document.storePath).identity)

@@ -10,7 +10,7 @@ struct SnapshotOwnership: Sendable {
     func owns(_ snapshot: Snapshot) -> Bool { owns(snapshot, identityFile.identity) }
 
     private func owns(_ snapshot: Snapshot, _ identity: StoreIdentity) -> Bool {
-        // One that has the attribute in a form that cannot be read is not taken for an unmarked one.
+        // A snapshot whose attribute is unreadable does not count as unmarked.
         if snapshot.record.attributes[Snapshot.sourceAttribute] != nil { return snapshot.source == identity.source }
         return identity.ownsUnmarked && isOfThisApp(snapshot)
     }
@@ -20,17 +20,17 @@ struct SnapshotOwnership: Sendable {
         return named == app
     }
 
-    /// In the order in which they were made, whatever the clock said.
+    /// In the order of creation, whatever the clock said.
     func own(_ snapshots: [Snapshot]) -> [Snapshot] { own(snapshots, identityFile.identity) }
 
-    /// The same by what was known of the store before: for those who cannot wait for its storage.
+    /// The same, by the last known identity of the store: for callers that cannot wait for its storage.
     func ownAsRemembered(_ snapshots: [Snapshot]) -> [Snapshot] { own(snapshots, identityFile.remembered) }
 
     private func own(_ snapshots: [Snapshot], _ identity: StoreIdentity) -> [Snapshot] {
         snapshots.filter { owns($0, identity) }.sorted(by: Snapshot.wasMadeBefore)
     }
 
-    /// The one of `snapshots` that was made last.
+    /// The last made one of `snapshots`.
     func newest(of snapshots: [Snapshot]) -> Snapshot? {
         let identity = identityFile.identity
         return snapshots.filter { owns($0, identity) }.max(by: Snapshot.wasMadeBefore)

@@ -1,23 +1,22 @@
 import BackupRepository
 import SystemIO
 
-/// A source that a new store is to continue. The document of the source is written with the store's first backup or restore only, not when the store is
-/// made: a store that is not finished, or never used, must not take the source away from the one that makes its backups, and a repository on a read-only
-/// disk can be adopted, too.
+/// A source that a new store will continue. The source's document is written only with the store's first backup or restore, not when the store is created: an
+/// unfinished or unused store must not take the source from the one that makes its backups. This also allows adopting a repository on a read-only disk.
 struct SourceAdoption: Sendable, Equatable {
     private static let unknownText = "unknown"
 
-    /// The store that made the source's backups when it was adopted; `nil` where the repository did not say.
+    /// The store that made the source's backups when it was adopted; `nil` if the repository did not record it.
     private let storeID: String?
 
     init(of document: SourceDocument?) { self.init(document?.storeID ?? Self.unknownText) }
 
-    /// - Parameter text: as the store's identity has it, or an ID. Others can write to the repository: what is no ID of a store is none.
+    /// - Parameter text: the form in the store's identity, or an ID. Others can write to the repository: an invalid store ID counts as none.
     init(_ text: String) { storeID = RandomToken.isToken(text.utf8) ? text : nil }
 
     var text: String { storeID ?? Self.unknownText }
 
-    /// Whether the source is still that of the store that it was adopted from. If not, a third one has claimed it meanwhile.
+    /// Whether the source still belongs to the store that it was adopted from. If not, a third one has claimed it meanwhile.
     func allowsClaiming(_ document: SourceDocument) -> Bool { storeID == nil || storeID == document.storeID }
 
     /// Whether it was adopted from this document's store.

@@ -1,21 +1,21 @@
 import BackupCore
 import BackupRepository
 
-/// What a new store does with the backups that its repository holds already.
+/// What a new store does with existing backups in its repository.
 public enum SourceChoice: Sendable, Equatable {
-    /// Continues the only source, if it is of the same app and the new store has no data of its own. Begins its own if there is none of the app, or if
-    /// a store of this machine makes the only one's backups.
+    /// Continues the only source, if it is of the same app and the new store has no data of its own. Begins a new one if the app has none, or if a store of
+    /// this machine uses the only one.
     case automatic
     /// Continues the source of this name or ID.
     case adopt(String)
-    /// Begins its own.
+    /// Begins a new source.
     case begin
 
     /// - Parameters:
-    ///   - app: the app that the user has named, or that the named database is of; `nil` when nothing was said of it.
-    ///   - hasOwnData: whether the new store has data that may not be what the source's backups are of.
+    ///   - app: the app that the user named, or that the named database belongs to; `nil` if unspecified.
+    ///   - hasOwnData: whether the new store has data that the source's backups may not contain.
     /// - Returns: the source to continue; `nil` to begin one.
-    /// - Throws: `usage` when the user must say which; `notFound`.
+    /// - Throws: `usage` when the user must choose; `notFound`.
     func chosen(
         among sources: [RepositorySource], app: String?, hasOwnData: (RepositorySource) throws(BackupError) -> Bool
     ) throws(BackupError) -> RepositorySource? {

@@ -1,9 +1,9 @@
 import BackupCore
 import BackupRepository
 
-/// Backups of other stores, of which each may be named: what is done with them must be meant.
+/// Other stores' backups, which can all be named: operations on them must be deliberate.
 extension Store {
-    /// What to say before a backup of another store is removed; `nil` for this store's own.
+    /// The notice before another store's backup is removed; `nil` for this store's own.
     public func otherSourceNotice(of snapshot: Snapshot) -> Message? {
         guard !owns(snapshot) else { return nil }
         guard let document = snapshot.source.flatMap({ try? repository.source($0) }) else {
@@ -14,8 +14,8 @@ extension Store {
         return "another store, \(path) on \(host), made the backup “\(snapshot.name)”"
     }
 
-    /// - Parameter name: as the user has given it.
-    /// - Throws: `notPermitted` for a backup of another store.
+    /// - Parameter name: as entered by the user.
+    /// - Throws: `notPermitted` for another store's backup.
     func requireOwn(_ snapshot: Snapshot, named name: String, remedy: Message) throws(BackupError) {
         guard !owns(snapshot) else { return }
         let app = MessageText.shortened(snapshot.record.attributes[Snapshot.appAttribute] ?? "")

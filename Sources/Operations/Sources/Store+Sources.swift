@@ -3,36 +3,34 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// Whose backups are whose: a repository may hold those of several stores, of several apps and machines. What a store does by itself looks at its
-/// own only.
+/// Ownership of backups: a repository may hold those of several stores, apps and machines. Automatic operations of a store consider only its own.
 extension Store {
     /// The line of backups that this store makes.
     public var source: SourceID { identity.source }
 
-    /// Whether the store waits, after it has adopted a source, for a restore or a backup that a user asks for: until then it makes no backup by
-    /// itself and removes none.
+    /// Whether the store has adopted a source and waits until a user requests a restore or a backup: until then it makes and removes no backup automatically.
     public var isQuiet: Bool { identity.isQuiet }
 
     /// Whether a snapshot belongs to this store's line of backups.
     public func owns(_ snapshot: Snapshot) -> Bool { ownership.owns(snapshot) }
 
-    /// Those of `snapshots` that are this store's own, in the order in which they were made, whatever the clock said.
+    /// The ones of `snapshots` that are this store's own, in order of creation, whatever the clock said.
     public func own(_ snapshots: [Snapshot]) -> [Snapshot] { ownership.own(snapshots) }
 
-    /// The same by what was known of the store before: for those who cannot wait for its storage.
+    /// The same, by the last known identity of the store: for callers that cannot wait for its storage.
     public func ownAsRemembered(_ snapshots: [Snapshot]) -> [Snapshot] { ownership.ownAsRemembered(snapshots) }
 
-    /// This store's own backups in the order in which they were made, as of the last look at the repository.
+    /// This store's own backups in order of creation, as of the last refresh of the repository.
     public func ownSnapshots(kind: SnapshotKind? = nil) -> [Snapshot] { own(repository.snapshots(kind: kind)) }
 
-    /// Whether a rule may remove a snapshot: only what names this store as its source. Unmarked ones in a repository outside of the store may be
-    /// another store's.
+    /// Whether a rule may remove a snapshot: only one that names this store as its source. Unmarked ones in a repository outside the store may belong to
+    /// another store.
     func mayRemoveByRule(_ snapshot: Snapshot) -> Bool {
         guard owns(snapshot) else { return false }
         return snapshot.source != nil || hasRepositoryInside
     }
 
-    /// Whether the repository lies in the store, and not only by a link or a mount: no other store has its backups there then.
+    /// Whether the repository is inside the store, not just through a link or a mount: then no other store has its backups there.
     private var hasRepositoryInside: Bool {
         let path = paths.resolve(settings.repositoryPath)
         guard let root = try? FileSystem.realPath(paths.root), let repository = try? FileSystem.realPath(path),
@@ -41,14 +39,14 @@ extension Store {
         return repository.hasPrefix(root + "/") && outer.device == inner.device
     }
 
-    /// The place of the next snapshot in this store's line. Never one that this store has used before.
+    /// The position of the next snapshot in this store's line. Never one that this store has used before.
     func nextSequence() throws(BackupError) -> UInt64 {
         var last = ownSnapshots().map(\.sequence).max() ?? 0
         if case .place(let place) = try lastBackup.read(), place.source == source { last = max(last, place.sequence) }
         return last == .max ? .max : last + 1
     }
 
-    /// For the moment before a snapshot appears.
+    /// Called just before a snapshot appears.
     func noteLastBackup(_ record: SnapshotRecord) throws(BackupError) {
         let sequence = record.attributes[Snapshot.sequenceAttribute].flatMap { UInt64($0) } ?? 0
         try lastBackup.write(LastBackupRecord.Place(source: source, sequence: sequence, token: record.token))
@@ -62,8 +60,8 @@ extension Store {
         return place.source == source && place.sequence > 0
     }
 
-    /// The newest backup in this store's line that this store is not known to have made: a copy of it has, or the store itself in a later state than this.
-    /// Until an adopted source is claimed, the store that it was adopted from may go on.
+    /// The newest backup in this store's line that this store is not known to have made: made by a copy of it, or by the store itself in a later state than
+    /// this one. Until an adopted source is claimed, the store that it was adopted from may continue.
     func backupOfCopy() throws(BackupError) -> Snapshot? {
         if identity.adoption != nil, !isClaimedHere { return nil }
         return try lastBackup.backupOfCopy(source, in: repository)
@@ -72,10 +70,10 @@ extension Store {
     /// Whether the repository names this store, or a copy of it, as the one that makes the source's backups.
     var isClaimedHere: Bool { (try? repository.source(source))?.storeID == identity.storeID }
 
-    /// Writes down in the repository what a new machine needs to continue this source. When another store has taken the source over, or a copy of this one
-    /// makes backups in it, this one begins a source of its own: two stores must not remove each other's backups by one rule. A source that this store has
-    /// adopted becomes its own here. For the holder of the operation lock.
-    /// - Returns: what to say of that; `nil` when the source is still this store's.
+    /// Records in the repository what a new machine needs to continue this source. When another store has taken over the source, or a copy of this one makes
+    /// backups in it, this one begins its own source: two stores must not remove each other's backups by one rule. A source that this store has adopted
+    /// becomes its own here. For the holder of the operation lock.
+    /// - Returns: a notice about this; `nil` when the source is still this store's.
     func claimSource() throws(BackupError) -> Message? {
         if successor == nil, let foreign = try backupOfCopy() {
             try beginSource()
@@ -84,7 +82,7 @@ extension Store {
         }
         try claimAdoptedSource()
         let document = try sourceDocument()
-        // What the repository has of the settings must not be lost with what is missing of them here.
+        // If the settings here are cut off, the copy in the repository must be preserved.
         let isCutOff = try isCutOff()
         let isWritten = try repository.write(document) { current in
             guard let current else { return true }
@@ -98,7 +96,7 @@ extension Store {
             "another store, on \(host), continues the backups that this store made before; this backup begins a line of its own"
     }
 
-    /// Where a third store has claimed the source since it was adopted, it stays that one's.
+    /// If a third store has claimed the source since it was adopted, it remains that store's.
     private func claimAdoptedSource() throws(BackupError) {
         guard let adoption = identity.adoption else { return }
         var document = try sourceDocument()
@@ -114,16 +112,16 @@ extension Store {
         if isClaimed { try identityFile.change { $0.adoption = nil } }
     }
 
-    /// What a backup that failed after it had begun a line has not said.
+    /// The notice that an earlier backup began a line but failed before it could report that.
     private var leftSourceNotice: Message? {
         identity.leftSource.map {
             "the earlier backups of this store are in another line, \($0.short), which another store or a copy of this one may continue; this backup begins a line of its own"
         }
     }
 
-    /// After a backup has said that it begins a line.
+    /// Called after a backup has reported that it begins a line.
     func noteLineAnnounced() {
-        // An error costs one more notice.
+        // An error causes one more notice.
         try? identityFile.change { $0.leftSource = nil }
     }
 
@@ -139,8 +137,8 @@ extension Store {
         try repository.write(try sourceDocument())
     }
 
-    /// A store whose identity was lost goes on with the source that the repository has for this very place. It is another store from then on: if the old
-    /// one is in use after all, it notices that it has a successor.
+    /// A store whose identity was lost continues the source that the repository has for this same place. From then on it is another store: if the old one is
+    /// in use after all, it detects its successor.
     static func findSource(
         _ identityFile: StoreIdentityFile, _ repository: Repository, app: String, store path: String
     ) throws(BackupError) {
@@ -153,7 +151,7 @@ extension Store {
         do throws(BackupError) {
             guard try repository.write(continued, ifWanted: { $0 == document }) else { return }
         } catch {
-            // On a read-only medium no store makes backups, and this one shows its own.
+            // On a read-only medium no store makes backups, and this one lists its own.
             continued.storeID = document.storeID
         }
         try identityFile.change {

@@ -2,11 +2,11 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// What a store does when another one has taken over its source: that one's backups are in the same line, so nothing here may remove them by a rule
-/// or take them for this store's own.
+/// How a store behaves after another one has taken over its source: that one's backups are in the same line, so nothing here may remove them by a rule or
+/// treat them as this store's own.
 extension Store {
-    /// What the repository says of the store that continues this one's source; `nil` while this store does. A document that cannot be read says
-    /// nothing, and one of the store that this store's source was adopted from will be this store's.
+    /// The document of the store that continues this one's source; `nil` while this store does. An unreadable document does not count. Neither does that of
+    /// the store that this store's source was adopted from, as it will be this store's.
     var successor: SourceDocument? {
         let identity = identity
         guard let document = try? repository.source(identity.source), document.storeID != identity.storeID,
@@ -18,10 +18,10 @@ extension Store {
     /// Whether the newest backup of this store's line may be another store's.
     public var hasSuccessor: Bool { successorNotice != nil }
 
-    /// What to say before this store's backups are used or removed; `nil` while it continues its source itself.
+    /// The notice before this store's backups are used or removed; `nil` while it continues its source itself.
     public var successorNotice: Message? {
         guard let successor else {
-            // Where it cannot be known, the newest backup may be another store's as well.
+            // If that is unknown, the newest backup may be another store's as well.
             do throws(BackupError) { return try backupOfCopy().map(Self.notice) } catch { return error.summary }
         }
         let path = MessageText.shortened(successor.storePath)
@@ -35,7 +35,7 @@ extension Store {
         "this store has not made the backup “\(backup.name)” of \(SystemClock.localTime(backup.creationTime)): a copy of the store has, the store was put back to an older state, or its file last-backup is damaged"
     }
 
-    /// - Throws: `notPermitted` when another store continues the source: what a rule keeps, and which is the newest, is then that one's business.
+    /// - Throws: `notPermitted` when another store continues the source, and so determines retention and the newest backup.
     public func requireNoSuccessor() throws(BackupError) {
         guard let notice = successorNotice else { return }
         throw BackupError(
@@ -45,9 +45,9 @@ extension Store {
         )
     }
 
-    /// For what removes this store's backups by a rule, all of them, or for good.
-    /// - Throws: `notPermitted` when another store continues the source, and while this store has adopted it and not claimed it: the one that it was
-    ///   adopted from may be in use.
+    /// For removing this store's backups by a rule, all of them, or permanently.
+    /// - Throws: `notPermitted` when another store continues the source, and while this store has adopted but not claimed it: the store that it was adopted
+    ///   from may be in use.
     public func requireClaimedSource() throws(BackupError) {
         try requireNoSuccessor()
         guard identity.adoption != nil, !isClaimedHere else { return }

@@ -2,26 +2,26 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// What a store remembers of itself and of its repository, in a file of its own that no user edits: which backups are its own, and what the
-/// repository must be. Who can write to the repository must not be able to switch its encryption off or to put another one in its place.
+/// What a store remembers about itself and its repository, in a separate file that users do not edit: which backups are its own, and which repository to
+/// expect. A party with write access to the repository must not be able to turn off its encryption or to replace it with another one.
 struct StoreIdentity: Sendable, Equatable {
     private static let magic = "backupfs-store-identity"
     private static let formatVersion = "1"
     private static let byteCountLimit = 64 << 10
 
-    /// Of this store, random.
+    /// A random ID of this store.
     var storeID: String
     /// The line of backups that this store makes.
     var source: SourceID
-    /// Whether backups of this app that name no source count as this store's: older programs made them.
+    /// Whether backups of this app without a source count as this store's: older programs made them.
     var ownsUnmarked: Bool
-    /// Whether the store has adopted a source and has not been asked for a backup or a restore since: nothing happens by itself until then.
+    /// Whether the store has adopted a source and no backup or restore has been requested since: until then nothing happens automatically.
     var isQuiet: Bool
-    /// What the store has adopted and not claimed yet.
+    /// A source that the store has adopted but not yet claimed.
     var adoption: SourceAdoption?
-    /// The line that this store has left for one of its own, until a backup has said so.
+    /// The line that this store has left for its own, until a backup has reported that.
     var leftSource: SourceID?
-    /// Of the repository: its ID, whether it is encrypted, and its path as the settings had it.
+    /// The repository's ID, whether it is encrypted, and its path in the settings at that time.
     var repositoryID: String
     var isEncrypted: Bool
     var repositoryPath: String
@@ -102,7 +102,7 @@ struct StoreIdentity: Sendable, Equatable {
         )
     }
 
-    /// - Throws: `notPermitted` when the repository is not the one that the store was made with.
+    /// - Throws: `notPermitted` when the repository is not the one that the store was created with.
     func check(_ repository: RepositoryFacts, at path: String) throws(BackupError) {
         guard repository.id == repositoryID else {
             throw BackupError(

@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// The identity of an open store, as its file has it now: other processes may change it.
+/// The identity of an open store, as currently in its file: other processes may change it.
 final class StoreIdentityFile: Sendable {
     private struct State {
         var identity: StoreIdentity
@@ -13,15 +13,15 @@ final class StoreIdentityFile: Sendable {
     }
 
     private let path: String
-    /// Whether the store had none, and this is new: it was made by an older program, or its identity was lost.
+    /// Whether the store had none and this is new: an older program created the store, or its identity was lost.
     let isNew: Bool
     private let state: Mutex<State>
 
-    /// Reads the identity; a store of an older program gets one.
+    /// Reads the identity; creates one for a store of an older program.
     /// - Parameters:
-    ///   - repositoryPath: as the settings have it. When it is another than the identity has, the user has changed it on purpose, and the
-    ///     repository there is the store's from now on.
-    /// - Throws: `notPermitted` when the repository is not the one that the store was made with.
+    ///   - repositoryPath: the path in the settings. If it differs from the identity's, the user changed it on purpose, and the repository there is the
+    ///     store's from now on.
+    /// - Throws: `notPermitted` when the repository is not the one that the store was created with.
     init(
         _ path: String, repository: RepositoryFacts, repositoryPath: String, resolvedPath: String
     ) throws(BackupError) {
@@ -44,21 +44,21 @@ final class StoreIdentityFile: Sendable {
             identity.repositoryID = repository.id
             identity.isEncrypted = repository.isEncrypted
             identity.repositoryPath = repositoryPath
-            // A store that cannot be written to can be read all the same.
+            // A read-only store can still be read.
             try? FileSystem.writeFileAtomically(path, identity.encoded)
         }
         try identity.check(repository, at: resolvedPath)
         state = Mutex(State(identity: identity, status: FileSystem.statusIfPresent(path)))
     }
 
-    /// Writes the first identity of a store. Of two processes that do it at once, one wins.
+    /// Writes the first identity of a store. If two processes do this concurrently, one wins.
     private static func publish(_ identity: StoreIdentity, _ path: String) throws(BackupError) -> StoreIdentity {
         let draft = "\(path).\(RandomToken.make())"
         defer { try? FileSystem.removeFile(draft) }
         do throws(BackupError) {
             try FileSystem.writeFileAtomically(draft, identity.encoded)
         } catch {
-            // On a read-only medium it lasts as long as the process: nothing is removed there anyway.
+            // On a read-only medium the identity lasts as long as the process: nothing is removed there anyway.
             return identity
         }
         guard link(draft, path) == 0 else {
@@ -70,9 +70,9 @@ final class StoreIdentityFile: Sendable {
         return identity
     }
 
-    /// As it stands now.
+    /// The current identity.
     var identity: StoreIdentity {
-        // The lock is not held meanwhile: the store's storage may not answer, and what is remembered must be available all the same.
+        // The lock is not held here: the store's storage may not respond, and the remembered identity must be available regardless.
         let status = FileSystem.statusIfPresent(path)
         guard let status, status != state.withLock({ $0.status }), let read = try? StoreIdentity.read(path) else {
             return remembered
@@ -83,10 +83,10 @@ final class StoreIdentityFile: Sendable {
         }
     }
 
-    /// As it stood when it was looked at last.
+    /// The identity at the last check.
     var remembered: StoreIdentity { state.withLock { $0.identity } }
 
-    /// Changes it durably. For the holder of the operation lock.
+    /// Changes the identity durably. For the holder of the operation lock.
     func change(_ body: (inout StoreIdentity) -> Void) throws(BackupError) {
         var changed = identity
         let before = changed

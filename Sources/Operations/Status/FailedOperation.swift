@@ -4,16 +4,16 @@ import SystemIO
 
 /// The last operation of a store that failed.
 public struct FailedOperation: Sendable {
-    /// What it is called.
+    /// The operation's name.
     public let name: String
     public let at: Timestamp
     public let code: String
     public let message: Message
-    /// The command that does the same once more; `nil` where there is none.
+    /// The command that repeats it; `nil` if there is none.
     public let retry: String?
-    /// Whether the same has gone well since.
+    /// Whether the same operation has succeeded since.
     public let isOver: Bool
-    /// As it was written.
+    /// The original record.
     let json: OrderedJSON
 
     /// - Returns: `nil` when none has failed.
@@ -34,8 +34,8 @@ public struct FailedOperation: Sendable {
         isOver = kind.map { (try? OperationHistory(path: paths.history).hasSucceeded($0, since: at, code)) ?? false } ?? false
     }
 
-    /// That of the store at `path`, which is not opened for it.
-    /// - Throws: `noRepository` when there is no store; `notPermitted` when it is one that must not be believed: what it says may be run.
+    /// The failure of the store at `path`, without opening the store.
+    /// - Throws: `noRepository` when there is no store; `notPermitted` when it must not be trusted: the reported command may be run.
     public static func of(storeAt path: String) throws(BackupError) -> FailedOperation? {
         let paths = StorePaths(root: path)
         try paths.requireTrustedStore()

@@ -3,17 +3,17 @@ import BackupRepository
 import Export
 import SystemIO
 
-/// Whether a store is backed up as it should be: `backupfs status --check`, for monitors.
+/// Whether a store's backups are in order: `backupfs status --check`, for monitors.
 public struct HealthCheck: Sendable {
     public enum Finding: String, Sendable {
         case healthy
-        /// Another store continues the backups: the newest may be that one's, and say nothing of this one's data.
+        /// Another store continues the backups: the newest may be that store's, and then does not contain this one's data.
         case takenOver = "taken_over"
-        /// The store has adopted backups and waits for a restore or a backup that a user asks for: the newest backup is another store's.
+        /// The store has adopted backups and waits until a user requests a restore or a backup: the newest backup is another store's.
         case waiting
         case noBackup = "no_backup"
         case tooOld = "too_old"
-        /// The newest backup is of a time to come, so nobody knows how old it is: it would count as young enough for years.
+        /// The newest backup is from the future, so its age is unknown: it would pass as recent for years.
         case clock
         /// The schedule's last backup failed, and none was made since.
         case automaticFailed = "automatic_failed"
@@ -22,9 +22,9 @@ public struct HealthCheck: Sendable {
     public let finding: Finding
     public let newest: Snapshot?
     public let maximumAge: RetentionPeriod
-    /// What the newest backup has to say. That makes it no worse than none: the finding is another matter.
+    /// The warnings of the newest backup. They do not affect the finding.
     public let warnings: [Message]
-    /// Why the last operation failed, or which store continues the backups, where that is the finding.
+    /// Why the last operation failed, or which store continues the backups, if that is the finding.
     public let message: Message?
 
     public init(_ state: StoreState, maximumAge: RetentionPeriod) {
@@ -37,7 +37,7 @@ public struct HealthCheck: Sendable {
         } else if state.isQuiet {
             finding = .waiting
         } else if let newest = state.newest {
-            // Two machines' clocks may differ by a time zone that one of them has wrong.
+            // The clocks of two machines may differ by a time zone, if one is set wrong.
             if newest.creationTime.secondsSince(state.now) > RetentionGuard.behindSeconds {
                 finding = .clock
             } else if newest.creationTime < limit {

@@ -11,9 +11,9 @@ public struct PrometheusText: Sendable {
 
     public let text: String
 
-    /// - Parameter repository: how much room the backups take.
+    /// - Parameter repository: how much space the backups use.
     public init(_ state: StoreState, repository: RepositoryTotals) {
-        // Which store: several may be told of on one machine.
+        // The labels of the store: several may be monitored on one machine.
         let common = [(name: "app", value: state.definition.name), (name: "store", value: state.storePath)]
         var text = ""
         func add(_ name: String, _ help: String, _ samples: [Sample]) {
@@ -72,12 +72,12 @@ public struct PrometheusText: Sendable {
 
     private static func number(_ value: UInt64) -> Int64 { Int64(clamping: value) }
 
-    /// As the format wants it in the values of labels.
+    /// Escaped as the format requires for label values.
     private static func escaped(_ text: String) -> String {
         text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
     }
 
-    /// Puts it where a collector looks for it, which never sees half of it, and may run as anybody.
+    /// Writes the file atomically for a collector, which may run as any user.
     /// - Throws: `usage` for a path that must not be written.
     public func write(to path: String, of store: Store) throws(BackupError) {
         try store.requireWritable(path)

@@ -3,7 +3,7 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// What the records are like in the newest state: all of them are read for that, and `ls -l` of the mountpoint asks each time.
+/// Caches the statistics of the records in the newest state: computing them reads all records, and `ls -l` of the mountpoint asks each time.
 final class StatisticsCache: Sendable {
     private struct Known {
         let state: DatabaseChangeState
@@ -11,7 +11,7 @@ final class StatisticsCache: Sendable {
         let collections: [CollectionStatistics]
     }
 
-    /// Larger databases are not gone through for a status, which must be there at once.
+    /// Larger databases are not read for a status, which must be available immediately.
     static let databaseLimitBytes: UInt64 = 4 << 20
 
     private let known = Mutex<Known?>(nil)

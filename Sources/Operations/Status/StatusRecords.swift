@@ -3,36 +3,36 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// What a status tells of the records: their counts and statistics. The app's database has to be read for that, which the app may keep locked, which
-/// may be large, and whose disk may not answer; a look at the mountpoint must wait for none of that. So a thread of its own reads, and a
-/// caller waits for a moment only: then it gets what was known before.
+/// The records' counts and statistics for a status. They require reading the app's database, which the app may keep locked, which may be large, and whose disk
+/// may not respond; a look at the mountpoint must not block on any of that. So a separate thread reads, and a caller waits only briefly, then gets the last
+/// known facts.
 final class StatusRecords: Sendable {
     struct Facts: Sendable {
-        /// `nil` when the database cannot be read: then `problem` tells why.
+        /// `nil` when the database cannot be read; `problem` is then the reason.
         var counts: [RecordCount]?
-        /// `nil` also for a database that is too large to be gone through for that.
+        /// `nil` also for a database that is too large to be read for this.
         var statistics: StatusStatistics?
         var problem: BackupError?
-        /// Whether the app's own switch for automatic backups is off, as far as that is known.
+        /// Whether the app's own setting for automatic backups is off, as far as known.
         var isScheduleSwitchedOff = false
     }
 
-    /// How long who asks waits, in nanoseconds.
+    /// How long a caller waits, in nanoseconds.
     struct Patience: Sendable {
         let nanoseconds: UInt64
-        /// Where nothing is known yet.
+        /// The wait if nothing is known yet.
         let firstNanoseconds: UInt64
 
-        /// For a person at a terminal, or a monitor.
+        /// For a user at a terminal, or a monitor.
         static let command = Patience(nanoseconds: 5_000_000_000, firstNanoseconds: 5_000_000_000)
-        /// `ls` of the mountpoint asks each time.
+        /// For `ls` of the mountpoint, which asks each time.
         static let mount = Patience(nanoseconds: 35_000_000, firstNanoseconds: 500_000_000)
     }
 
-    /// A commit in rollback mode holds the lock for a few milliseconds. Longer, and the app keeps it.
+    /// A commit in rollback mode holds the lock for a few milliseconds. If it takes longer, the app holds it on purpose.
     static let busyTimeoutSeconds = 0.02
 
-    /// The app's, for those who cannot wait until it is unlocked.
+    /// The app's database, for callers that cannot wait until it is unlocked.
     let database: AppDatabase
     private let reading: RecordReading
     private let question: PatientQuestion<Facts>
@@ -57,13 +57,13 @@ final class StatusRecords: Sendable {
         return facts
     }
 
-    /// A database that is locked, or large, has been read before that.
+    /// Even a locked or large database has been read by then.
     private static let stallNanoseconds: UInt64 = 2_000_000_000
 
-    /// What was known last.
+    /// The last known facts.
     var remembered: Facts { reading.last ?? Facts(problem: Self.isSlow(database.path)) }
 
-    /// Whether they have been read, or it is known why they cannot be.
+    /// Whether the records were read, or it is known why they cannot be.
     var isKnown: Bool { reading.last != nil }
 
     private static func noAnswer(_ path: String) -> BackupError {
@@ -77,15 +77,15 @@ final class StatusRecords: Sendable {
     }
 }
 
-/// Reads what a status tells of the records, and keeps it for a while where that took long.
+/// Reads the facts for a status, and caches them for a while if that took long.
 private final class RecordReading: Sendable {
     private struct Known {
         var facts: StatusRecords.Facts?
-        /// Until when they are given without another look.
+        /// Until when they are returned without reading again.
         var endNanoseconds: UInt64 = 0
     }
 
-    /// What failed, or took long, is not tried more often than this.
+    /// A read that failed or took long is not repeated more often than this.
     private static let rememberedNanoseconds: UInt64 = 2_000_000_000
     private static let longNanoseconds: UInt64 = 30_000_000
 
@@ -100,10 +100,10 @@ private final class RecordReading: Sendable {
         self.scheduleSwitch = scheduleSwitch
     }
 
-    /// What was read last.
+    /// The result of the last read.
     var last: StatusRecords.Facts? { known.withLock { $0.facts } }
 
-    /// The same, while no other look is needed.
+    /// The same, while no new read is needed.
     var remembered: StatusRecords.Facts? {
         let now = SystemClock.monotonicNanoseconds()
         return known.withLock { now < $0.endNanoseconds ? $0.facts : nil }

@@ -3,19 +3,19 @@ import BackupRepository
 import Synchronization
 import SystemIO
 
-/// What a status tells of the repository. Its storage may not answer, or be gone: then it is what was known before, with why and of when.
+/// The repository's facts for a status. Its storage may not respond, or be gone: then these are the last known facts, with the reason and their time.
 final class StatusRepository: Sendable {
     struct Facts: Sendable {
-        /// This store's own, in the order in which they were made.
+        /// This store's own, in order of creation.
         var snapshots: [Snapshot]
         var otherSnapshotCount: Int
         var successorNotice: Message?
         var safetyBackupCount: Int
-        /// `nil` when that cannot be looked up.
+        /// `nil` when that cannot be determined.
         var removedBackupCount: Int?
-        /// Why it could not be looked at now.
+        /// Why it could not be examined now.
         var problem: BackupError?
-        /// When it was looked at.
+        /// When it was examined.
         var time: Timestamp
     }
 
@@ -24,8 +24,8 @@ final class StatusRepository: Sendable {
 
     init(_ patience: StoragePatience) { self.patience = patience }
 
-    /// Looks at it, in the calling thread.
-    /// - Throws: when it cannot be looked at.
+    /// Reads the facts on the calling thread.
+    /// - Throws: when it cannot be examined.
     func read(_ store: Store) throws(BackupError) -> Facts {
         try store.repository.refresh()
         let time = SystemClock.now()
@@ -38,7 +38,7 @@ final class StatusRepository: Sendable {
         return facts
     }
 
-    /// For those who cannot wait.
+    /// For callers that cannot wait.
     func facts(_ store: Store) -> Facts {
         let question = known.withLock { known in
             let question =

@@ -3,7 +3,7 @@ import BackupCore
 import Export
 import SystemIO
 
-/// The statistics of the records as far as a status tells them: bounded, however many records and months there are.
+/// The statistics of the records that a status shows: bounded, however many records and months there are.
 public struct StatusStatistics: Sendable {
     static let monthLimit = 24
     static let kindLimit = 10
@@ -22,11 +22,11 @@ public struct StatusStatistics: Sendable {
         public let count: Int
         public let earliest: Timestamp?
         public let latest: Timestamp?
-        /// The latest so many, in their order: `2026-01`.
+        /// The latest months up to the limit, in order: `2026-01`.
         public let months: [Count]
-        /// The fields whose texts are kinds, and the most frequent ones of each.
+        /// The fields that hold categories, with the most frequent values of each.
         public let kinds: [(field: String, counts: [Count])]
-        /// How many records have a boolean that is true.
+        /// How many records have each boolean set to true.
         public let trueCounts: [Count]
     }
 
@@ -43,7 +43,7 @@ public struct StatusStatistics: Sendable {
                     Count(name: $0.key, count: $0.value)
                 },
                 kinds: collection.fieldNames.compactMap { field in
-                    // What is the same for all of them, or never the same, says nothing.
+                    // A value shared by all records, or different in each, carries no information.
                     guard let kinds = collection.kinds[field], kinds.count > 1, kinds.count < collection.count else { return nil }
                     let sorted = kinds.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.kindLimit)
                     return (field, sorted.map { Count(name: $0.key, count: $0.value) })

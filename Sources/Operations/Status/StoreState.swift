@@ -4,48 +4,48 @@ import BackupRepository
 import Export
 import SystemIO
 
-/// What is told of a store, to people, to programs and to monitors: gathered once, so that all of them tell the same.
+/// The state of a store for users, programs and monitors: gathered once, so that all reports agree.
 public struct StoreState: Sendable {
     public let definition: AppDefinition
     public let storePath: String
     public let repositoryPath: String
-    /// When it was looked at.
+    /// When the state was gathered.
     public let now: Timestamp
-    /// This store's own backups, in the order in which they were made.
+    /// This store's own backups, in order of creation.
     public let snapshots: [Snapshot]
     /// The line of backups that the store makes.
     public let source: SourceID
-    /// What the newest one has to say.
+    /// The warnings of the newest backup.
     public let warnings: [Message]
-    /// Backups that other stores have in the repository.
+    /// The number of other stores' backups in the repository.
     public let otherSnapshotCount: Int
     /// Whether the store has adopted a source and waits for its first restore or backup.
     public let isQuiet: Bool
-    /// What to say of the store that continues this one's backups; `nil` while this one does.
+    /// The notice about the store that continues this one's backups; `nil` while this one does.
     public let successorNotice: Message?
-    /// Why the repository cannot be looked at: it does not answer, or is gone. What is told of backups is then what was known before.
+    /// Why the repository cannot be examined: it does not respond, or is gone. The facts about backups are then the last known ones.
     public private(set) var repositoryError: BackupError?
-    /// When the repository was looked at.
+    /// When the repository was examined.
     public let repositoryTime: Timestamp
     public let safetyBackupCount: Int
-    /// This store's backups that were removed and can be brought back; `nil` when that cannot be looked up.
+    /// This store's removed backups that can be brought back; `nil` when that cannot be determined.
     public let removedBackupCount: Int?
-    /// Files that were copied into the mount's `restore/` and never restored nor refused; they are kept.
+    /// Files that were copied into the mount's `restore/` and neither restored nor refused; they are kept.
     public let leftFileCount: Int
     public let leftFilesPath: String
     public let isRunning: Bool
-    /// `nil` when none runs, or one that has not said yet what it is.
+    /// `nil` when no operation runs, or it has not yet recorded its kind.
     public let operation: OperationState?
     public let schedule: String
     public let nextBackup: Timestamp?
-    /// The app's own setting that has switched the schedule off.
+    /// The app's own setting that has turned the schedule off.
     public let scheduleSwitchedOffBy: String?
     /// How many of the schedule's backups have failed in a row.
     public let automaticFailureCount: Int
-    /// `nil` when the database cannot be read: then `databaseError` tells why.
+    /// `nil` when the database cannot be read; `databaseError` is then the reason.
     public let counts: [RecordCount]?
     public let databaseError: BackupError?
-    /// `nil` when the database cannot be read, or is too large to be gone through for that.
+    /// `nil` when the database cannot be read, or is too large to be read for this.
     public let statistics: StatusStatistics?
     public let failure: FailedOperation?
     /// The last operations, oldest first.
@@ -54,8 +54,8 @@ public struct StoreState: Sendable {
     public var newest: Snapshot? { snapshots.last }
 
     /// - Parameters:
-    ///   - isPatient: whether the caller can wait for the app's database and for the repository. Otherwise it may be what was known before.
-    ///   - asksDatabase: whether the app's database is looked at.
+    ///   - isPatient: whether the caller can wait for the app's database and for the repository. Otherwise the last known facts may be used.
+    ///   - asksDatabase: whether to read the app's database.
     public init(of store: Store, isPatient: Bool = true, asksDatabase: Bool = true) throws(BackupError) {
         let repository = isPatient ? try store.statusRepository.read(store) : store.statusRepository.facts(store)
         definition = store.definition
@@ -83,7 +83,7 @@ public struct StoreState: Sendable {
         automaticFailureCount = automatic.failureCount(now: now)
         history = OperationHistory.latest(of: store)
         failure = FailedOperation(store.paths)
-        // A database that is lost or locked is part of the state, and no reason to tell none.
+        // A lost or locked database is part of the state, not a reason to fail.
         let records = asksDatabase ? store.statusRecords.facts(isPatient ? .command : .mount) : store.statusRecords.remembered
         counts = records.counts
         statistics = records.statistics
@@ -92,7 +92,7 @@ public struct StoreState: Sendable {
         nextBackup = scheduleSwitchedOffBy == nil ? automatic.next(now: now) : nil
     }
 
-    /// What is known without its storage, which has not answered since it was opened.
+    /// The state as known without the store's storage, which has not responded since the store was opened.
     public init(remembering store: Store, _ error: BackupError) {
         let identity = store.identityFile.remembered
         let own = store.ownAsRemembered(store.repository.snapshots())
@@ -126,13 +126,13 @@ public struct StoreState: Sendable {
         nextBackup = nil
     }
 
-    /// The same when not even the store answers: all of it is what was known before.
+    /// The same when not even the store responds: everything is as last known.
     public func unanswered(_ error: BackupError) -> StoreState {
         var state = self
         state.repositoryError = error
         return state
     }
 
-    /// Whether something has failed, and has not gone well since.
+    /// Whether an operation has failed, and has not succeeded since.
     public var hasFailed: Bool { failure?.isOver == false }
 }

@@ -1,12 +1,12 @@
 import BackupCore
 import SystemIO
 
-/// `CACHEDIR.TAG`: tells backup programs and indexers that what lies in a folder can be made again (<https://bford.info/cachedir/>).
-/// Only the spool is marked, never the repository.
+/// `CACHEDIR.TAG`: marks a folder for backup programs and indexers as reproducible (<https://bford.info/cachedir/>). Only the spool is marked, never the
+/// repository.
 enum CacheDirectoryTag {
     static let fileName = "CACHEDIR.TAG"
 
-    /// The first line is what programs look for; it may not change by a byte.
+    /// Programs look for the first line; it must not change by a byte.
     static let text = """
         Signature: 8a477f597d28d172789f06886806bc55
         # This file is a cache directory tag created by backupfs.
@@ -15,7 +15,7 @@ enum CacheDirectoryTag {
 
         """
 
-    /// Marks a folder, unless it is marked. Nobody is refused his backups because that cannot be done: on a full disk it is done another time.
+    /// Marks a folder, unless it is marked. A failure must not prevent a backup: on a full disk, a later call does it.
     static func mark(_ folder: String) {
         let path = "\(folder)/\(fileName)"
         if (try? FileSystem.exists(path)) == false { try? FileSystem.writeForReaders(path, Array(text.utf8)) }

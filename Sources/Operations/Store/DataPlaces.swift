@@ -2,19 +2,19 @@ import BackupCore
 import Restore
 import SystemIO
 
-/// Where the data and the backups of a store lie. A backup reads all of the media folder and a restore replaces all of it, so nothing of the
-/// store's own may lie there; and a mount hides what lies below it. The database may: it is left out of the media (`DatabaseAmongMedia`).
+/// The places of a store's data and backups. A backup reads the whole media folder and a restore replaces it, so none of the store's files may be in it; and a
+/// mount hides what is below it. The database may be in it: it is excluded from the media (`DatabaseAmongMedia`).
 struct DataPlaces {
     struct Place {
         let name: Message
         let path: String
-        /// Without links.
+        /// With links resolved.
         let realPath: String
-        /// Of the folder itself and of all folders above it.
+        /// The identities of the folder and all its parent folders.
         let identities: Set<FileIdentity>
         let identity: FileIdentity?
 
-        /// The folder, or the nearest one above it that is there.
+        /// The folder, or its nearest existing parent.
         func existingFolder(startingAt path: String) throws(BackupError) -> FileIdentity? {
             var folder = path
             while folder != "/" {
@@ -24,7 +24,8 @@ struct DataPlaces {
             return nil
         }
 
-        /// - Parameter isSeenFromParent: it is looked at from its parent only: what is mounted there may not answer, and a link there is not followed.
+        /// - Parameter isSeenFromParent: whether to examine it only from its parent: a filesystem mounted there may not respond, and a link there is not
+        ///   followed.
         init(_ name: Message, _ path: String, isSeenFromParent: Bool = false) throws(BackupError) {
             self.name = name
             self.path = path
@@ -60,7 +61,7 @@ struct DataPlaces {
     private let mountpoint: Place?
 
     /// - Parameters:
-    ///   - storePaths: the store's folder, and the place that it is going to have.
+    ///   - storePaths: the store's folder, and its future place.
     init(
         database: String, media: String?, storePaths: [String], repository: String, mountpoint: String? = nil
     ) throws(BackupError) {
@@ -78,7 +79,7 @@ struct DataPlaces {
         }
     }
 
-    /// What must not lie in what.
+    /// Pairs of places that must not be nested.
     private var pairs: [(inner: Place, outer: Place)] {
         var pairs: [(Place, Place)] = stores.map { ($0, repository) }
         pairs += [(database, repository), (database, spool), (repository, spool)]
@@ -91,7 +92,7 @@ struct DataPlaces {
         return pairs
     }
 
-    /// What is wrong; `nil` when nothing is.
+    /// The first conflict; `nil` when there is none.
     var problem: BackupError? {
         guard let (inner, outer) = pairs.first(where: { $0.inner.isIn($0.outer) }) else { return nil }
         return BackupError(
@@ -107,7 +108,8 @@ struct DataPlaces {
         if let problem { throw problem }
     }
 
-    /// The folders that must not be found among the media by way of another mount. The database's may, if its path tells so: then it is left out.
+    /// The folders that must not be found among the media through another mount. The database's folder may, if it is in the media by path: then it is
+    /// excluded.
     func foreignFolders() throws(BackupError) -> ForeignFolders {
         guard let media else { return .none }
         var names: [FileIdentity: Message] = [:]
@@ -123,14 +125,14 @@ struct DataPlaces {
         return ForeignFolders(names)
     }
 
-    /// Goes through all folders of the media folder.
-    /// - Throws: `notSupported` for what lies in it by way of another mount.
+    /// Checks all folders in the media folder.
+    /// - Throws: `notSupported` for a place inside it through another mount.
     func checkFoldersOfMedia() throws(BackupError) {
         guard let media else { return }
         try foreignFolders().check(in: media.realPath)
     }
 
-    /// What is wrong, in the media folder's folders as well; `nil` when nothing is, or the folders cannot be read.
+    /// The first conflict, also in the media folder's subfolders; `nil` when there is none, or the folders are unreadable.
     func problemInMedia() -> BackupError? {
         if let problem { return problem }
         do {
@@ -143,7 +145,7 @@ struct DataPlaces {
 }
 
 extension Store {
-    /// The database's files in the media folder, which are none of the media.
+    /// The database's files in the media folder, which are not media.
     func databaseAmongMedia() throws(BackupError) -> DatabaseAmongMedia {
         guard let mediaPath else { return .none }
         return try DatabaseAmongMedia(database: database.path, media: mediaPath)
@@ -155,7 +157,7 @@ extension Store {
             mountpoint: mountpoint)
     }
 
-    /// Whether the store may be mounted there.
-    /// - Throws: `notSupported` when the mount would lie in the data, or hide it.
+    /// Checks that the store may be mounted there.
+    /// - Throws: `notSupported` when the mount would be inside the data, or hide it.
     public func requireMountable(at mountpoint: String) throws(BackupError) { try places(mountpoint: mountpoint).check() }
 }

@@ -2,11 +2,11 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// An app's definition, and where it is from.
+/// An app's definition and its source.
 public struct KnownApp: Sendable {
-    /// The definition's file; `nil` for an app that is built in.
+    /// The definition's file; `nil` for a built-in app.
     public let path: String?
-    /// The YAML, as it was written.
+    /// The original YAML.
     public let text: String
     /// Whether it is the store's own app.
     public let isOfStore: Bool
@@ -22,7 +22,7 @@ public struct KnownApp: Sendable {
         KnownApp(path: path, text: String(decoding: try FileSystem.readFile(path), as: UTF8.self), isOfStore: isOfStore)
     }
 
-    /// The app of the store at `storePath`. The repository is not opened: no password is needed.
+    /// The app of the store at `storePath`. Does not open the repository, so no password is needed.
     /// - Throws: `noRepository` when there is no store.
     public static func ofStore(at storePath: String) throws(BackupError) -> KnownApp {
         let paths = StorePaths(root: storePath)
@@ -34,7 +34,7 @@ public struct KnownApp: Sendable {
         return try file(paths.resolve(app), isOfStore: true)
     }
 
-    /// The built-in apps in alphabetical order, and the store's own first, if it has one.
+    /// The store's own app first, if any, then the built-in apps in alphabetical order.
     /// - Parameter storePath: `nil` for no store.
     public static func all(storePath: String?) throws(BackupError) -> [KnownApp] {
         var apps: [KnownApp] = []

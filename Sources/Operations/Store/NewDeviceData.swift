@@ -3,9 +3,9 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// What a new, empty database holds: no records, and this machine's name as the device that exports will tell.
+/// The content of a new, empty database: no records, and this machine's name as the device in exports.
 struct NewDeviceData: RecordSource {
-    /// The metadata member of the wire formats that have one.
+    /// The metadata member, in the wire formats that have one.
     private static let deviceField = "deviceName"
 
     let definition: AppDefinition

@@ -3,7 +3,7 @@ import Export
 import Synchronization
 import SystemIO
 
-/// What the running operation does, for `status.json` here and in other processes, and what failed last.
+/// The activity of the running operation, for `status.json` here and in other processes, and the last failure.
 public final class OperationMonitor: Sendable {
     private struct State {
         var name: String?
@@ -23,17 +23,17 @@ public final class OperationMonitor: Sendable {
         self.errorPath = errorPath
     }
 
-    /// Runs an operation under a name, passing its progress on. It can be cancelled meanwhile: by `cancel`, or by a signal where
-    /// `CancellingSignals` are enabled.
+    /// Runs an operation under a name and passes its progress on. It can be cancelled meanwhile: by `cancel`, or by a signal where `CancellingSignals` are
+    /// enabled.
     /// - Parameters:
-    ///   - percent: 0 for what tells percentages all the way.
-    ///   - retry: the command that does the same once more, if it should fail.
-    ///   - handler: told of progress as well.
+    ///   - percent: 0 for an operation that reports percentages throughout.
+    ///   - retry: the command that repeats it, if it should fail.
+    ///   - handler: also receives the progress.
     func run<Result>(
         _ name: String, phase: Message, percent: Int? = nil, retry: String? = nil, _ handler: ProgressHandler?,
         _ body: (_ report: @escaping ProgressHandler) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
-        // The caller may have one of its own, to end this operation and no other.
+        // The caller may have its own, to end only this operation.
         let cancellation = Cancellation.current ?? Cancellation()
         let first = OperationProgress(phase: phase, percent: percent)
         state.withLock {
@@ -53,14 +53,14 @@ public final class OperationMonitor: Sendable {
                 }
             }
         } catch {
-            // What was cancelled or refused has not failed: the same command would only be refused again.
+            // A cancelled or refused operation has not failed: the same command would only be refused again.
             if error.code != .interrupted, !Self.isRefusal(error.code, of: name) { recordFailure(of: name, error, retry) }
             throw error
         }
     }
 
-    /// Ends the operation of this process as soon as it can end.
-    /// - Parameter name: only if that is what runs.
+    /// Cancels the operation of this process.
+    /// - Parameter name: cancels only an operation of this name.
     /// - Returns: whether there is one.
     @discardableResult
     public func cancel(_ name: String? = nil) -> Bool {
@@ -81,14 +81,14 @@ public final class OperationMonitor: Sendable {
             state.progress = progress
             state.timing?.note(
                 processedBytes: progress.processedBytes, totalBytes: progress.totalBytes, at: SystemClock.monotonicNanoseconds())
-            // Readers want to see movement, not every step of it.
+            // Readers need regular updates, not every step.
             guard isNewPhase || state.lastWrittenAt.map({ now.seconds > $0.seconds }) ?? true else { return false }
             state.lastWrittenAt = now
             return true
         }
         handler?(progress)
         if mustWrite, let document = currentOperation()?.json {
-            // For other processes' eyes only: if it cannot be written, nothing is lost.
+            // Only other processes read it: if it cannot be written, nothing is lost.
             try? FileSystem.writeForReaders(recordPath, document.prettyText)
         }
     }
@@ -103,18 +103,18 @@ public final class OperationMonitor: Sendable {
             timing: timing.reading(at: SystemClock.monotonicNanoseconds()))
     }
 
-    /// The operation some process has recorded, as text; it means something only while the operation lock is held.
+    /// The operation that some process recorded, as text; valid only while the operation lock is held.
     func recordedText() -> [UInt8]? { try? FileSystem.readFile(recordPath, limitBytes: 1 << 16) }
 
-    /// The name of the operation that some process has recorded.
+    /// The name of the operation that some process recorded.
     func recordedOperation() -> String? {
         guard let text = recordedText() else { return nil }
         let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first { $0.contains("\"operation\"") }
-        // `  "operation": "restore",` between its quotation marks.
+        // Splits `  "operation": "restore",` at its quotation marks.
         return line?.split(separator: "\"", omittingEmptySubsequences: false).dropFirst(3).first.map(String.init)
     }
 
-    /// Whether it is what was asked for that is wrong: a name that is taken, a file that is none of the app's.
+    /// Whether the request itself is wrong: a name that is taken, or a file that does not belong to the app.
     private static func isRefusal(_ code: BackupError.Code, of operation: String) -> Bool {
         switch code {
         case .usage, .invalidArgument, .alreadyExists, .notSupported: true

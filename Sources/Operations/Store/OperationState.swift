@@ -2,7 +2,7 @@ import BackupCore
 import Export
 import SystemIO
 
-/// What an operation does at one moment: of this process, or of another that has written it down. The member `operation` of `status.json`.
+/// The state of an operation at one moment: of this process, or as recorded by another. The member `operation` of `status.json`.
 public struct OperationState: Sendable, Equatable {
     /// `backup`, `restore`.
     public internal(set) var name: String
@@ -13,7 +13,7 @@ public struct OperationState: Sendable, Equatable {
     public internal(set) var processedItems: UInt64
     public internal(set) var totalItems: UInt64
     public internal(set) var processedBytes: UInt64
-    /// `nil` while it is not known.
+    /// `nil` while unknown.
     public internal(set) var totalBytes: UInt64?
     public internal(set) var timing: OperationTiming.Reading
 
@@ -30,7 +30,7 @@ public struct OperationState: Sendable, Equatable {
         self.timing = timing
     }
 
-    /// The name stands first: it is looked for in the text.
+    /// The name comes first: readers search the text for it.
     var json: OrderedJSON {
         .members([
             "operation": .text(name), "startedAt": .text(startedAt), "phase": .text(phase.english),
@@ -47,7 +47,7 @@ public struct OperationState: Sendable, Equatable {
 
     private static func whole(_ number: Double) -> UInt64 { UInt64(min(max(number.rounded(), 0), 9e18)) }
 
-    /// With one digit behind the point.
+    /// With one decimal.
     private static func decimal(_ number: Double) -> OrderedJSON {
         let tenths = whole(number * 10)
         return .written(Array("\(tenths / 10).\(tenths % 10)".utf8))
@@ -55,15 +55,15 @@ public struct OperationState: Sendable, Equatable {
 }
 
 extension OperationState {
-    /// From the document that `json` is, of which each member has a line of its own.
-    /// - Returns: `nil` when it is something else.
+    /// Parses the document that `json` produces, which has each member on its own line.
+    /// - Returns: `nil` for anything else.
     init?(recorded text: [UInt8]) {
         let values = RecordedMembers(text)
         guard let name = values.text("operation"), let startedAt = values.text("startedAt"), let phase = values.text("phase")
         else { return nil }
         self.name = name
         self.startedAt = startedAt
-        // What is the same each time has a translation; what has numbers in it stays as it was written.
+        // Constant texts have a translation; those that contain numbers stay as written.
         self.phase = Message(stringLiteral: phase)
         message = Message(stringLiteral: values.text("message") ?? phase)
         percent = values.number("percent").map { Int(min($0, 100)) }

@@ -3,8 +3,7 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Where a file must not lie that a user has named for an export, for metrics or for the log: it would take the place of the app's data, or lie in the
-/// backups.
+/// Checks that a file which the user names for an export, metrics or the log does not replace the app's data, or end up among the backups.
 struct OutputPlaces {
     private static let remedy: Message =
         "Name another file, outside of the store, the repository and the media folder."
@@ -14,8 +13,8 @@ struct OutputPlaces {
     private let paths: StorePaths
     private let repositoryPath: String
 
-    /// All paths are absolute. The app's data are found by their paths without being looked at: their disk may not answer, and a backup can be exported all
-    /// the same. Only where a file of their disk is to be replaced, the media folder is looked at: a mount may lead into it by another path.
+    /// All paths are absolute. The app's data is matched by path without being examined: its disk may not respond, and a backup can be exported regardless.
+    /// The media folder is examined only if a file on its disk is to be replaced: a mount may lead into it by another path.
     init(database: String, media: String?, store: StorePaths, repository: String) {
         let database = Self.resolved(database)
         databaseFiles = ([""] + DatabaseLogs.suffixes).map { database + $0 }
@@ -32,10 +31,10 @@ struct OutputPlaces {
 
     private static func resolved(_ path: String) -> String { (try? FileSystem.stops(onTheWayTo: path).last?.path) ?? path }
 
-    /// - Parameter isLog: a log may lie in the store, but not in place of the store's own files.
-    /// - Throws: `usage` for a file that must not be written. A device or a pipe may be, and what cannot be looked at is an error of the write that follows.
+    /// - Parameter isLog: a log may be in the store, but must not replace the store's own files.
+    /// - Throws: `usage` for a file that must not be written. A device or pipe is allowed, and a path that cannot be examined fails in the write that follows.
     func check(_ path: String, isLog: Bool = false) throws(BackupError) {
-        // A log goes where a link leads to, and an export takes the link's place.
+        // A log follows a link, and an export replaces it.
         for isSeenFromParent in [false, true] {
             guard let place = try? DataPlaces.Place("the file", path, isSeenFromParent: isSeenFromParent) else { continue }
             try check(place, isLog: isLog)
@@ -68,7 +67,7 @@ struct OutputPlaces {
         }
     }
 
-    /// Whether it is one of the database's files: by its path, or where it can be another name of one of these.
+    /// Whether it is one of the database's files: by path, or as another name of one of them where that is possible.
     private func isOfApp(_ place: DataPlaces.Place, _ status: FileStatus?) -> Bool {
         if databaseFiles.contains(place.realPath) { return true }
         let name = FileSystem.lastComponent(place.realPath)
@@ -78,7 +77,7 @@ struct OutputPlaces {
         return databaseFiles.contains { FileSystem.statusIfPresent($0).map(FileIdentity.init) == FileIdentity(status) }
     }
 
-    /// Whether what is there lies in the media folder, by whatever path. A disk that answers for the one does so for the other.
+    /// Whether the existing file is in the media folder, by whatever path. A disk that responds for one responds for the other.
     private func isInMedia(_ place: DataPlaces.Place, _ status: FileStatus, _ mediaPath: String) -> Bool {
         guard let mount = try? MountTable.current().entry(holding: mediaPath), mount.isOf(device: status.device),
             let media = try? DataPlaces.Place("the media folder", mediaPath)
@@ -86,7 +85,7 @@ struct OutputPlaces {
         return place.isIn(media)
     }
 
-    /// A mountpoint may lie in the store.
+    /// A mountpoint may be in the store.
     private func isInMount(_ place: DataPlaces.Place) -> Bool {
         guard let bytes = try? FileSystem.readFile(paths.mountRecord, limitBytes: 1 << 16), !bytes.isEmpty else { return false }
         return place.realPath.hasPrefix(Self.resolved(String(decoding: bytes, as: UTF8.self)) + "/")
@@ -108,8 +107,8 @@ struct OutputPlaces {
 }
 
 extension Store {
-    /// Before a file is written that a user has named.
-    /// - Throws: `usage` where it would take the place of the app's data, or lie in the backups.
+    /// Call before writing a file that the user named.
+    /// - Throws: `usage` if it would replace the app's data, or be among the backups.
     public func requireWritable(_ path: String) throws(BackupError) { try outputPlaces.check(path) }
 
     var outputPlaces: OutputPlaces {

@@ -4,7 +4,7 @@ import SystemIO
 
 /// `README.txt` of the mounted tree: how to use this folder, in the reader's language.
 struct ReadmeText {
-    /// Something that can be done, and the commands that do it.
+    /// A task, and the commands for it.
     private struct Recipe {
         let label: Message
         let commands: [String]
@@ -19,7 +19,7 @@ struct ReadmeText {
     private static let commandColumn = 19
 
     let definition: AppDefinition
-    /// Whether the repository is.
+    /// Whether the repository is encrypted.
     let isEncrypted: Bool
     let language: Language
 

@@ -2,11 +2,11 @@ import AppData
 import BackupCore
 import Synchronization
 
-/// How many records a collection has.
+/// The number of records in a collection.
 public struct RecordCount: Sendable, Equatable {
     /// The collection's name on the wire.
     public let name: String
-    /// For people: "cars".
+    /// For display: "cars".
     public let plural: String
     public let count: Int
 }
@@ -21,7 +21,7 @@ extension AppDatabase {
 extension DatabaseSnapshot {
     func counts() throws(BackupError) -> [RecordCount] {
         var counts: [RecordCount] = []
-        // A manifest is of files, and counts nothing that the others do not.
+        // A manifest lists files, and counts nothing that the others do not.
         for (index, collection) in definition.collections.enumerated() where collection.source != .manifest {
             counts.append(
                 RecordCount(name: collection.name, plural: collection.plural, count: try count(of: index)))
@@ -30,11 +30,11 @@ extension DatabaseSnapshot {
     }
 }
 
-/// The counts of the newest state: SQLite walks a whole table to count it, and `ls -l` of the mountpoint asks each time.
+/// Caches the counts of the newest state: SQLite walks a whole table to count it, and `ls -l` of the mountpoint asks each time.
 final class RecordCountCache: Sendable {
     private struct Known {
         let state: DatabaseChangeState
-        /// Of the media folder, where files are records.
+        /// The state of the media folder, if files are records.
         let mediaState: String?
         let counts: [RecordCount]
     }

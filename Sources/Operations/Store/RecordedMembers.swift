@@ -1,6 +1,6 @@
 import BackupCore
 
-/// The members of a small JSON object that this program has written, of which each stands on a line of its own (`OrderedJSON.prettyText`).
+/// The members of a small JSON object written by this program, each on its own line (`OrderedJSON.prettyText`).
 struct RecordedMembers {
     private var values: [String: Substring] = [:]
 
@@ -15,7 +15,7 @@ struct RecordedMembers {
         }
     }
 
-    /// - Returns: `nil` for what is no text.
+    /// - Returns: `nil` if the value is not a text.
     func text(_ name: String) -> String? {
         guard let value = values[name], value.count >= 2, value.hasPrefix("\""), value.hasSuffix("\"") else { return nil }
         return Self.unescaped(value.dropFirst().dropLast())

@@ -3,13 +3,13 @@ import BackupRepository
 import Glibc
 import SystemIO
 
-/// The operation that some process of this machine runs on a store.
+/// The operation that a process of this machine runs on a store.
 public struct RunningOperation: Sendable, Equatable {
-    /// What it is called.
+    /// The operation's name.
     public let name: String
     private let holder: LockHolder
 
-    /// - Returns: `nil` when none runs, or it cannot be told which.
+    /// - Returns: `nil` when none runs, or it is unknown which.
     init?(paths: StorePaths) {
         guard (try? AdvisoryLock.isHeld(path: paths.operationLock)) != false,
             let note = try? FileSystem.readFile(paths.operationLock, limitBytes: 1 << 16),
@@ -21,7 +21,7 @@ public struct RunningOperation: Sendable, Equatable {
         self.holder = holder
     }
 
-    /// The one that runs on the store at `path`, which is not opened for that.
+    /// The operation on the store at `path`, without opening the store.
     /// - Returns: `nil` when none runs.
     /// - Throws: `noRepository` when there is no store.
     public static func of(storeAt path: String) throws(BackupError) -> RunningOperation? {
@@ -30,13 +30,13 @@ public struct RunningOperation: Sendable, Equatable {
         return RunningOperation(paths: paths)
     }
 
-    /// Whether it is the same run.
+    /// Whether both are the same run.
     public static func == (left: RunningOperation, right: RunningOperation) -> Bool { left.holder == right.holder }
 
-    /// For people.
+    /// For display.
     public var text: Message { holder.renamed(name).text }
 
-    /// Asks its process to end it: SIGUSR1, which means that to all of ours.
-    /// - Returns: whether it could be asked.
+    /// Asks its process to end it with SIGUSR1, which has this meaning in all processes of this program.
+    /// - Returns: whether the signal was sent.
     public func cancel() -> Bool { kill(holder.process, SIGUSR1) == 0 }
 }

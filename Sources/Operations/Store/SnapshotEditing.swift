@@ -1,9 +1,9 @@
 import BackupCore
 import BackupRepository
 
-/// Deleting, renaming and pinning backups: short operations, but operations.
+/// Deleting, renaming and pinning backups: short, but recorded as operations.
 extension Store {
-    /// A backup by its name; `latest` is the newest of this store.
+    /// A backup by its name; `latest` is the newest one of this store.
     /// - Throws: `notFound`.
     public func snapshot(named name: String) throws(BackupError) -> Snapshot {
         try repository.refresh()
@@ -19,8 +19,8 @@ extension Store {
         return snapshot
     }
 
-    /// It can be brought back for a time: see `removalGrace`.
-    /// - Throws: `notPermitted` for a pinned one.
+    /// Removes a backup. It can be brought back for a time: see `removalGrace`.
+    /// - Throws: `notPermitted` for a pinned backup.
     public func removeSnapshot(_ snapshot: Snapshot) throws(BackupError) {
         try recorded(.delete) { (facts) throws(BackupError) in
             facts.snapshot = snapshot.name.description
@@ -34,7 +34,7 @@ extension Store {
     /// - Throws: `alreadyExists`.
     public func renameSnapshot(_ snapshot: Snapshot, to name: FileName) throws(BackupError) {
         try recorded(.rename) { (facts) throws(BackupError) in
-            // The one before is in the line of the backup that was made.
+            // The line of the original backup has the old name.
             facts.snapshot = name.description
             let lock = try lockForOperation()
             defer { withExtendedLifetime(lock) {} }

@@ -8,7 +8,7 @@ import SystemIO
 public struct StatusDocument: Sendable {
     public let json: OrderedJSON
 
-    /// - Parameter isPatient: as `StoreState` has it.
+    /// - Parameter isPatient: as for `StoreState`.
     public init(of store: Store, isPatient: Bool = true) throws(BackupError) {
         self.init(try StoreState(of: store, isPatient: isPatient), of: store)
     }
@@ -57,7 +57,7 @@ public struct StatusDocument: Sendable {
         ])
     }
 
-    /// What is kept: by the settings if they say, else by the definition.
+    /// The retention rule: from the settings if they have one, else from the definition.
     private static func retention(_ store: Store) -> OrderedJSON {
         let settings = store.settings.retention
         let definition = store.definition.retention

@@ -1,7 +1,7 @@
 import SystemIO
 
 extension Store {
-    /// The folders and files of the store at `path`, as its settings have them, in the order in which it opens them. It is not opened for that.
+    /// The folders and files of the store at `path` according to its settings, in the order in which it opens them. Does not open the store.
     public static func places(of path: String) -> [String] {
         let paths = StorePaths(root: path)
         guard let settings = try? StoreSettings.read(paths.settings) else { return [path] }

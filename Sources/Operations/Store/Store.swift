@@ -6,7 +6,7 @@ import Restore
 import Synchronization
 import SystemIO
 
-/// The folder that ties it together: settings, spool, journal and, by default, the repository and the app's own data.
+/// The folder that ties everything together: settings, spool, journal and, by default, the repository and the app's own data.
 public final class Store: Sendable {
     public let paths: StorePaths
     private let currentSettings: Mutex<StoreSettings>
@@ -19,18 +19,18 @@ public final class Store: Sendable {
     private let countCache = RecordCountCache()
     let statusRecords: StatusRecords
     let statusRepository: StatusRepository
-    /// When the repository was looked at first, or a moment before.
+    /// When the repository was first read, or shortly before.
     let openingTime = SystemClock.now()
     let scheduleSwitch = ScheduleSwitch()
     let logOverrides: LogOverrides
     let ownership: SnapshotOwnership
-    /// What runs now, for `status.json`.
+    /// The running operation, for `status.json`.
     public let monitor: OperationMonitor
 
     /// Opens a store and finishes what a crash interrupted.
     /// - Parameters:
-    ///   - log: what goes before the settings of the log.
-    ///   - secret: asked for the password or key if the repository is encrypted, and only then.
+    ///   - log: overrides the log settings.
+    ///   - secret: asked for the password or key only if the repository is encrypted.
     /// - Throws: `noRepository` when there is no store; `notPermitted` when another user could have written its settings; `wrongPassword`.
     public static func open(
         _ path: String, log: LogOverrides = .environment, secret: RepositorySecretSource? = nil
@@ -57,7 +57,7 @@ public final class Store: Sendable {
         currentSettings = Mutex(settings)
         definition = try Self.definition(settings.app, in: paths)
         let repositoryPath = paths.resolve(settings.repositoryPath)
-        // Before anything of the repository is believed, and before its password is asked for.
+        // Before anything in the repository is trusted, and before its password is requested.
         let identityFile = try StoreIdentityFile(
             paths.identity, repository: try Repository.facts(at: repositoryPath), repositoryPath: settings.repositoryPath,
             resolvedPath: repositoryPath)
@@ -76,7 +76,7 @@ public final class Store: Sendable {
         }
         // It may be lost or damaged: that is when the backups are needed.
         database = AppDatabase(at: databasePath, definition: definition, media: media)
-        // The settings have their own answer to that: see `log`.
+        // A bad path in the settings is handled elsewhere: see `log`.
         if let path = log.path {
             try OutputPlaces(
                 database: databasePath, media: mediaPath, store: paths, repository: repositoryPath
@@ -89,30 +89,30 @@ public final class Store: Sendable {
         CacheDirectoryTag.mark(paths.spool)
     }
 
-    /// As they stand in `store.yaml`, but for what a store is opened with.
+    /// The current values in `store.yaml`, except for those that are fixed when the store is opened.
     public var settings: StoreSettings { currentSettings.withLock { $0 } }
 
     var identityFile: StoreIdentityFile { ownership.identityFile }
     var identity: StoreIdentity { identityFile.identity }
 
     /// A command line of this program for this store.
-    /// - Parameter operands: what may begin with a hyphen.
+    /// - Parameter operands: arguments that may begin with a hyphen.
     func command(_ words: [String], _ operands: [String] = []) -> String {
         ShellWords.text(
             of: ["backupfs"] + words + ["--store=\(paths.root)"] + (operands.isEmpty ? [] : ["--"] + operands))
     }
 
-    /// What people are spoken to in: README.txt, last.txt, and what the commands print.
+    /// The language for users: README.txt, last.txt, and the output of commands.
     public var language: Language { settings.language ?? .ofEnvironment() }
 
-    /// When backups are made by themselves.
+    /// The schedule of automatic backups.
     public var schedule: Schedule { settings.effectiveSchedule(definition) }
 
-    /// For how long `mkdir` in a mount waits for its backup.
+    /// How long `mkdir` in a mount waits for its backup.
     public var makeDirectoryWait: MakeDirectoryWait { .ofEnvironment ?? settings.makeDirectoryWait }
 
-    /// Reads the settings again. What a store is opened with stays: app, database, media folder, repository. Settings that cannot be read, or are
-    /// cut off, leave all as it was; `backupfs config check` tells why.
+    /// Reads the settings again. Those fixed at opening stay: app, database, media folder, repository. Settings that are unreadable or cut off change nothing;
+    /// `backupfs config check` reports why.
     public func reloadSettings() {
         guard let read = try? StoreSettings.read(paths.settings) else { return }
         currentSettings.withLock { settings in
@@ -126,21 +126,20 @@ public final class Store: Sendable {
         }
     }
 
-    /// A built-in app, or a definition file of the store.
+    /// The definition of a built-in app, or from a file in the store.
     static func definition(_ app: String, in paths: StorePaths) throws(BackupError) -> AppDefinition {
         guard app.hasSuffix(".yaml") else { return try AppDefinition.builtIn(named: app) }
         return try KnownApp.file(paths.resolve(app)).load()
     }
 
-    /// Whether a status of this process has read the app's records, or knows why they cannot be read.
+    /// Whether a status in this process has read the app's records, or knows why they are unreadable.
     public var hasReadRecords: Bool { statusRecords.isKnown }
 
-    /// The number of records of each collection, as of now.
+    /// The current number of records in each collection.
     public func counts() throws(BackupError) -> [RecordCount] { try countCache.counts(of: database) }
 
-    /// Takes the store for one operation that a user asks for; released with the value. A backup that the store is just making by itself gives
-    /// way.
-    /// - Throws: `busy` while another operation runs, in this process or another, and goes on to when the user would not wait any more.
+    /// Locks the store for a user's operation; released with the value. A running automatic backup gives way.
+    /// - Throws: `busy` when another operation, in this process or another, runs for longer than the user is willing to wait.
     func lockForOperation() throws(BackupError) -> AdvisoryLock {
         try LockPatience.waiting { () throws(BackupError) in try lockAtOnce() }
     }
@@ -161,19 +160,19 @@ public final class Store: Sendable {
 
     private static let yieldingTimeoutNanoseconds: UInt64 = 10_000_000_000
 
-    /// - Returns: whether an automatic backup is what runs; it has been asked to end then.
+    /// - Returns: whether an automatic backup is running; it has then been asked to end.
     private func endAutomaticBackup() -> Bool {
         if monitor.cancel(AutomaticBackup.operationName) { return true }
         guard isOperationRunning, monitor.recordedOperation() == AutomaticBackup.operationName else { return false }
         return RunningOperation(paths: paths)?.cancel() ?? false
     }
 
-    /// The same for what the store does by itself: no other operation gives way to it.
+    /// The same for an automatic operation: no other operation gives way to it.
     /// - Throws: `busy` while another operation runs, in this process or another.
     func lockQuietly() throws(BackupError) -> AdvisoryLock {
         do {
             let lock = try AdvisoryLock(path: paths.operationLock)
-            // For those who come meanwhile; of no use to anybody afterwards.
+            // For processes that find the lock held; without use afterwards.
             let note = LockHolder(lock: "operation.lock", isExclusive: true, operation: "operation").encode()
             try? FileSystem.overwrite(paths.operationLock, note)
             return lock
@@ -187,13 +186,13 @@ public final class Store: Sendable {
         }
     }
 
-    /// Whether an operation runs now, in any process. If that cannot be told, one may.
+    /// Whether any process runs an operation now. If that is unknown, assumes so.
     public var isOperationRunning: Bool { (try? AdvisoryLock.isHeld(path: paths.operationLock)) != false }
 
-    /// Finishes or undoes a restore that a crash interrupted, and removes what operations left lying. While another process works, all
-    /// of it is that process's own.
+    /// Finishes or undoes a restore that a crash interrupted, and removes what operations left behind. While another process works, all of it belongs to that
+    /// process.
     func recover() throws(BackupError) {
-        // Most often there is nothing to do, and a lock taken for nothing would refuse somebody's backup.
+        // Usually there is nothing to do, and an unnecessary lock would make another process's backup fail.
         let leftovers = try WorkFolder.abandoned(in: paths.spool).union(paths.operationDrafts())
         var mustRecover = !leftovers.isEmpty
         for path in [paths.restoreJournal, paths.hookRecord, paths.operationRecord] where !mustRecover {
@@ -209,15 +208,15 @@ public final class Store: Sendable {
             }
             for record in RecreationRecord.abandoned(in: paths.spool) { record.clearAway() }
             try WorkFolder.sweep(paths.spool)
-            // Of the operation that crashed: the next one must not be taken for it.
+            // The record of the crashed operation: it must not be mistaken for the next one's.
             try FileSystem.removeFile(paths.operationRecord)
-            // With the lock held, nobody is writing them any more.
+            // With the lock held, no process writes them any more.
             for draft in try paths.operationDrafts() { try FileSystem.removeFile(draft) }
         }
     }
 
-    /// Why a restore that was interrupted could be neither finished nor undone when the store was opened; `nil` when there is none. Backups can be read
-    /// meanwhile, and nothing can be made of the app's data: whoever begins an operation on it tries again to finish the restore.
+    /// Why an interrupted restore could be neither finished nor undone when the store was opened; `nil` if there is none. Backups remain readable meanwhile,
+    /// but the app's data cannot be used: each operation that begins on it tries again to finish the restore.
     public var unfinishedRestore: BackupError? {
         guard (try? FileSystem.exists(paths.restoreJournal)) != false, let failure = recoveryFailure.withLock({ $0 }) else {
             return nil
@@ -227,19 +226,19 @@ public final class Store: Sendable {
             remedy: failure.remedy ?? "Mend that, and run any command again.", findings: failure.findings)
     }
 
-    /// For whoever is about to read the app's data.
-    /// - Throws: why an interrupted restore cannot be finished: then the data may be neither the old nor the new.
+    /// Call before reading the app's data.
+    /// - Throws: why an interrupted restore cannot be finished: the data may then be neither old nor new.
     func requireFinishedRestore() throws(BackupError) {
         try? recover()
         if let unfinishedRestore { throw unfinishedRestore }
         try requireNoOtherRestore()
     }
 
-    /// Whether the store holds the database itself, and no app's own is used.
+    /// Whether the store contains the database itself, instead of using an app's own.
     var keepsOwnDatabase: Bool { !settings.databasePath.hasPrefix("/") }
 
-    /// Brings the database that the store holds to the newest schema, in one transaction; the app's own, elsewhere, is left as it is. One that
-    /// cannot be read, or is in use, stays as well: whatever needs it says what is wrong with it.
+    /// Migrates the database inside the store to the newest schema, in one transaction; an app's own database elsewhere is not touched. One that is unreadable
+    /// or in use is left alone too: its next user reports the problem.
     private func upgradeOwnDatabase() {
         guard unfinishedRestore == nil, keepsOwnDatabase, !definition.migrations.isEmpty,
             (try? statusRecords.database.hasPendingMigrations()) == true, let lock = try? lockQuietly()
@@ -247,7 +246,7 @@ public final class Store: Sendable {
         withExtendedLifetime(lock) { _ = try? AppDatabase.create(at: database.path, definition: definition) }
     }
 
-    /// Makes a folder for one operation's temporary files and removes it afterwards, however the operation ends.
+    /// Creates a folder for one operation's temporary files and removes it afterwards, however the operation ends.
     func withWorkFolder<Result>(
         _ body: (_ path: String) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {

@@ -3,24 +3,23 @@ import BackupRepository
 import Glibc
 import SystemIO
 
-/// What a new store is to be like.
+/// The parameters of a new store.
 public struct StoreCreation {
-    /// A built-in app's name, or the path of a definition file, which is copied into the store.
-    /// `nil` finds out: the app of the source that is continued, the built-in app whose tables the database has, or a definition made of the
-    /// database.
+    /// A built-in app's name, or the path of a definition file, which is copied into the store. `nil` detects it: the app of the source that is continued, the
+    /// built-in app whose tables the database has, or a definition generated from the database.
     public var app: String?
-    /// The app's own database, left where it lies; `nil` makes one in the store.
+    /// The app's own database, left in place; `nil` creates one in the store.
     public var databasePath: String?
     public var mediaPath: String?
-    /// Where the repository goes, or an existing one to go on with; `nil` puts it into the store.
+    /// The place for the repository, or an existing one to continue; `nil` puts it into the store.
     public var repositoryPath: String?
-    /// What to do with the backups that an existing repository holds.
+    /// What to do with the backups in an existing repository.
     public var sourceChoice = SourceChoice.automatic
-    /// Asked for the password of a new repository, which is then encrypted; `nil` makes a plain one.
+    /// Called for the password of a new repository, which is then encrypted; `nil` creates an unencrypted one.
     public var newPassword: (() throws(BackupError) -> SecretBytes)?
-    /// Asked for the password of an existing repository, if it is encrypted.
+    /// Called for the password of an existing repository, if it is encrypted.
     public var secret: RepositorySecretSource?
-    /// Fills a new database and media folder with sample data, with so many expenses if the app has any; `nil` for none.
+    /// Fills a new database and media folder with sample data, with this many expenses if the app has any; `nil` for none.
     public var sampleRecordCount: Int?
 
     public static let defaultApp = "ev-charging-tracker"
@@ -28,25 +27,24 @@ public struct StoreCreation {
 
     public init(app: String? = StoreCreation.defaultApp) { self.app = app }
 
-    /// A store that was made, and what its repository held before.
+    /// A new store, and what its repository contained before.
     public struct Created: Sendable {
         public let store: Store
         /// The source that it continues.
         public let adopted: RepositorySource?
-        /// Those of other stores.
+        /// The sources of other stores.
         public let others: [RepositorySource]
-        /// Settings of the adopted store that were not taken over, since a command could be anybody's who can write to the repository.
+        /// Settings of the adopted store that were not taken over: anyone with write access to the repository could have set a command.
         public let settingsLeftOut: [String]
-        /// Whether the settings of the adopted store cannot be read: then the store removes nothing by itself until its user switches that on.
+        /// Whether the adopted store's settings are unreadable: then the store removes nothing automatically until its user enables that.
         public let hasUnreadableSettings: Bool
     }
 
-    /// Makes the store beside its place and renames it there: a crash leaves no half store.
-    /// - Throws: `alreadyExists` when there is a store, or anything else, at `path`; `usage` when the repository holds several sources and none was
-    ///   chosen.
+    /// Creates the store beside its final place and renames it: a crash leaves no partial store.
+    /// - Throws: `alreadyExists` when there is a store, or anything else, at `path`; `usage` when the repository has several sources and none was chosen.
     public func create(at path: String) throws(BackupError) -> Store { try make(at: path).store }
 
-    /// The same, with what was found.
+    /// The same, with details about the repository.
     public func make(at path: String) throws(BackupError) -> Created {
         for place in [path, repositoryPath].compactMap(\.self) {
             try StorePaths.requireOneLine(FileSystem.absolutePath(place))
@@ -78,7 +76,7 @@ public struct StoreCreation {
             settingsLeftOut: draft.settingsLeftOut, hasUnreadableSettings: draft.hasUnreadableSettings)
     }
 
-    /// The password is asked for once.
+    /// Opens the store with the key, so that the password is requested only once.
     private func open(_ path: String, _ masterKey: SecretBytes?) throws(BackupError) -> Store {
         guard let masterKey else { return try Store.open(path) }
         let store = try Store.open(path) { (_) throws(BackupError) in .masterKey(masterKey) }

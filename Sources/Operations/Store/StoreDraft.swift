@@ -4,18 +4,18 @@ import BackupRepository
 import Glibc
 import SystemIO
 
-/// A store while it is made.
+/// A store during its creation.
 struct StoreDraft {
     private let creation: StoreCreation
     let path: String
-    /// Where it is going to be.
+    /// The final place.
     private let finalPath: String
     private let paths: StorePaths
     private(set) var adopted: RepositorySource?
     private(set) var others: [RepositorySource] = []
     private(set) var settingsLeftOut: [String] = []
     private(set) var hasUnreadableSettings = false
-    /// Of the adopted store.
+    /// The settings of the adopted store.
     private var adoptedSettings: StoreSettings?
 
     init(_ creation: StoreCreation, at path: String, finalPath: String) {
@@ -25,7 +25,7 @@ struct StoreDraft {
         paths = StorePaths(root: path)
     }
 
-    /// - Returns: its repository.
+    /// - Returns: the repository.
     mutating func build() throws(BackupError) -> Repository {
         try FileSystem.makeDirectories(path)
         let existing = try existingRepository()
@@ -36,9 +36,9 @@ struct StoreDraft {
         if let app { appName = app } else { appName = try foundApp() }
         var settings = StoreSettings(
             app: appName, databasePath: "app/database.sqlite", mediaPath: nil, repositoryPath: "repository")
-        // That of an adopted store, or of a database, lies in the store already.
+        // The definition of an adopted store, or one generated from a database, is already in the store.
         if let app = creation.app, app.hasSuffix(".yaml") {
-            // From where it lies, so that an error names the file that its author knows.
+            // Loaded from its original place, so that an error names the file that its author knows.
             _ = try Store.definition(FileSystem.absolutePath(app), in: paths)
             settings.app = Self.definitionName
             try FileSystem.writeFileAtomically("\(path)/\(Self.definitionName)", FileSystem.readFile(app))
@@ -91,7 +91,7 @@ struct StoreDraft {
     }
 
     private func newRepository(at path: String) throws(BackupError) -> Repository {
-        // The folder gets another name when the store is complete.
+        // The folder is renamed when the store is complete.
         try Repository.create(at: path, password: try creation.newPassword?(), catalogHome: .memory)
     }
 
@@ -110,8 +110,8 @@ struct StoreDraft {
         adoptedSettings = adopted?.settings(path: paths.settings)
     }
 
-    /// Whether there is data that the source's backups may know nothing of: another machine may make them still. The database that its store had on this
-    /// machine is the one they are of.
+    /// Whether there is data that the source's backups may not contain: another machine may still make them. The database that the source's store had on this
+    /// machine is the one in its backups.
     private func hasOwnData(_ source: RepositorySource) throws(BackupError) -> Bool {
         if creation.sampleRecordCount != nil { return true }
         let known = source.settings(path: paths.settings)?.databasePath
@@ -158,7 +158,7 @@ struct StoreDraft {
     private func placeDatabase(_ settings: inout StoreSettings, _ definition: AppDefinition) throws(BackupError) {
         if let databasePath = creation.databasePath {
             settings.databasePath = FileSystem.absolutePath(databasePath)
-            // Of a store that adopts a source it may be what was lost: a restore makes it.
+            // If the store adopts a source, the database may be what was lost: a restore creates it.
             guard try FileSystem.lookBehindLinks(settings.databasePath) != nil else {
                 if adopted != nil { return }
                 throw BackupError(
@@ -182,7 +182,7 @@ struct StoreDraft {
             }
             return
         }
-        // Fails here, and not at the first backup, when the file is not this app's database.
+        // Fails here instead of at the first backup if the file is not this app's database.
         _ = try AppDatabase(opening: settings.databasePath, definition: definition)
     }
 
@@ -191,7 +191,7 @@ struct StoreDraft {
         return try SampleContent(for: definition, expenseCount: count)
     }
 
-    /// Into the folder that the store has just made, and no other.
+    /// Only into the folder that the store has just created.
     private func fill(_ folder: String, _ definition: AppDefinition) throws(BackupError) {
         for photo in try sample(definition)?.photos ?? [] {
             let path = "\(folder)/\(photo.path)"
@@ -236,10 +236,10 @@ struct StoreDraft {
 
     // MARK: - What the store remembers
 
-    /// The settings of the adopted store stay as they were, with their comments, but for where things lie and for commands.
+    /// Keeps the adopted store's settings and their comments, except for places and commands.
     private mutating func writeSettings(_ settings: StoreSettings) throws(BackupError) {
         var text = settings.yaml
-        // Of backups that name no source, no settings were ever kept.
+        // For backups without a source, no settings were ever stored.
         hasUnreadableSettings = adopted?.id != nil
         if adoptedSettings != nil, let adoptedText = adopted?.document?.settings,
             var kept = try? SettingsText(adoptedText, path: paths.settings)
@@ -247,7 +247,7 @@ struct StoreDraft {
             let before = kept.entries
             hasUnreadableSettings = false
             do throws(BackupError) {
-                // Whoever can write to the repository could have changed these; they would be run as the user.
+                // Anyone with write access to the repository could have changed these; they would run as the user.
                 let commands: [SettingName] = [.beforeRestore, .afterRestore, .notify, .automaticHook, .logFile]
                 for name in commands { try kept.set(name, nil) }
                 try kept.set(.app, settings.app)
@@ -265,7 +265,7 @@ struct StoreDraft {
         try FileSystem.writeFileAtomically(paths.settings, Array(text.utf8))
     }
 
-    /// What the owner of the backups wanted to keep is not known: the app's own rule may keep much less.
+    /// What the backups' owner wanted to keep is unknown: the app's own rule may keep much less.
     private static func removingNothing(_ text: String, path: String) throws(BackupError) -> String {
         var text = try SettingsText(text, path: path)
         try text.set(.retention, "off")
@@ -284,7 +284,7 @@ struct StoreDraft {
         try LastBackupRecord(path: paths.lastBackup).write(identity.source, newest: backups.max(by: Snapshot.wasMadeBefore))
     }
 
-    /// - Throws: what the document of the adopted source has that this program could not replace later.
+    /// - Throws: if the adopted source's document has a form that this program could not replace later.
     private func adoption(_ repository: Repository) throws(BackupError) -> SourceAdoption? {
         guard let id = adopted?.id else { return nil }
         do throws(BackupError) {

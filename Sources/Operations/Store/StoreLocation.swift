@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// Which store a command works on.
+/// The store that a command works on.
 public enum StoreLocation {
     /// `explicit`, else `$BACKUPFS_STORE`, else `$XDG_DATA_HOME/backupfs`, else `~/.local/share/backupfs`; absolute.
     public static func resolve(_ explicit: String?) throws(BackupError) -> String {
@@ -13,6 +13,6 @@ public enum StoreLocation {
             .usage, "no store is named and there is no home folder to find the default one in", remedy: "Give --store DIR.")
     }
 
-    /// Whether there is a store at a path, or something that cannot be looked at.
+    /// Whether there is a store at a path, or something that cannot be examined.
     public static func hasStore(_ path: String) -> Bool { (try? FileSystem.exists(StorePaths(root: path).settings)) != false }
 }

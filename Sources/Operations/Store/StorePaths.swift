@@ -1,26 +1,26 @@
 import BackupCore
 import SystemIO
 
-/// Where everything lies in a store.
+/// The paths in a store.
 public struct StorePaths: Sendable {
     public let root: String
 
     public init(root: String) { self.root = root }
 
     var settings: String { "\(root)/store.yaml" }
-    /// Which backups are this store's own, and what its repository is.
+    /// Identifies this store's own backups, and its repository.
     var identity: String { "\(root)/identity" }
     /// The definition of an app that is not built in.
     var appDefinition: String { "\(root)/app.yaml" }
-    /// Held by whoever runs an operation.
+    /// Held by the process that runs an operation.
     var operationLock: String { "\(root)/operation.lock" }
-    /// Held by whoever has the store mounted.
+    /// Held by the process that has the store mounted.
     public var mountLock: String { "\(root)/mount.lock" }
-    /// Where the store is mounted, while the mount lock is held.
+    /// The mountpoint, while the mount lock is held.
     public var mountRecord: String { "\(root)/mountpoint" }
-    /// What the background mount has to say.
+    /// Output of a mount in the background.
     public var mountLog: String { "\(root)/mount.log" }
-    /// What the running operation does, for other processes.
+    /// The activity of the running operation, for other processes.
     var operationRecord: String { "\(root)/operation.json" }
     /// The last operation that failed.
     var lastErrorRecord: String { "\(root)/last-error.json" }
@@ -30,41 +30,41 @@ public struct StorePaths: Sendable {
     var catalogs: String { "\(root)/catalog" }
     /// The crash journal of a restore.
     var restoreJournal: String { "\(root)/restore.journal" }
-    /// There while a restore goes on whose command `before-restore` has been run, and `after-restore` not yet.
+    /// Exists during a restore after its command `before-restore` was started, until `after-restore` has run.
     var hookRecord: String { "\(root)/restore.hook" }
-    /// Where the log goes if nothing else is said.
+    /// The default log file.
     public var operationLog: String { "\(root)/backupfs.log" }
-    /// The operations that have ended, a line each.
+    /// Finished operations, one per line.
     var history: String { "\(root)/history.jsonl" }
-    /// What the schedule has done so far.
+    /// The state of the schedule.
     var scheduleState: String { "\(root)/schedule.state" }
-    /// What was told of automatic backups.
+    /// The state of notices about automatic backups.
     var noticeState: String { "\(root)/notice.state" }
     var noticeLock: String { "\(root)/notice.lock" }
-    /// What the newest backup has to say.
+    /// The warnings of the newest backup.
     var backupWarnings: String { "\(root)/backup.warnings" }
-    /// Which backup this store has made last.
+    /// The last backup made by this store.
     var lastBackup: String { "\(root)/last-backup" }
-    /// When files were read that have no change time.
+    /// When files without change times were last read.
     var mediaReadRecord: String { "\(root)/media.read" }
-    /// When the files of the app's older versions were migrated.
+    /// When the files of older app versions were migrated.
     var migrationRecord: String { "\(root)/migrated" }
     var restoreReports: String { "\(root)/restore" }
-    /// What was copied into the mount's `restore/` and never restored nor refused.
+    /// Files that were copied into the mount's `restore/` and neither restored nor refused.
     public var leftFiles: String { "\(restoreReports)/left" }
-    /// The last restore that has changed the data, and what takes it back.
+    /// The last restore that changed the data, and the backup that undoes it.
     var lastRestore: String { "\(root)/last-restore.json" }
     public var lastRestoreJSON: String { "\(restoreReports)/last.json" }
     public var lastRestoreText: String { "\(restoreReports)/last.txt" }
 
-    /// - Throws: `noRepository` when there is no store; `notPermitted` when it is one that must not be believed: what lies in it names processes,
-    ///   mountpoints and files that are used as yours.
+    /// - Throws: `noRepository` when there is no store; `notPermitted` when it must not be trusted: its files name processes, mountpoints and files that are
+    ///   used with your rights.
     public func requireTrustedStore() throws(BackupError) {
         guard try FileSystem.exists(settings) else { throw Store.notThere(root) }
         try StoreTrust.check(self)
     }
 
-    /// - Throws: `usage` for a path that the store could not write down: it stands in files of lines.
+    /// - Throws: `usage` for a path that the store could not record, since it is stored in line-based files.
     static func requireOneLine(_ path: String) throws(BackupError) {
         guard path.utf8.contains(10) else { return }
         throw BackupError(
@@ -82,7 +82,7 @@ public struct StorePaths: Sendable {
             + FileSystem.drafts(of: [lastRestoreJSON, lastRestoreText].map(FileSystem.lastComponent), in: restoreReports)
     }
 
-    /// What the store keeps itself, at its top.
+    /// The store's own top-level entries.
     private var ownPaths: [String] {
         [
             settings, identity, operationLock, mountLock, mountRecord, mountLog, operationRecord, lastErrorRecord, spool,
@@ -93,14 +93,14 @@ public struct StorePaths: Sendable {
         ]
     }
 
-    /// Whether a file that is none of the store's own may have a place in it.
-    /// - Parameter folder: the store's, as `path` has it.
+    /// Whether a file that is not the store's may be in it.
+    /// - Parameter folder: the store's folder, in the same form as `path`.
     func allowsOther(_ path: String, in folder: String) -> Bool {
         guard path.hasPrefix("\(folder)/") else { return false }
         let name = path.dropFirst(folder.utf8.count + 1).prefix { $0 != "/" }
         return !ownPaths.contains { FileSystem.lastComponent($0) == name }
     }
 
-    /// A path of the settings, seen from the store.
+    /// Resolves a path from the settings relative to the store.
     func resolve(_ path: String) -> String { FileSystem.absolutePath(path.hasPrefix("/") ? path : "\(root)/\(path)") }
 }

@@ -2,13 +2,13 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Whether a store may be believed. Its settings name commands that are run, a database and a folder that are overwritten: whoever can write them
-/// can do what the user can who opens the store. So they must be the user's own, or root's; what somebody left in `/tmp` is not opened.
+/// Whether a store can be trusted. Its settings name commands that are run, and a database and a folder that are overwritten: write access to them gives the
+/// rights of the user who opens the store. So they must belong to the user or to root; a store that another user left in `/tmp` is not opened.
 enum StoreTrust {
-    /// Paths of stores of other users that are opened all the same, with colons between them.
+    /// Paths of other users' stores that are opened regardless, separated by colons.
     static let variable = "BACKUPFS_TRUSTED_STORES"
 
-    /// - Throws: `notPermitted` when the store or its settings belong to somebody else, or everybody may write to them.
+    /// - Throws: `notPermitted` when the store or its settings belong to another user, or all users may write to them.
     static func check(_ paths: StorePaths) throws(BackupError) {
         try checkOwners(paths)
         if let folder = try FileSystem.look(paths.root) { NewFileOwner.follow(folder) }
@@ -16,7 +16,7 @@ enum StoreTrust {
 
     private static func checkOwners(_ paths: StorePaths) throws(BackupError) {
         guard !isNamed(paths.root) else { return }
-        // Nobody may ask stat(2) of what a link in an untrusted folder leads to, so the folder comes first.
+        // stat(2) must not be called on the target of a link in an untrusted folder, so the folder comes first.
         for path in [paths.root, paths.settings] {
             guard let status = try FileSystem.look(path) else { continue }
             try check(status, path, store: paths.root)
@@ -41,7 +41,7 @@ enum StoreTrust {
         }
     }
 
-    /// The user, root, and for root the user who has become root by sudo(8): he could have given himself whatever the store would give him.
+    /// The user, root, and for root the user who became root by sudo(8): they could have gained anyway what the store could give them.
     private static var owners: Set<UInt32> {
         var owners: Set<UInt32> = [0, geteuid()]
         if geteuid() == 0, let user = Environment.text("SUDO_UID").flatMap({ UInt32($0) }) { owners.insert(user) }

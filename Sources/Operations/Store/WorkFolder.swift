@@ -1,17 +1,17 @@
 import BackupCore
 import SystemIO
 
-/// A folder for the temporary files of one operation. A lock in it says that it is in use, so that what a crash left can be told from what
-/// another process works on.
+/// A folder for the temporary files of one operation. A lock in it shows that it is in use, which distinguishes the remains of a crash from another process's
+/// work.
 final class WorkFolder: Sendable {
-    /// What the folders in a store's spool are called.
+    /// The name prefix of folders in a store's spool.
     private static let spoolPrefix = "work-"
     private static let lockSuffix = ".lock"
 
     let path: String
     private let lock: AdvisoryLock
 
-    /// - Parameter prefix: of the folder's name; 32 hexadecimal digits follow it.
+    /// - Parameter prefix: the prefix of the folder's name; 32 hexadecimal digits follow.
     init(in spool: String, prefix: String = WorkFolder.spoolPrefix) throws(BackupError) {
         var claimed: (path: String, lock: AdvisoryLock)?
         for _ in 0..<8 where claimed == nil { claimed = try Self.claim(in: spool, prefix) }
@@ -27,8 +27,8 @@ final class WorkFolder: Sendable {
         }
     }
 
-    /// Takes the lock before the folder is made: a folder is never there without its lock.
-    /// - Returns: `nil` when a process that sweeps took the new lock's file for an old one.
+    /// Takes the lock before creating the folder: a folder never exists without its lock.
+    /// - Returns: `nil` when a sweeping process mistook the new lock's file for an old one.
     private static func claim(in spool: String, _ prefix: String) throws(BackupError) -> (path: String, lock: AdvisoryLock)? {
         let path = "\(spool)/\(prefix)\(RandomToken.make())"
         do {
@@ -44,10 +44,10 @@ final class WorkFolder: Sendable {
         try? FileSystem.removeFile(path + Self.lockSuffix)
     }
 
-    /// Removes the folders that nobody works with any more.
+    /// Removes the folders that no process uses any more.
     static func sweep(_ spool: String, prefix: String = WorkFolder.spoolPrefix) throws(BackupError) {
         for path in try abandoned(in: spool, prefix: prefix) {
-            // Held while it is swept, so that nobody begins to work in it.
+            // Held during the sweep, so that no process starts using the folder.
             guard let lock = try? AdvisoryLock(path: path + lockSuffix) else { continue }
             try FileSystem.removeTree(path)
             try FileSystem.removeFile(path + lockSuffix)
@@ -55,7 +55,7 @@ final class WorkFolder: Sendable {
         }
     }
 
-    /// Paths of the folders that nobody works with any more.
+    /// The paths of folders that no process uses any more.
     static func abandoned(in spool: String, prefix: String = WorkFolder.spoolPrefix) throws(BackupError) -> Set<String> {
         var paths: Set<String> = []
         for name in try DirectoryReader(path: spool).names() where isOurs(name, prefix: prefix) {
@@ -66,7 +66,7 @@ final class WorkFolder: Sendable {
         return paths
     }
 
-    /// Whether something is a work folder, or its lock, by its name.
+    /// Whether a name is that of a work folder or its lock.
     static func isOurs(_ name: FileName, prefix: String) -> Bool {
         let text = name.description
         guard text.hasPrefix(prefix) else { return false }

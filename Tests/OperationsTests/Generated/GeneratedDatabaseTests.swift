@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// What the program accepts it can back up, and what it has backed up it can restore: databases with any legal schema and any values, made by an independent
-/// program from a number, by every way back, each with the way back from there. They are compared by an independent program as well.
+/// Whatever the program accepts it can back up, and whatever it has backed up it can restore. An independent program generates databases with any legal schema
+/// and any values from a seed. Each is restored in every possible way, each time followed by an undo. An independent program compares them as well.
 struct GeneratedDatabaseTests {
     private static let folder = "\(Machine.projectPath)/Tests/OperationsTests/Generated"
 
@@ -10,13 +10,13 @@ struct GeneratedDatabaseTests {
         try room.sh("python3 \(folder)/describe_database.py $R/app.db")
     }
 
-    /// - Returns: how many ways back were tried.
+    /// - Returns: how many kinds of restore were tried.
     @discardableResult
     private static func check(_ number: Int) throws -> Int {
         let room = try Room()
         try room.sh("python3 \(folder)/generate_database.py \(number) $R/app.db")
         let first = try describe(room)
-        // SQLite itself takes some databases for damaged that it has made, as those with texts that are not UTF-8 and an index.
+        // SQLite reports some databases as damaged that it created itself, such as those with texts that are not UTF-8 and an index.
         let isSound = first.hasSuffix("[(b'ok',)]")
         try room.sh("backupfs init --store $S --database $R/app.db >/dev/null")
         let backup = try room.run("backupfs backup --label one --store $S")

@@ -165,7 +165,7 @@ class Generator:
             expressions = ", ".join(expression for expression, _ in values)
             self.try_to(f"insert into {quote(table.name)} ({columns}) values ({expressions})", [value for _, parameters in values for value in parameters])
 
-    # What lies beside tables.
+    # Objects other than tables.
 
     def add_others(self):
         for _ in range(self.choose(0, 0, 1, 2)):

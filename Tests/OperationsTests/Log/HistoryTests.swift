@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What has been done with a store.
+/// The operations on a store so far.
 struct HistoryTests {
     private func room() throws -> Room {
         let room = try Room()
@@ -103,7 +103,7 @@ struct HistoryTests {
                 "backupfs history --json --last 1000 --store $S | jq -r 'length, .[0].snapshot, .[-2].snapshot, .[-1].snapshot' | paste -sd' '"
             )
                 == "1000 old-4001 old-4999 two")
-        // Names of the greatest length: it is not written anew each time.
+        // With names of maximum length, it is not rewritten each time.
         try room.sh(
             "sed -i 's/old-/\(String(repeating: "x", count: 1_500))/' $S/history.jsonl; backupfs backup --label three --store $S")
         #expect(try room.sh("stat -c %s $S/history.jsonl | sed -E 's/^[45][0-9]{5}$/half/'") == "half")

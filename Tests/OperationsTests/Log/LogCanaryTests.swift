@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// Nothing of what is in the data gets into a log.
+/// Nothing from the data gets into a log.
 struct LogCanaryTests {
-    /// Everything that can be done, right and wrong, with words and numbers in every field that are nowhere else.
+    /// Every possible operation, successful and failing, with unique words and numbers in every field.
     @Test func `LOG-02: no value, no note, no cost and no name of a photo is in any log, at whatever level`() throws {
         let room = try Room()
         try room.write(PhotoDiary.definition, to: "diary.yaml")

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// The journal, for which a socket of the test's own stands in.
+/// The journal, replaced by a socket of the test.
 struct LogJournalTests {
-    /// Prints each entry that comes as a line of JSON, by the definition of the native protocol.
+    /// Prints each received entry as a line of JSON, as the native protocol defines it.
     private static let journal = """
         import json, os, socket, struct, sys
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -29,7 +29,7 @@ struct LogJournalTests {
         return room
     }
 
-    /// Runs a script with a journal that takes so many entries.
+    /// Runs a script with a journal that receives this many entries.
     private func listening(_ room: Room, _ count: Int, _ script: String) throws {
         try room.sh(
             """

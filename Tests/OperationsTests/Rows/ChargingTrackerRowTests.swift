@@ -2,8 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Rows of the requirements about the charging tracker and all apps, each named by its number. Those that a test of another suite shows are named
-/// there.
+/// Rows of the requirements for the charging tracker and for all apps, each named by its number. Rows tested by another suite are named there.
 struct ChargingTrackerRowTests {
     private static func room(_ options: String = "--sample") throws -> Room {
         let room = try Room()
@@ -80,7 +79,7 @@ struct ChargingTrackerRowTests {
         #expect(try room.sh("ls -A $R/closed; ls -A $S/spool") == "CACHEDIR.TAG")
     }
 
-    /// What decision 31 leaves in English is in none of these lines.
+    /// None of these lines contains anything that decision 31 leaves in English.
     @Test(arguments: [
         ("ru_RU.UTF-8", "Расходы: 1200"), ("kk_KZ.UTF-8", "Шығыстар: 1200"), ("tr_TR.UTF-8", "Giderler: 1200"),
         ("de_DE.UTF-8", "Ausgaben: 1200"),

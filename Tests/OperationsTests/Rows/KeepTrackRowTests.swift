@@ -4,7 +4,7 @@ import Testing
 
 @testable import Operations
 
-/// Rows of the requirements about KeepTrack, each named by its number. Those that a test of another suite shows are named there.
+/// Rows of the requirements for KeepTrack, each named by its number. Rows tested by another suite are named there.
 struct KeepTrackRowTests {
     private static let now = ["BACKUPFS_NOW": "2026-01-11T14:30:00Z"]
 
@@ -59,7 +59,7 @@ struct KeepTrackRowTests {
         #expect(readme.contains("gpg"), "\(readme)")
     }
 
-    /// The best of three: the machine may be busy with something else for a moment.
+    /// The best of three runs: the machine may be busy for a moment.
     @Test func `PER-03, PER-04, PER-05, PER-06: a thousand entries are exported, added, backed up and migrated in time`() throws {
         let room = try Self.room()
         try room.sh(

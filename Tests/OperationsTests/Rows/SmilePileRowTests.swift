@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Rows of the requirements about SmilePile, each named by its number. Those that a test of another suite shows are named there.
+/// Rows of the requirements for SmilePile, each named by its number. Rows tested by another suite are named there.
 struct SmilePileRowTests {
     private static let settings =
         #""settings":{"isDarkMode":false,"securitySettings":{"hasPIN":false,"hasPattern":false,"kidSafeModeEnabled":false,"deleteProtectionEnabled":false}}"#
@@ -27,7 +27,7 @@ struct SmilePileRowTests {
                 {"id":1,"path":"photos/one.jpg","categoryId":1,"name":"one","isFromAssets":false,"createdAt":1,"fileSize":0,"width":0,"height":0}
                 []
                 """)
-        // The others may not.
+        // The others are required.
         for name in ["categories", "photos"] {
             try room.sh("jq 'del(.\(name))' $R/least.json > $R/less.json")
             let refused = try room.run("backupfs restore $R/less.json --yes --store $S")
@@ -40,7 +40,7 @@ struct SmilePileRowTests {
         }
     }
 
-    /// Nothing is copied to a working folder: photos go from where they lie into the repository (design).
+    /// Nothing is copied to a working folder: photos go directly into the repository (design).
     @Test func `EXP-01, EXP-02, CON-04: a backup prints its name, and has no working folder while it runs`() throws {
         let room = try Self.room()
         try room.sh("head -c 300000 /dev/urandom > $S/app/photos/1_one.jpg; touch $R/pause")
@@ -98,7 +98,7 @@ struct SmilePileRowTests {
         #expect(try room.sh("backupfs snapshots --json --store $S | jq length") == "7")
     }
 
-    /// 500 photos as in the row, of a quarter of its size: what must not be is that they all are in memory.
+    /// 500 photos as in the row, at a quarter of its size: they must not all be in memory.
     @Test func `PER-07, PER-12, TST-07: five hundred photos are backed up and restored in little memory`() throws {
         let room = try Self.room()
         let peak = """
@@ -115,7 +115,7 @@ struct SmilePileRowTests {
         try room.sh("rm $S/app/photos/p0*; printf changed > $S/app/photos/p499.jpg")
         let restore = try room.sh("python3 $R/peak.py backupfs restore one --strategy replace --yes --store $S")
         #expect(try room.sh(sums) == before)
-        // All photos have 125 MiB.
+        // All photos together have 125 MiB.
         for megabytes in [backup, restore] { #expect(try #require(Int(megabytes)) < 110, "\(megabytes) MiB") }
     }
 }

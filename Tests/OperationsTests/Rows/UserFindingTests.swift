@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What confused users (users.md, section C), each named by its number.
+/// Findings that confused users (users.md, section C), each named by its number.
 struct UserFindingTests {
     @Test func `U-C1, U-C4, U-C14: init says what it was given in the place of a database or an app, and what comes next`() throws
     {
@@ -17,7 +17,7 @@ struct UserFindingTests {
         #expect(made.contains("\nBack up with: backupfs backup") && made.contains("\nMount it with: backupfs "), "\(made)")
     }
 
-    /// It was the time of the restore.
+    /// It used to be the time of the restore.
     @Test func `U-C2: a restore of a backup tells when that was made, and of a database nothing`() throws {
         let room = try Room()
         try room.sh("sqlite3 $R/a.db 'create table t(x); insert into t values (1)'; backupfs init --database $R/a.db --store $S")
@@ -51,7 +51,7 @@ struct UserFindingTests {
         #expect(try room.sh("diff $R/before $S/store.yaml | grep '^[<>]' || true") == "> # keep-dayly: 3")
         let again = try room.run("backupfs config unset keep-dayly --store $S")
         #expect(again.status == 2 && again.complaint.contains("the setting keep-dayly is not known"), "\(again)")
-        // Two of them, one after the other; what is no line of its own is left to people.
+        // Two of them, one after the other; an entry that does not have its own line must be edited by hand.
         try room.sh(
             "printf 'kep-last: 1\\nnotfy: x\\n' >> $S/store.yaml; backupfs config unset kep-last --store $S; backupfs config unset notfy --store $S"
         )

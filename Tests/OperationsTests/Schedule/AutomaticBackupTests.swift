@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Backups that a timer has made: when, when not, and what becomes of the old ones.
+/// Backups started by a timer: when they are made, when not, and what happens to old ones.
 struct AutomaticBackupTests {
     private func room(_ app: String = "ev-charging-tracker") throws -> Room {
         let room = try Room()
@@ -88,7 +88,7 @@ struct AutomaticBackupTests {
             try room.sh("grep -E 'failures|retry|result' $S/schedule.state")
                 == "result: failed\nfailures: 1\nretry-at: 2026-01-11T00:05:00Z")
         #expect(try room.sh("jq -r .operation $S/last-error.json") == "automatic backup")
-        // The start of a command is a start.
+        // Each run of the command counts as a start.
         #expect(try due(room, "2026-01-11T00:01:00Z", fault).status == 1)
         #expect(try room.sh("grep -E 'failures|retry' $S/schedule.state") == "failures: 2\nretry-at: 2026-01-11T00:11:00Z")
         for _ in 0..<8 { #expect(try due(room, "2026-01-11T00:02:00Z", fault).status == 1) }
@@ -131,7 +131,7 @@ struct AutomaticBackupTests {
             try names(room)
                 == "before-upgrade 2026-01-13_10-00-00 2026-01-14_10-00-00 2026-01-15_10-00-00 2026-01-16_10-00-00 2026-01-17_10-00-00"
         )
-        // One that is pinned stays, and is one of the five; one that gets a name is no longer counted.
+        // A pinned one is kept, and counts as one of the five; a renamed one no longer counts.
         try room.sh("backupfs pin 2026-01-13_10-00-00 --store $S >/dev/null")
         let summary = try room.sh(
             "backupfs backup --json --store $S | tail -1 | jq -c .removed", ["BACKUPFS_NOW": "2026-01-18T10:00:00Z"])
@@ -141,7 +141,7 @@ struct AutomaticBackupTests {
                 == #"["2026-01-14_10-00-00"]"#)
     }
 
-    /// By age alone: 30 days are kept, a second more is not. Backups follow one another within a week, so that the clock is believed.
+    /// By age alone: 30 days are kept, one more second is not. Backups follow each other within a week, so the clock is trusted.
     @Test func `RET-04: none is older than thirty days, but the newest`() throws {
         let room = try room()
         try room.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-01T10:00:00Z"])
@@ -152,7 +152,7 @@ struct AutomaticBackupTests {
         #expect(try names(room) == "2026-01-01_10-00-00 w08 w15 w22 w29 2026-01-31_10-00-00")
         try room.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-31T10:00:01Z"])
         #expect(try names(room) == "w08 w15 w22 w29 2026-01-31_10-00-00 2026-01-31_10-00-01")
-        // A year later the clock may be wrong, or the machine was off: none becomes too old by that.
+        // A year later the clock may be wrong, or the machine was off: that makes none too old.
         #expect(
             try room.sh(
                 "backupfs forget --dry-run --json --store $S | jq '.remove | length'", ["BACKUPFS_NOW": "2027-01-01T00:00:00Z"])

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What runs is ended by a signal or by another command, and leaves nothing half done.
+/// A signal or another command ends a running operation, which leaves nothing partly done.
 struct CancellationTests {
-    /// Runs a command that stops at a point, and a second script meanwhile; gives both outputs and the exit code of the first.
+    /// Runs a command that pauses at a point, and a second script meanwhile; returns both outputs and the first one's exit code.
     private func whilePaused(at point: String, _ command: String, _ meanwhile: String, in room: Room) throws -> String {
         try room.sh(
             """
@@ -71,7 +71,7 @@ struct CancellationTests {
         )
         let text = try whilePaused(
             at: point, "backupfs restore one --yes --store $S",
-            // On a busy machine it takes its time until the commit.
+            // On a busy machine the commit may take a while.
             """
             until [ "$(sqlite3 $S/app/database.sqlite 'select count(*) from photos')" = 3 ]; do sleep 0.02; done
             kill -INT $first; sleep 0.2; rm $R/pause
@@ -100,7 +100,7 @@ struct CancellationTests {
         #expect(text == "automatic backup\nmine\nbackupfs: cancelled\nexit 130", "\(text)")
         #expect(try room.sh("grep -E 'retry|failures' $S/schedule.state") == "retry-at: 2026-01-11T10:01:00Z")
         #expect(try room.sh("ls $S | grep -c last-error || true") == "0")
-        // It is made up for.
+        // The backup is made up for.
         #expect(
             try room.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-01-11T10:01:00Z"])
                 == "Nothing has changed since the backup mine.")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `store.yaml`, read and changed by the program and by people.
+/// `store.yaml`, read and changed by the program and by users.
 struct ConfigTests {
     private func room() throws -> Room {
         let room = try Room()
@@ -65,7 +65,7 @@ struct ConfigTests {
             result.complaint.contains("store.yaml: line \(last - 1): schedule: “dayly” is no schedule. Did you mean daily?"),
             "\(result)")
         #expect(result.complaint.contains("line \(last): keep-last: takes a number"), "\(result)")
-        // Everything else says the same, and does nothing.
+        // All other commands report the same, and do nothing.
         #expect(try room.run("backupfs backup --store $S").complaint.contains("line \(last - 1): schedule"))
         try room.sh("head -n -2 $S/store.yaml > $R/s; cat $R/s > $S/store.yaml; echo 'schdule: daily' >> $S/store.yaml")
         #expect(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `backupfs delete`, with the documents' questions.
+/// `backupfs delete`, with the questions from the documents.
 struct DeleteTests {
     private func room() throws -> Room {
         let room = try Room()
@@ -14,7 +14,7 @@ struct DeleteTests {
         try room.sh("backupfs snapshots --json --store $S | jq -r '[.[].name] | join(\" \")'")
     }
 
-    /// Types an answer at a terminal, and gives what was shown there and the exit code.
+    /// Types an answer at a terminal, and returns its output and the exit code.
     private func type(_ answer: String, _ arguments: String, in room: Room) throws -> String {
         let result = try room.onTerminal(answer + "\\n", "backupfs \(arguments) --store $S")
         return result.output + "exit \(result.status)"

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// KeepTrack's own switch for automatic backups, which gives way to the store's settings.
+/// KeepTrack's own setting for automatic backups, which the store's settings override.
 struct ScheduleSwitchTests {
     private func room() throws -> Room {
         let room = try Room()
@@ -28,9 +28,9 @@ struct ScheduleSwitchTests {
         #expect(try due(room, "2026-02-11T11:00:00Z") == off)
         try set(room, "true")
         #expect(try due(room, "2026-02-11T12:00:00Z") == "2026-02-11_12-00-00\n")
-        // The next is 24 hours after the last.
+        // The next one is 24 hours after the last.
         #expect(try due(room, "2026-02-12T11:59:59Z") == "Not due until 2026-02-12 12:00:00.\n")
-        // An app that has never written it is backed up.
+        // An app that has never written the setting is backed up.
         try room.sh(
             "sqlite3 $S/app/database.sqlite \"DELETE FROM app_settings WHERE key = 'auto_backup_enabled'; DELETE FROM goals\"")
         #expect(try due(room, "2026-02-12T12:00:00Z") == "2026-02-12_12-00-00\n")
@@ -43,7 +43,7 @@ struct ScheduleSwitchTests {
         #expect(try due(room, "2026-01-12T11:00:00Z", ["BACKUPFS_SCHEDULE": "every 24h"]) == "2026-01-12_11-00-00\n")
         try room.sh("backupfs config set schedule 'every 24h' --store $S; sqlite3 $S/app/database.sqlite 'DELETE FROM goals'")
         #expect(try due(room, "2026-01-13T11:00:00Z") == "2026-01-13_11-00-00\n")
-        // A backup that somebody asks for is made in any case.
+        // A backup requested by the user is always made.
         try room.sh("backupfs config unset schedule --store $S; backupfs backup --label mine --store $S")
     }
 
@@ -72,7 +72,7 @@ struct ScheduleSwitchTests {
 
     @Test func `SCH-02: while the database cannot be read, what was known counts`() throws {
         let room = try room()
-        // No app has switched it off, and the backup itself says what is wrong.
+        // No app has turned it off, and the backup itself reports the problem.
         try room.sh("mv $S/app/database.sqlite $R/away")
         let lost = try room.run("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-01-12T12:00:00Z"])
         #expect(lost.status == 1 && lost.complaint.contains("database.sqlite"), "\(lost)")

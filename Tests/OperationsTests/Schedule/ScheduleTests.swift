@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// When backups are due: by the local calendar, over summer time and clocks that jump. What is expected was reckoned with
-/// `systemd-analyze calendar` and with the tables of time zones.
+/// When backups are due: by the local calendar, across DST changes and clock jumps. The expected values were computed with `systemd-analyze calendar` and with
+/// time zone tables.
 struct ScheduleTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let schedule: String
@@ -21,10 +21,10 @@ struct ScheduleTests {
     static let rows = [
         Row("daily", "UTC", after: "2026-01-11T14:30:00Z", "2026-01-12T00:00:00Z"),
         Row("daily", "UTC", after: "2026-01-12T00:00:00Z", "2026-01-13T00:00:00Z"),
-        // Summer time begins and ends: days of 23 and 25 hours.
+        // DST begins and ends: days of 23 and 25 hours.
         Row("daily", "Europe/Berlin", after: "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"),
         Row("daily", "Europe/Berlin", after: "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"),
-        // There midnight itself is left out, or comes twice.
+        // In these zones, midnight itself is skipped or repeated.
         Row("daily", "Africa/Cairo", after: "2026-04-23T12:00:00Z", "2026-04-23T22:00:00Z"),
         Row("daily", "America/Havana", after: "2026-11-01T03:00:00Z", "2026-11-01T04:00:00Z"),
         Row("daily", "America/Havana", after: "2026-11-01T04:00:00Z", "2026-11-02T05:00:00Z"),
@@ -33,7 +33,7 @@ struct ScheduleTests {
         Row("*-*-* 02:30", "Europe/Berlin", after: "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"),
         Row("*-*-* 02:30", "Europe/Berlin", after: "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"),
         Row("*:00/30", "Europe/Berlin", after: "2026-03-29T00:45:00Z", "2026-03-29T01:00:00Z"),
-        // A day that the calendar left out.
+        // A day that the calendar skipped.
         Row("daily", "Pacific/Apia", after: "2011-12-29T11:00:00Z", "2011-12-30T10:00:00Z"),
         Row("Mon..Fri 18:00", "UTC", after: "2026-01-09T18:00:00Z", "2026-01-12T18:00:00Z"),
         Row("sat..Mon 09:00", "UTC", after: "2026-01-09T18:00:00Z", "2026-01-10T09:00:00Z"),
@@ -56,7 +56,7 @@ struct ScheduleTests {
         Row("every 1w", "UTC", after: "2026-01-11T14:30:00Z", "2026-01-18T14:30:00Z"),
     ]
 
-    /// The next time, by a program that has been told of the last one.
+    /// The next time, computed by a program that knows the last one.
     @Test(arguments: rows.filter { $0.next != nil })
     func `the next backup is due`(row: Row) throws {
         let room = try Room()
@@ -64,7 +64,7 @@ struct ScheduleTests {
         #expect(try Self.next(room, row.schedule, last: row.last, now: row.last, zone: row.zone) == row.next)
     }
 
-    /// What `--if-due` tells of the time after `last`.
+    /// The time after `last` that `--if-due` reports.
     static func next(_ room: Room, _ schedule: String, last: String, now: String, zone: String = "UTC") throws -> String? {
         try room.write("schedule: \(schedule)\nhandled-at: \(last)\n", to: "store/schedule.state")
         let output = try room.sh("backupfs backup --if-due --json --store $S | tail -1", ["BACKUPFS_NOW": now, "TZ": zone])
@@ -109,11 +109,11 @@ struct ScheduleTests {
         #expect(ended.complaint.contains("there is no such day to come") == schedule.hasPrefix("2026"), "\(ended)")
     }
 
-    /// How a clock that jumps is met: (last, now) and what is due next.
+    /// Handling of clock jumps: (last, now) and the next due time.
     @Test(arguments: [
-        // Set back by half an hour over midnight: the day has its backup.
+        // Set back by half an hour across midnight: the day has its backup.
         ("daily", "2026-01-12T00:00:05Z", "2026-01-11T23:30:00Z", "2026-01-13T00:00:00Z"),
-        // It was years ahead for a while: how long ago the last backup was is not known.
+        // It was years ahead for a while: how long ago the last backup was made is unknown.
         ("daily", "2031-06-01T00:00:00Z", "2026-01-11T12:00:00Z", "2026-01-11T13:00:00Z"),
         ("every 24h", "2031-06-01T00:00:00Z", "2026-01-11T12:00:00Z", "2026-01-11T13:00:00Z"),
     ])
@@ -125,7 +125,7 @@ struct ScheduleTests {
         #expect(try Self.next(room, schedule, last: last, now: now) == next)
     }
 
-    /// One for each local day, though the program is asked each half hour, in a zone with summer time.
+    /// One for each local day, although the program runs every half hour, in a zone with DST.
     @Test(arguments: [("Europe/Berlin", "2026-03-28", "2026-03-31"), ("Europe/Berlin", "2026-10-24", "2026-10-27")])
     func `SCH-04: each local day has one backup`(zone: String, first: String, last: String) throws {
         let room = try Room()

@@ -7,7 +7,7 @@ import Testing
 @testable import AppData
 @testable import Operations
 
-/// The schedule on a machine whose clock was ahead for a while: nothing that it noted then stops the backups of the time after.
+/// The schedule on a machine whose clock was ahead for a while: nothing that it recorded then stops later backups.
 struct WrongClockTests {
     private func room(_ schedule: String) throws -> Room {
         let room = try Room()
@@ -27,7 +27,7 @@ struct WrongClockTests {
             "sqlite3 $S/app/database.sqlite \"UPDATE app_metadata SET value = 'device \(number)' WHERE key = 'device_name'\"")
     }
 
-    /// Called once a day, as a timer does.
+    /// Called once a day, as by a timer.
     private func days(_ room: Room, _ days: ClosedRange<Int>) throws -> [String] {
         try days.map { day in
             try change(room, day)
@@ -62,7 +62,7 @@ struct WrongClockTests {
         let room = try room("daily")
         _ = try due(room, "2026-06-10T01:00:00Z")
         _ = try due(room, "2031-06-02T12:00:00Z", ["BACKUPFS_FAULT": "backup.begun=fail"])
-        // A command is a start: what failed is tried at once.
+        // Each run of the command counts as a start: a failed backup is retried immediately.
         #expect(try days(room, 11...12) == ["2026-06-11_01-00-00", "2026-06-12_01-00-00"])
     }
 
@@ -83,14 +83,14 @@ struct WrongClockTests {
         }
     }
 
-    /// What a mount asks each half minute, without a start: (schedule, handled-at, retry-at), the times of looking, and what is due at each.
+    /// The checks of a mount every half minute, without a start: (schedule, handled-at, retry-at), the times of the checks, and what is due at each.
     @Test(
         arguments: [
             (
                 "every 1m", "2031-06-02T12:00:00Z", nil,
                 ["2026-06-02T12:00:00Z", "2026-06-02T12:00:30Z", "2026-06-02T12:01:00Z"], "2026-06-02T12:01:00Z"
             ),
-            // Not so far ahead that the day's backup would not count, but an interval is over all the same.
+            // Not so far ahead that the day's backup would not count, but an interval has passed anyway.
             ("every 1m", "2026-06-02T20:00:00Z", nil, ["2026-06-02T12:00:00Z", "2026-06-02T12:00:30Z"], "2026-06-02T12:01:00Z"),
             ("daily", "2026-06-02T20:00:00Z", nil, ["2026-06-02T12:00:00Z", "2026-06-02T12:00:30Z"], "2026-06-03T00:00:00Z"),
             ("daily", "2031-06-02T12:00:00Z", nil, ["2026-06-02T12:00:00Z", "2026-06-02T12:30:00Z"], "2026-06-02T13:00:00Z"),

@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-/// When a store that was made to continue another one's backups takes them over: with its first backup or restore, and not before.
+/// When a store created to continue another one's backups takes them over: with its first backup or restore, not before.
 struct AdoptionTests {
     private static let own = "jq -r 'map(select(.own) | .name) | join(\" \")'"
 
-    /// A store with the backups `a` and `b`, of a database of its own; `$SOURCE` of the scripts is its source.
+    /// A store with the backups `a` and `b` of its own database; `$SOURCE` in the scripts is its source.
     private static func makeRoom() throws -> (room: Room, environment: [String: String]) {
         let room = try Room()
         try room.sh(
@@ -46,7 +46,7 @@ struct AdoptionTests {
         }
         let used = try room.run("backupfs \(use) --store $R/new")
         #expect(used.status == 0 && !used.complaint.contains("another store"), "\(used)")
-        // From here on they are the new one's, with all that the old one has made meanwhile.
+        // From here on they belong to the new store, including those that the old one made meanwhile.
         #expect(try room.sh("backupfs snapshots --json --store $R/new | \(Self.own)").hasPrefix("b c d"))
         #expect(try room.run("backupfs status --check 1d --store $S").status == 1)
         #expect(try room.run("backupfs restore latest --yes --store $S").status == 1)
@@ -106,10 +106,10 @@ struct AdoptionTests {
             #expect(refused.complaint.contains("and has not used them yet"), "\(command): \(refused)")
         }
         #expect(try room.sh("cd $R/nas; sha256sum snapshots/* removed/* packs/*/*") == before)
-        // What is named can be brought back.
+        // Backups deleted by name can be brought back.
         try room.sh(
             "backupfs delete a --yes --store $R/new; backupfs undelete a c --store $S; backupfs delete c --yes --store $S")
-        // From its first backup on they are its own, whatever became of the other store.
+        // From its first backup on they are its own, whatever happened to the other store.
         try room.sh("rm -r $S; backupfs backup --label d --store $R/new; backupfs prune --now --store $R/new")
         try room.sh("backupfs forget --keep-last 1 --yes --store $R/new; backupfs delete --all --now --yes --store $R/new")
         #expect(try room.sh("find $R/nas -name '*.pack' -o -name '*.snapshot'") == "")
@@ -161,7 +161,7 @@ struct AdoptionTests {
         #expect(
             lines.contains("  (the repository is on a read-only disk, so the time of this check is not kept with the backup)"),
             "\(result)")
-        // When it can be written to again, the store takes the backups over.
+        // Once the repository is writable again, the store takes the backups over.
         try room.sh("backupfs restore latest --yes --store $S; backupfs backup --label c --store $S")
         #expect(
             try room.sh("sqlite3 $R/app.sqlite 'select t from notes'; backupfs snapshots --json --store $S | \(Self.own)")

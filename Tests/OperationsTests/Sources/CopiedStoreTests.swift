@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// A store whose folder was copied, as with the disk of a machine: both copies have the same identity, and one repository.
+/// A store whose folder was copied, as with a machine's disk: both copies have the same identity, and one repository.
 struct CopiedStoreTests {
-    /// Two backups, `a` and `b`, and a copy of the store in `$R/copy` with a database of its own, which has one table more.
+    /// Two backups, `a` and `b`, and a copy of the store in `$R/copy` with its own database, which has one more table.
     private static func makeRoom() throws -> Room {
         let room = try Room()
         try room.sh(
@@ -23,7 +23,7 @@ struct CopiedStoreTests {
     @Test func `of two copies of a store the second one begins a line of its own`() throws {
         let room = try Self.makeRoom()
         try room.sh("for name in c d; do backupfs backup --label $name --store $S; done")
-        // Before its first backup the copy says so, and leaves the other's backups alone.
+        // Before its first backup the copy reports this, and leaves the other's backups alone.
         #expect(try room.run("backupfs status --store $R/copy").output.contains("\(Self.notice) “d”"))
         #expect(try room.run("backupfs status --check 1d --store $R/copy").status == 1)
         for command in ["restore latest --yes", "delete latest --yes", "forget --keep-last 1 --yes", "prune --now"] {
@@ -37,7 +37,7 @@ struct CopiedStoreTests {
             #expect(next.status == 0 && !next.complaint.contains(Self.notice), "\(next)")
         }
         try room.sh("backupfs backup --label e --store $S")
-        // Each has the newest three of its own.
+        // Each has its own newest three.
         #expect(try room.sh("backupfs snapshots --json --store $S | \(Self.names)") == "c d e")
         #expect(try room.sh("backupfs snapshots --json --store $R/copy | \(Self.names)") == "two3 two4 two5")
         #expect(try room.run("backupfs status --check 1d --store $R/copy").status == 0)
@@ -81,7 +81,7 @@ struct CopiedStoreTests {
 
     @Test func `two copies that make a backup at the same moment begin a line each, or one of them does`() throws {
         let room = try Self.makeRoom()
-        // Both have looked at the line before either has made its backup.
+        // Both have read the line before either has made its backup.
         try room.sh(
             """
             touch $R/pause
@@ -107,7 +107,7 @@ struct CopiedStoreTests {
         #expect(try room.run("backupfs status --store $S").output.contains("\(Self.notice) “e”"))
         try room.sh("for name in x y z w; do backupfs backup --label $name --store $S; done")
         #expect(try room.sh("backupfs snapshots --json --store $S | jq -r 'map(.name) | join(\" \")'") == "c d e y z w")
-        // And it can go on with them.
+        // And it can continue with them.
         try room.sh(
             """
             source=$(backupfs snapshots --json --store $S | jq -r '.[] | select(.name == "e").source')
@@ -117,8 +117,8 @@ struct CopiedStoreTests {
         #expect(try room.sh("backupfs snapshots --json --store $R/new | \(Self.names)") == "c d e f")
     }
 
-    /// Each makes its copy before the store has made a backup in its line, or puts the repository where only a look at the file system shows that both
-    /// have the same one.
+    /// Each creates its copy before the store has made a backup in its line. Or it puts the repository where only the file system shows that both have the
+    /// same one.
     @Test(arguments: [
         "backupfs init --store $S --repository $R/nas --database $R/one.sqlite; COPY",
         "backupfs init --store $S --database $R/one.sqlite; mv $S/repository $R/nas; ln -s $R/nas $S/repository; COPY",
@@ -164,7 +164,7 @@ struct CopiedStoreTests {
         #expect(try room.sh("diff -r $R/before/snapshots $R/nas/snapshots") == "")
     }
 
-    /// The new store must not give its number to a backup of its own.
+    /// The new store must not give its number to one of its own backups.
     @Test func `a removed backup of an adopted source that comes back is not taken for a copy's`() throws {
         let room = try Room()
         try room.sh(
@@ -208,10 +208,10 @@ struct CopiedStoreTests {
     }
 
     @Test(arguments: [
-        // The backup was noted, and did not appear; or it appeared, and nobody was left to say so.
+        // The backup was recorded but did not appear; or it appeared, and the process died before reporting it.
         "! BACKUPFS_FAULT=backup.record-written backupfs backup --label c --store $S",
         "! BACKUPFS_FAULT=backup.published backupfs backup --label c --store $S",
-        // The newest comes back after another one has been made in its place.
+        // The newest comes back after another one was made in its place.
         "backupfs delete b --yes --store $S; backupfs backup --label c --store $S; backupfs undelete b --store $S",
         "backupfs backup --label c --store $S; cp -a $R/nas $R/later; rm -r $R/nas; mv $R/older $R/nas",
         "rm $S/last-backup", "rm $S/identity",

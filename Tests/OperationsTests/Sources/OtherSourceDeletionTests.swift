@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// `delete --now` where another store has its backups in the same repository: what goes for good must be what was meant.
+/// `delete --now` where another store has its backups in the same repository: permanent deletion must hit what was intended.
 struct OtherSourceDeletionTests {
     /// The store `$S` has removed its backup `x`; the store `$R/other` has a backup `x` and one more, `theirs`.
     private static func makeRoom() throws -> Room {
@@ -45,7 +45,7 @@ struct OtherSourceDeletionTests {
         #expect(refused.complaint.contains("--other-source"), "\(refused)")
         #expect(try names(room, "$R/other") == "x theirs")
         #expect(try names(room, "$S") == "y")
-        // Two are meant by one name, and one of them is this store's.
+        // The name is ambiguous, and one of the two is this store's.
         let ambiguous = try room.run("backupfs delete x --now --other-source --yes --store $S")
         #expect(ambiguous.status == 1 && ambiguous.complaint.contains("both have this name"), "\(ambiguous)")
         #expect(try names(room, "$R/other") == "x theirs")

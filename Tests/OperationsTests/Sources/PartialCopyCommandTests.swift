@@ -1,13 +1,13 @@
 import TestSupport
 import Testing
 
-/// What the commands say of a repository that was copied in part or has lost a record, and that they take nothing of it.
+/// What the commands report about a repository that was copied in part or has lost a record, and that they delete nothing in it.
 struct PartialCopyCommandTests {
     private func makeRoom() throws -> Room { try .withThreeBackups(Self.at(1)) }
 
     private static func at(_ day: Int) -> [String: String] { ["BACKUPFS_NOW": "2026-01-\(day + 10)T10:00:00Z"] }
 
-    /// - Returns: where the record of a backup lies.
+    /// - Returns: the path of a backup's record.
     private func record(of name: String, in room: Room) throws -> String {
         let id = try room.sh("backupfs snapshots --json --store $S | jq -r '.[] | select(.name == \"\(name)\").id'")
         return "\(room.storePath)/repository/snapshots/\(id).snapshot"

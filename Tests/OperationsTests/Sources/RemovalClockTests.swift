@@ -1,14 +1,14 @@
 import TestSupport
 import Testing
 
-/// Prunes that a user starts while the clock is far ahead: what was not named can be brought back afterwards.
+/// Prunes started by a user while the clock is far ahead: backups that were not named can be brought back afterwards.
 struct RemovalClockTests {
     private static func at(_ day: String) -> [String: String] { ["BACKUPFS_NOW": "\(day)T12:00:00Z"] }
     private static let start = at("2026-06-01")
     private static let ahead = at("2027-06-01")
     private static let next = at("2026-06-02")
 
-    /// The store `$S` has removed `a` for 30 days. `$R/other` has the backups `x` and `y` in the same repository, and has removed `w`.
+    /// The store `$S` has removed `a`, with 30 days to bring it back. `$R/other` has the backups `x` and `y` in the same repository, and has removed `w`.
     private static func makeRoom() throws -> Room {
         let room = try Room.withThreeBackups(start)
         try room.sh(
@@ -28,7 +28,7 @@ struct RemovalClockTests {
 
     @Test(arguments: [
         ["delete x --now --yes"], ["prune --max-unused 0"],
-        // By that clock the store makes a backup before.
+        // The store first makes a backup by that clock.
         ["backup --label late", "forget x --prune --yes"], ["backup --label late", "forget --keep-last 2 --prune --yes"],
     ])
     func `what was not named can be brought back when the clock is right again`(commands: [String]) throws {
@@ -56,7 +56,7 @@ struct RemovalClockTests {
         #expect(try room.sh(removed, Self.next) == "a")
     }
 
-    /// A month between two looks at the clock is believed.
+    /// A month between two readings of the clock is trusted.
     @Test func `a store that makes few backups frees the room in time`() throws {
         let room = try Self.makeRoom()
         let removed = "backupfs snapshots --removed --json --store $S | jq -r 'map(.name) | join(\" \")'"

@@ -21,7 +21,7 @@ struct RetentionAgeTests {
     }
 
     @Test func `a clock that is wrong at each start of the machine ages nothing`() throws {
-        // Each day a backup at 2020, until the clock is set, and two at the right time.
+        // Each day a backup dated 2020, until the clock is set, and two at the right time.
         let day: Int64 = 86_400
         let start: Int64 = 1_793_000_000
         var times: [Timestamp] = []
@@ -38,7 +38,7 @@ struct RetentionAgeTests {
             #expect(ages[3 * number] <= age, "day \(number)")
         }
         #expect(ages.allSatisfy { $0 <= 39 + 7 })
-        // The same where it is ahead now and then.
+        // The same with a clock that is sometimes ahead.
         var ahead: [Timestamp] = []
         for number in 0..<Int64(40) {
             ahead.append(Timestamp(seconds: start + number * day))
@@ -48,7 +48,7 @@ struct RetentionAgeTests {
         for number in 0..<40 { #expect(others[2 * number] == Int64(39 - number)) }
     }
 
-    /// Histories of a machine whose clock is now and then wrong, by another amount each time (D15).
+    /// Histories of a machine whose clock is sometimes wrong, by a different amount each time (D15).
     @Test(arguments: UInt64(1)...8) func `no backup by the right clock counts as too old`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let day = 86_400.0
@@ -73,7 +73,7 @@ struct RetentionAgeTests {
             }
             let isRight = zip(times, trueTimes).map { $0.seconds == Int64($1) }
             trueTime += day
-            // A clock that has jumped ahead and stays so cannot be distinguished from time that passes: a week for each jump.
+            // A clock that has jumped ahead permanently cannot be distinguished from passing time: a week for each jump.
             let jumpCount = Double(isRight.reversed().prefix { !$0 }.count + 1)
             for (ahead, limit) in [(0.0, 1.0), (31 * day, jumpCount * 7 * day + 1), (400 * day, jumpCount * 7 * day + 1)] {
                 let now = Timestamp(seconds: Int64(trueTime + ahead))
@@ -112,13 +112,13 @@ struct RetentionAgeTests {
             empty.status == 0 && empty.complaint.contains("holds much less than the one before, 2026-01-02_10-00-00"),
             "\(empty.complaint)")
         #expect(try days(room) == "01 02 03")
-        // Nor do later ones, as long as it is empty: the backup before is no measure any more.
+        // Nor do later ones remove any while it is empty: the previous backup is no longer a valid reference.
         for day in 4...6 {
             let later = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"])
             #expect(later.complaint.contains("at the backup 2026-01-02_10-00-00 it was not"), "\(later.complaint)")
         }
         #expect(try days(room) == "01 02 03 04 05 06")
-        // A user who says so removes all but the last that was full, and that one by its name.
+        // On explicit request a user removes all but the last full one, and that one by name.
         try room.sh("backupfs forget --yes --store $S", ["BACKUPFS_NOW": "2026-01-06T11:00:00Z"])
         #expect(try days(room) == "02 05 06")
         try room.sh("backupfs delete 2026-01-02_10-00-00 --yes --store $S")
@@ -131,7 +131,7 @@ struct RetentionAgeTests {
         try room.sh("backupfs snapshots --json --store $S | jq -r '[.[].name[8:10]] | join(\" \")'")
     }
 
-    /// Media that are few among the files of a backup: without them it has more than half of the files still.
+    /// Media that are few among the files of a backup: without them it still has more than half of the files.
     private func makeVideos(_ count: Int, keepLast: Int) throws -> Room {
         let room = try Room()
         try room.sh(
@@ -153,14 +153,14 @@ struct RetentionAgeTests {
             #expect(result.complaint.contains("no old backups were removed: "), "\(result.complaint)")
         }
         #expect(try days(room) == "01 02 03 04 05 06 07 08 09")
-        // With the disk back, the rule goes on.
+        // With the disk back, the rule works again.
         try room.sh("rmdir $R/media; mv $R/disk $R/media")
         let whole = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-10T10:00:00Z"])
         #expect(whole.complaint == "", "\(whole.complaint)")
         #expect(try days(room) == "06 07 08 09 10")
     }
 
-    /// What `init` makes for most apps: users who keep everything must see it as well.
+    /// As `init` sets up most apps: users who keep everything must see it as well.
     @Test func `an empty media folder, an empty database and a wrong clock are reported without a rule`() throws {
         let room = try Room()
         try room.sh(
@@ -203,7 +203,7 @@ struct RetentionAgeTests {
             #expect(later.complaint.contains("remove it with: backupfs delete 2026-01-02_10-00-00"), "\(later.complaint)")
         }
         #expect(try days(room) == "02 05 06")
-        // A rule that is given by hand is a rule, too.
+        // A rule given on the command line is a rule, too.
         #expect(try room.sh("backupfs forget --keep-last 1 --yes --store $S").contains("holds much more than the newest backup"))
         #expect(try days(room) == "02 06")
         try room.sh("backupfs delete 2026-01-02_10-00-00 --yes --store $S")
@@ -211,14 +211,14 @@ struct RetentionAgeTests {
         #expect(last.complaint == "", "\(last.complaint)")
     }
 
-    /// A disk that fails, or a program that eats the photos: never less than half of the day before.
+    /// A failing disk, or a program that deletes photos: never less than half of the previous day.
     @Test func `media that are lost bit by bit do not end the fullest backup`() throws {
         let room = try makeVideos(20, keepLast: 2)
         for (day, count) in [20, 13, 8, 5, 3, 2].enumerated() {
             try room.sh("cd $R/media; ls | sort -n | tail -n +\(count + 1) | xargs -r rm")
             try room.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day + 1)T10:00:00Z"])
         }
-        // The one that held most, and the newest that held more than twice as much: of all files, and of the media.
+        // The one that held most, and the newest that held more than twice as much: by all files, and by the media.
         #expect(try days(room) == "01 02 04 05 06")
     }
 

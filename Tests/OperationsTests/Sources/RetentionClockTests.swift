@@ -5,7 +5,7 @@ import Testing
 
 @testable import Operations
 
-/// Retention on a machine whose clock is wrong now and then: what that clock made takes no place of what the right one made.
+/// Retention on a machine whose clock is sometimes wrong: backups of the wrong clock do not displace those of the right one.
 struct RetentionClockTests {
     private func names(_ room: Room) throws -> String {
         try room.sh("backupfs snapshots --json --store $S | jq -r '[.[].name] | sort | join(\" \")'")
@@ -27,9 +27,9 @@ struct RetentionClockTests {
             """)
         let months = (1...5).map { "2026-0\($0)-15_10-00-00" }.joined(separator: " ")
         let days = (17...20).map { "2026-06-\($0)_10-00-00" }.joined(separator: " ")
-        // The oldest and the newest of 2020 stay as well: they are a line of their own.
+        // The oldest and the newest of 2020 are kept as well: they form a separate line.
         #expect(try names(room) == "2020-01-01_00-03-00 2020-01-01_00-03-00_3 \(months) \(days)")
-        // Neither does a rule that is given by hand, by either clock.
+        // Neither does a rule on the command line, by either clock.
         for now in ["2026-06-20T12:00:00Z", "2020-01-01T00:04:00Z"] {
             let kept = try room.sh(
                 "backupfs forget --keep-monthly 6 --dry-run --json --store $S | jq -r '[.keep[].name] | sort | join(\" \")'",
@@ -43,8 +43,8 @@ struct RetentionClockTests {
         #expect(within == "2020-01-01_00-03-00_3 \(days)")
     }
 
-    /// Which right backups a rule keeps if there are no others, from its definition: of the newest so many periods that have one the newest backup,
-    /// and the oldest of all while some are left.
+    /// The backups by the right clock that a rule keeps if there are no others, computed from its definition: the newest backup of each of the newest periods
+    /// up to the limit, and the oldest of all while the limit is not reached.
     private func kept(_ times: [Timestamp], _ count: Int, _ period: (DateComponents) -> [Int?]) -> Set<Int> {
         var calendar = Calendar(identifier: .iso8601)
         calendar.timeZone = .current
@@ -86,7 +86,7 @@ struct RetentionClockTests {
             return Set(rightOnes.indices.filter { decisions[rightOnes[$0]].isKept })
         }
         func expected(_ count: Int, _ period: (DateComponents) -> [Int?]) -> Set<Int> {
-            // The newest of all is kept by any rule.
+            // Any rule keeps the newest of all.
             let kept = kept(rightOnes.map { times[$0].time }, count, period)
             return times.last?.isRight == true ? kept.union([rightOnes.count - 1]) : kept
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Operations
 
-/// A rule that was lost, with the settings or with what the repository knows of them, must not be replaced by one that keeps less.
+/// A rule that was lost, with the settings or with their copy in the repository, must not be replaced by one that keeps less.
 struct SettingsLossTests {
     /// Eight monthly backups of a store that keeps 24; the app's own rule would keep five.
     private func makeRoom() throws -> Room {
@@ -61,7 +61,7 @@ struct SettingsLossTests {
         try room.sh("backupfs restore latest --yes --store $S", ["BACKUPFS_NOW": "2026-08-15T11:00:00Z"])
         for day in 16...18 { #expect(try backUp(room, day: day).status == 0) }
         #expect(try count(room) == "11")
-        // With the rule that the user gives it.
+        // With the rule that the user sets.
         try room.sh("backupfs config set keep-last 3 --store $S; backupfs config set retention on --store $S")
         _ = try backUp(room, day: 19)
         #expect(try count(room) == "3")
@@ -69,7 +69,7 @@ struct SettingsLossTests {
 
     @Test func `settings that are cut off remove nothing, and do not reach the repository`() throws {
         let room = try makeRoom()
-        // As an editor leaves the file that crashes while it writes.
+        // As left by an editor that crashes while it writes the file.
         try room.sh("cp $S/store.yaml $R/whole.yaml; sed -i '/^keep-monthly/,$d' $S/store.yaml")
         for day in 16...18 {
             let result = try backUp(room, day: day)
@@ -80,11 +80,11 @@ struct SettingsLossTests {
         #expect(refused.status == 1 && refused.complaint.contains("may be cut off"), "\(refused.complaint)")
         let checked = try room.run("backupfs config check --store $S")
         #expect(checked.status == 1 && (checked.output + checked.complaint).contains("# End of settings"), "\(checked)")
-        // A change by a command does not say that the rest is there.
+        // A change by a command does not mean that the rest is there.
         try room.sh("backupfs config set language de --store $S")
         #expect(try backUp(room, day: 19).complaint.contains("store.yaml"))
         #expect(try count(room) == "12")
-        // A new store gets the settings that were whole.
+        // A new store gets the complete settings.
         try room.sh(
             """
             cp -a $R/disk $R/copy; source=$(backupfs status --json --store $S | jq -r .source)
@@ -92,7 +92,7 @@ struct SettingsLossTests {
             """)
         #expect(
             try room.sh("for n in keep-monthly undelete-days; do backupfs config get $n --store $R/again; done") == "24\n365")
-        // A user who says that all is there, as of a file that was written by hand.
+        // The user confirms that the file is complete, as for one written by hand.
         try room.sh("echo '# End of settings' >> $S/store.yaml; backupfs config set keep-last 2 --store $S")
         #expect(try backUp(room, day: 20).complaint == "")
     }

@@ -4,11 +4,11 @@ import Testing
 
 @testable import Operations
 
-/// For how long one store's removed backups stay when another store prunes their repository.
+/// How long one store's removed backups stay when another store prunes their repository.
 struct SharedGraceTests {
     private static func at(_ day: String) -> [String: String] { ["BACKUPFS_NOW": "\(day)T10:00:00Z"] }
 
-    /// Between two of them lie at most a quarter of a year, or of ten years after the first.
+    /// Gaps of at most a quarter of a year in the first year, and of at most a quarter of ten years after it.
     private static let seenDays = [
         "2026-04-01", "2026-07-01", "2026-09-30", "2026-12-29", "2028-07-01", "2030-12-30", "2033-06-29", "2035-11-30",
     ]
@@ -25,9 +25,9 @@ struct SharedGraceTests {
         return room
     }
 
-    /// Whether `a` is there still after the other store has pruned.
+    /// Whether `a` still exists after the other store has pruned.
     private func stays(_ room: Room, on day: String) throws -> Bool {
-        // A clock that jumps ahead by a year is not believed: the other store has seen it go on.
+        // A clock that jumps ahead by a year is not trusted, so the other store sees it advance in steps.
         let known = try room.sh("backupfs snapshots --json --store $R/other | jq -r '.[].name'").split(separator: "\n")
         for seen in Self.seenDays where seen < day && !known.contains(seen[...]) {
             try room.sh("backupfs backup --label \(seen) --store $R/other", Self.at(seen))
@@ -36,8 +36,8 @@ struct SharedGraceTests {
         return try room.sh("backupfs snapshots --removed --json --store $S | jq length", Self.at(day)) == "1"
     }
 
-    /// The text of the settings as the repository has it, with a change that a later program could have made; and two days: `a` stays until the
-    /// first, and is gone on the second.
+    /// The text of the settings in the repository, with a change that a later program could have made; and two days: `a` stays until the first, and is gone on
+    /// the second.
     @Test(arguments: [
         ("undelete-days: \"365\"\nkeep-forever: \"yes\"\n", "2026-12-30", "2027-01-05"),
         ("undelete-days: \"365\"\nlog-level: \"loud\"\n", "2026-12-30", "2027-01-05"),
@@ -68,7 +68,7 @@ struct SharedGraceTests {
         #expect(
             check.status == 1 && check.output.contains("what the repository knows of a source of backups is missing"), "\(check)")
         #expect(try stays(room, on: "2035-12-01"))
-        // Its own store knows better, where it has seen the time pass.
+        // Its own store knows the right time, once it has seen that time pass.
         for seen in Self.seenDays.prefix(4) { try room.sh("backupfs backup --label own-\(seen) --store $S", Self.at(seen)) }
         #expect(
             try room.sh(
@@ -77,7 +77,7 @@ struct SharedGraceTests {
                 == "0")
     }
 
-    /// Nobody may ever learn what the lost settings said.
+    /// The content of the lost settings may never be known.
     @Test func `a store that adopts backups with unreadable settings keeps removed ones for the longest time`() throws {
         let room = try Self.makeRoom()
         try room.sh(
@@ -143,7 +143,7 @@ struct SharedGraceTests {
         let room = try Self.makeRoom()
         let document = "$S/repository/sources/$(sed -n 's/^source: //p' $S/identity).source"
         let sum = try room.sh("sha256sum < \(document)")
-        // One that has adopted them and was not used since, and settings that are cut off.
+        // A store that has adopted them and was not used since, and settings that are cut off.
         try room.sh(
             """
             source=$(sed -n 's/^source: //p' $S/identity)
@@ -153,7 +153,7 @@ struct SharedGraceTests {
             backupfs config set undelete-days 2 --store $S; cp $R/whole $S/store.yaml
             """)
         #expect(try room.sh("sha256sum < \(document)") == sum)
-        // A copy of the store, when the original has gone on.
+        // A copy of the store, after the original has continued.
         try room.sh(
             """
             sqlite3 $R/app.sqlite 'create table t(id integer primary key)'

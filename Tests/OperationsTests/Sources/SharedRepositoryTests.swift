@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-/// Two stores or two machines with one repository: what one does costs the other nothing.
+/// Two stores or two machines with one repository: neither causes a loss for the other.
 struct SharedRepositoryTests {
     private static func at(_ day: String) -> [String: String] { ["BACKUPFS_NOW": "\(day)T10:00:00Z"] }
 
-    /// What the script does as another installation, whose host name is the same.
+    /// Runs a script as another installation with the same host name.
     private func onOtherMachine(_ room: Room, _ script: String, _ environment: [String: String] = [:]) throws -> Room.Result {
         try room.write(String(repeating: "5", count: 32) + "\n", to: "machine")
         try room.write("set -e\nmount --bind $R/machine /etc/machine-id\n\(script)\n", to: "script.sh")
@@ -24,7 +24,7 @@ struct SharedRepositoryTests {
         let adopt = "backupfs init --store $R/two --database $R/app.sqlite --app ev-charging-tracker --repository $R/disk"
         let refused = try onOtherMachine(room, adopt)
         #expect(refused.status == 2 && refused.complaint.contains("--adopt"), "\(refused.output)\(refused.complaint)")
-        // On this machine it is the database that the backups are of.
+        // On this machine it is the database in the backups.
         #expect(try room.sh(adopt).contains("continues"))
     }
 
@@ -38,7 +38,7 @@ struct SharedRepositoryTests {
         #expect(elsewhere.output == "two\n", "\(elsewhere.output)\(elsewhere.complaint)")
         try room.sh("rm -r $S; cp -a $R/kept $S; rm $S/identity; backupfs backup --label two --store $S")
         #expect(try room.sh(own) == "one two")
-        // If the old store is there after all, it notices.
+        // If the old store still exists, it detects this.
         try room.sh("cp -p $R/identity $S/identity")
         #expect(try room.run("backupfs status --store $S").output.contains("continues the backups of this store"))
     }

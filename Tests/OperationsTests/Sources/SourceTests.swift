@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// Whose backups are whose: stores that share a repository, and a store that continues the backups of a machine that was lost.
+/// Ownership of backups: stores that share a repository, and a store that continues the backups of a lost machine.
 struct SourceTests {
-    /// Four backups of January in a repository on its own; the store that made them is gone.
+    /// Four backups from January in a separate repository; the store that made them is gone.
     private func makeLostMachine() throws -> Room {
         let room = try Room()
         try room.sh(
@@ -29,13 +29,13 @@ struct SourceTests {
             text.contains("EV Charging Tracker on ") && text.contains("4 backups, the newest made 2026-01-04 10:00:00"), "\(text)"
         )
         #expect(text.contains("Get the data back with: backupfs restore latest --store \(room.storePath)"))
-        // Nothing happens by itself before the user has asked for something.
+        // Nothing happens automatically before the user has requested something.
         #expect(try room.sh("backupfs backup --if-due --store $S", march).hasPrefix("The store has adopted a source"))
         #expect(try room.sh("backupfs status --json --store $S | jq -c '[.adopted, .nextBackup]'", march) == "[true,null]")
         #expect(try names(room) == Self.january)
         try room.sh("backupfs restore latest --yes --store $S", march)
         #expect(try room.sh("sqlite3 $S/app/database.sqlite 'select count(*) from expenses'") == "1200")
-        // From here on it backs up by itself; the old ones are older than a month, but none of them goes.
+        // From here on it backs up automatically; the old backups are older than a month, but none is removed.
         #expect(try room.sh("backupfs status --json --store $S | jq .adopted", march) == "false")
         #expect(
             try room.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-03-02T10:00:00Z"]) == "2026-03-02_10-00-00")
@@ -51,7 +51,7 @@ struct SourceTests {
             #expect(result.status == 0, "\(result.complaint)")
             if day == 2 { #expect(result.complaint == "", "\(result.complaint)") }
         }
-        // Five empty ones have come: of those that were full, the newest stays.
+        // Five empty ones were added: of the full ones, the newest is kept.
         let kept = try names(room)
         #expect(kept.hasPrefix("2026-01-04_10-00-00 "), "\(kept)")
     }
@@ -73,7 +73,7 @@ struct SourceTests {
             try room.sh(
                 "backupfs ls latest --json --store $S | jq -r '.[0].snapshot // empty'; backupfs snapshots --json --store $S | jq -r '.[].name'"
             ).contains(name))
-        // With the clock right again, the newest is what was made last, and the one of the wrong time is no newer than that.
+        // With the clock right again, the newest is the one made last; the one with the wrong time does not count as newer.
         try room.sh("backupfs backup --label right --store $S", ["BACKUPFS_NOW": "2026-01-06T10:00:00Z"])
         try room.sh("backupfs restore latest --target $R/latest --store $S")
         #expect(try room.sh("jq -r .name $R/latest/manifest.json") == "right")
@@ -101,7 +101,7 @@ struct SourceTests {
         }
         #expect(try names(room, "$R/notes") == "todo-only n4 n5")
         #expect(try room.sh("backupfs snapshots --json --store $R/todo | jq -r '.[] | select(.own) | .name'") == "todo-only")
-        // The newest of one is not the newest of the other.
+        // One store's newest is not the other's newest.
         try room.sh("backupfs restore latest --target $R/out --store $R/todo")
         #expect(try room.sh("sqlite3 $R/out/database.sqlite .tables") == "todo")
         // A backup of another app is not restored by mistake, neither by name nor as an archive.
@@ -119,7 +119,7 @@ struct SourceTests {
         let room = try Room()
         try room.sh("backupfs init --store $R/old --repository $R/nas --sample; backupfs backup --label before --store $R/old")
         let source = try room.sh("backupfs status --json --store $R/old | jq -r .source")
-        // The old store lives on this machine: it is not taken over unasked.
+        // The old store is on this machine: it is not taken over automatically.
         try room.sh("backupfs init --store $R/beside --repository $R/nas; backupfs backup --label own --store $R/beside")
         #expect(try room.sh("backupfs status --json --store $R/beside | jq -r .source") != source)
         try room.sh("backupfs init --store $R/new --repository $R/nas --adopt \(source.prefix(8))")
@@ -138,7 +138,7 @@ struct SourceTests {
 
     @Test(arguments: ["--sample", "--database $R/other.sqlite"])
     func `a store with data of its own does not continue another one's backups unasked`(data: String) throws {
-        // The store that made them may live on another machine: here it is gone.
+        // The store that made them may be on another machine: it is gone here.
         let room = try makeLostMachine()
         try room.sh("backupfs init --store $R/other --sample; mv $R/other/app/database.sqlite $R/other.sqlite; rm -r $R/other")
         let refused = try room.run("backupfs init --store $S --repository $R/disk \(data)")
@@ -193,7 +193,7 @@ struct SourceTests {
         #expect(try names(room, "$R/old") == "a b other")
         #expect(try room.sh(records) == "1200")
         #expect(try room.run("backupfs prune --store $R/old").complaint.contains("warning: another store, "))
-        // The newest may be the other store's: that this one is backed up cannot be told.
+        // The newest may be the other store's, so it is unknown whether this one is backed up.
         let check = try room.run("backupfs status --check 1d --store $R/old")
         #expect(
             check.status == 1
@@ -207,11 +207,11 @@ struct SourceTests {
                 "another store, \(room.path)/new on "))
         #expect(try room.sh("backupfs status --json --store $R/new | jq -r .successor") == "null")
         #expect(try room.sh("backupfs status --prometheus --store $R/old | grep '^backupfs_taken_over{' | sed 's/.* //'") == "1")
-        // What is named is meant, and the store that continues them is as before.
+        // A named backup is intended, and the store that continues them is unaffected.
         let named = try room.run("backupfs restore a --yes --store $R/old")
         #expect(named.status == 0 && named.complaint.contains("warning: another store, "), "\(named.complaint)")
         #expect(try room.run("backupfs restore latest --yes --store $R/new").complaint == "")
-        // With its safety backup the old store has begun a line of its own.
+        // With its safety backup the old store has begun its own line.
         #expect(
             try room.run("backupfs backup --label mine --store $R/old").complaint.contains(
                 "the earlier backups of this store are in another line"))
@@ -274,11 +274,11 @@ struct SourceTests {
                 refused.status == 1 && refused.complaint.contains("not the repository that the store was made with"),
                 "\(refused.complaint)")
         }
-        // Who moves the repository says so in the settings.
+        // A user who moves the repository changes the settings.
         try room.sh("backupfs config set repository $R/away --store $S; backupfs backup --store $S")
     }
 
-    /// What one who can write to the repository may try: a config without encryption, so that the next backup is written in plain text.
+    /// An attack by a party with write access to the repository: an unencrypted config, so that the next backup is written in plain text.
     @Test func `encryption cannot be switched off from the repository's side`() throws {
         let room = try Room()
         try room.sh(
@@ -293,7 +293,7 @@ struct SourceTests {
         let refused = try room.run("backupfs backup --store $S", ["BACKUPFS_PASSWORD_FILE": room("password")])
         #expect(refused.status == 1 && refused.complaint.contains("its config now says that it is not"), "\(refused.complaint)")
         #expect(try room.sh("find $R/disk -type f | sort | diff $R/before - && echo same") == "same")
-        // With the copy of the config, which proves itself, the repository goes on being encrypted.
+        // With the copy of the config, which authenticates itself, the repository stays encrypted.
         try room.sh("mv $R/kept $R/disk/config.copy")
         let withoutPassword = try room.run("backupfs backup --store $S </dev/null")
         #expect(withoutPassword.status == 12, "\(withoutPassword.complaint)")
@@ -309,7 +309,7 @@ struct SourceTests {
     @Test func `a store that has lost its identity goes on with its source`() throws {
         let room = try Room()
         try room.sh("backupfs init --store $S --sample; backupfs backup --label one --store $S; rm $S/identity")
-        // The repository knows which source this place has.
+        // The repository knows the source of this place.
         try room.sh("backupfs backup --label two --store $S")
         #expect(
             try room.sh("backupfs snapshots --json --store $S | jq -r '[.[] | select(.own) | .name] | join(\" \")'") == "one two")

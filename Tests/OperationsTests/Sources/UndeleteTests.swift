@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// Removed backups can be brought back for a time, whatever removed them; a prune takes nothing of theirs before that.
+/// Removed backups can be brought back for a time, whatever removed them; until then a prune deletes none of their data.
 struct UndeleteTests {
-    /// Three backups, a, b and c, that differ; the reference copy of each lies in `$R/copy-a` and so on.
+    /// Three different backups, a, b and c; the reference copy of each is in `$R/copy-a` and so on.
     private func makeRoom() throws -> Room {
         let room = try Room.withThreeBackups(Self.at(1))
         try room.sh("for n in a b c; do backupfs restore $n --target $R/copy-$n --store $S >/dev/null; done", Self.at(1))
@@ -95,7 +95,7 @@ struct UndeleteTests {
         #expect(answer.hasPrefix("Brought back a\nIt is pinned now") && answer.hasSuffix("backupfs unpin a"), "\(answer)")
         try room.sh("backupfs backup --label e --store $S", Self.at(4))
         #expect(try names(room) == "a c d e")
-        // Of three the rule keeps all, but with the next backup it would not.
+        // The rule keeps all of three, but would not after the next backup.
         try room.sh(
             "backupfs delete c --yes --store $S; backupfs unpin a --store $S; backupfs delete a --yes --store $S", Self.at(4))
         #expect(try room.sh("backupfs undelete c --json --store $S | jq .pinned", Self.at(4)) == "true")
@@ -136,7 +136,7 @@ struct UndeleteTests {
         try room.sh("backupfs delete a --yes --store $S", Self.at(2))
         #expect(try room.sh("backupfs delete b --now --yes --store $S", Self.at(2)).hasSuffix("Deleted b"))
         #expect(try names(room, "--removed") == "a")
-        // By name what was deleted before, and then everything.
+        // First a deleted backup by name, then everything.
         #expect(try room.sh("backupfs delete a --now --yes --store $S", Self.at(2)).hasSuffix("Deleted a"))
         #expect(try names(room, "--removed") == "")
         #expect(try isWhole(room, "c"))
@@ -144,7 +144,7 @@ struct UndeleteTests {
         #expect(try room.sh("find $S/repository -name '*.pack' -o -name '*.snapshot' -o -name '*.label'") == "")
     }
 
-    /// In a mount `latest` is a link, and hidden files are not shown: what is called so could not be reached there.
+    /// In a mount `latest` is a link, and hidden files are not listed: a backup with such a name could not be reached there.
     @Test(arguments: ["latest", ".hidden", "a\nb", "a/b", ""])
     func `what a backup cannot be called, it is not called when it comes back`(name: String) throws {
         let room = try makeRoom()
@@ -189,13 +189,13 @@ struct UndeleteTests {
 
     @Test func `a removal by a clock that is behind does not end the time at once`() throws {
         let room = try makeRoom()
-        // Without a clock that a battery keeps going, a machine may think this until the network says otherwise.
+        // A machine without a clock battery may have this time until the network corrects it.
         let behind = ["BACKUPFS_NOW": "1970-01-01T00:03:00Z"]
         try room.sh("backupfs delete a --yes --store $S; backupfs prune --max-unused 0 --store $S", behind)
         let removed = "backupfs snapshots --removed --json --store $S | jq -r '.[] | [.removedAt, .staysUntil] | join(\" \")'"
         #expect(try room.sh(removed, Self.at(20)) == " 2026-01-27T10:00:00Z")
         #expect(try room.sh("backupfs snapshots --removed --store $S", Self.at(20)).contains("unknown"))
-        // The first prune by a right clock begins the time.
+        // The first prune by a right clock starts the period.
         try room.sh("backupfs prune --max-unused 0 --store $S", Self.at(20))
         #expect(try room.sh(removed, Self.at(26)) == "2026-01-20T10:00:00Z 2026-01-27T10:00:00Z")
         try room.sh("backupfs prune --max-unused 0 --store $S; backupfs undelete a --store $S", Self.at(26))
@@ -206,7 +206,7 @@ struct UndeleteTests {
         #expect(try names(room, "--removed") == "")
     }
 
-    /// The clock jumps less than the month that stops an automatic prune.
+    /// The clock jumps by less than the month that stops an automatic prune.
     @Test func `an automatic prune does not count the days that a clock jumped over`() throws {
         let room = try makeRoom()
         func backUp(_ day: Int) throws {
@@ -220,7 +220,7 @@ struct UndeleteTests {
         try backUp(2)
         try room.sh("backupfs delete a --yes --store $S", Self.at(3))
         for day in 3...5 { try backUp(day) }
-        // Two days after the removal it seems to be three weeks later, and stays so.
+        // Two days after the removal it appears to be three weeks later, and stays that way.
         for day in 25...28 { try backUp(day) }
         #expect(try names(room, "--removed") == "a")
         #expect(try room.sh("jq -r 'select(.op == \"prune\") | .phase' $S/backupfs.log | sort -u") != "")
@@ -246,7 +246,7 @@ struct UndeleteTests {
         #expect(said.contains("1 removed backup stays") && said.contains("“future”"), "\(said)")
         #expect(try room.sh("\(prune) --json | tail -1 | jq .removed_without_time", Self.at(20)) == "1")
         #expect(try names(room, "--removed") == "a")
-        // Without it the time can be known: of both, although one was made later than it was removed.
+        // Without it the time can be known: for both, although one was made later than it was removed.
         try room.sh("backupfs delete future --yes --store $S", Self.at(20))
         #expect(!(try room.sh(prune, Self.at(20)).contains("removed backup")))
         let until = "backupfs snapshots --removed --json --store $S | jq -r '[.[].staysUntil] | unique | join(\" \")'"
@@ -321,7 +321,7 @@ struct UndeleteTests {
 
     @Test func `a repository with packs and no backup is not pruned unless it is said`() throws {
         let room = try makeRoom()
-        // As a copy that was interrupted looks.
+        // As an interrupted copy looks.
         try room.sh("cp -a $S/repository/snapshots $R/snapshots; rm $S/repository/snapshots/*")
         let refused = try room.run("backupfs prune --store $S")
         #expect(refused.status == 1 && refused.complaint.contains("no backup"), "\(refused.complaint)")

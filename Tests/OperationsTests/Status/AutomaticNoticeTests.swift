@@ -5,7 +5,7 @@ import Testing
 @testable import AppData
 @testable import Operations
 
-/// Failures of automatic backups are noticed: when, how often, by which commands, and whatever the clock and the disk do.
+/// Notices of failed automatic backups: when, how often, by which commands, and whatever the clock and the disk do.
 struct AutomaticNoticeTests {
     private static let note = "echo $BACKUPFS_EVENT,$BACKUPFS_RESULT,$BACKUPFS_FAILURES,$BACKUPFS_MESSAGE >> told"
     private static let fault = ["BACKUPFS_FAULT": "backup.begun=fail"]
@@ -42,14 +42,14 @@ struct AutomaticNoticeTests {
         for minute in [30, 40, 50] { #expect(try due(room, "2026-01-11T00:\(minute):00Z", Self.fault).status == 1) }
         let first = "failing,failed,3,Automatic backups fail: \(Self.failure)"
         #expect(try told(room) == [first])
-        // Not a day later yet, and a day later.
+        // Not before a day has passed, and again after a day.
         for now in ["2026-01-12T00:29:00Z", "2026-01-12T00:30:00Z", "2026-01-12T00:45:00Z"] { try due(room, now, Self.fault) }
         let second = "failing,failed,7,Automatic backups fail: \(Self.failure)"
         #expect(try told(room) == [first, second])
         #expect(try due(room, "2026-01-12T01:00:00Z").status == 0)
         let end = "recovered,success,0,Automatic backups work again. The newest one is 2026-01-12_01-00-00."
         #expect(try told(room) == [first, second, end])
-        // It is over: neither the next one nor a few failures more are told.
+        // It is over: neither the next one nor a few more failures are reported.
         try due(room, "2026-01-13T01:00:00Z")
         for minute in [10, 20] { try due(room, "2026-01-14T00:\(minute):00Z", Self.fault) }
         #expect(try told(room) == [first, second, end])
@@ -104,7 +104,7 @@ struct AutomaticNoticeTests {
     @Test func `another operation is no failure, until none was made for days`() throws {
         let room = try room()
         #expect(try due(room, "2026-01-11T00:00:00Z").status == 0)
-        // The next is due at midnight of the 12th.
+        // The next one is due at midnight of the 12th.
         try room.sh(
             """
             trap 'rm -f $R/pause' EXIT; touch $R/pause; BACKUPFS_FAULT=backup.begun=pause:$R/pause backupfs backup --label two --store $S >/dev/null & backup=$!
@@ -163,7 +163,7 @@ struct AutomaticNoticeTests {
                 "automatic-hook,made,yes,2026-01-11_00-00-00,2026-01-11T00:00:00Z",
                 "automatic-hook,unchanged,yes,2026-01-11_00-00-00,2026-01-12T00:00:00Z",
             ])
-        // What a user asks for is told by `notify` alone.
+        // Only `notify` reports operations that a user requested.
         try room.sh("backupfs backup --label mine --store $S")
         #expect(try told(room).last == ",mine")
         #expect(try told(room, "hooked").count == 2)
@@ -173,7 +173,7 @@ struct AutomaticNoticeTests {
         ("notify-automatic: off", 0, 0), ("notifications: off", 0, 1), ("notifications: on", 1, 1), ("notify-failures: 1", 1, 1),
     ])
     func `each command is run as the settings say`(setting: String, toldCount: Int, hookedCount: Int) throws {
-        // The app's definition has `notifications: off`: it tells of its backups itself, and knows nothing of these.
+        // The app's definition has `notifications: off`: the app reports its own backups, and does not know of these.
         let room = try room(
             "notify: 'echo $BACKUPFS_EVENT >> told'\nautomatic-hook: 'echo $BACKUPFS_EVENT >> hooked'\n\(setting)",
             app: "ev-charging-tracker")
@@ -232,12 +232,12 @@ struct AutomaticNoticeTests {
         let room = try room()
         for minute in [10, 20, 30] { try due(room, "2100-01-11T00:\(minute):00Z", Self.fault) }
         #expect(try told(room).count == 1)
-        // Back in time: not again at once, and again after a day.
+        // Back in time: not again immediately, but again after a day.
         for now in ["2026-01-11T01:00:00Z", "2026-01-11T01:01:00Z", "2026-01-12T00:59:00Z"] { try due(room, now, Self.fault) }
         #expect(try told(room).count == 1)
         for now in ["2026-01-12T01:00:00Z", "2026-01-12T01:01:00Z"] { try due(room, now, Self.fault) }
         #expect(try told(room).count == 2)
-        // A start without a battery for the clock, which the network puts right.
+        // A start without a clock battery, which the network corrects.
         for now in ["1970-01-01T00:00:10Z", "1970-01-01T00:01:00Z", "2026-01-12T02:00:00Z", "1970-01-01T00:00:10Z"] {
             try due(room, now, Self.fault)
         }
@@ -264,7 +264,7 @@ struct AutomaticNoticeTests {
         try room.sh("rm -f $S/notice.state; mkdir $S/notice.state")
         #expect(try due(room, "2026-01-11T00:00:00Z", Self.fault).status == 1)
         #expect(try told(room) == ["failing,failed,1,Automatic backups fail: \(Self.failure)"])
-        // A success is none.
+        // A success sends none.
         #expect(try due(room, "2026-01-11T00:10:00Z").status == 0)
         #expect(try told(room).count == 1)
     }

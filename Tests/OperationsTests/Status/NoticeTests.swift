@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-/// The command `notify`: who is told of what, and that it is in nobody's way.
+/// The command `notify`: which operations it reports, and that it delays nothing.
 struct NoticeTests {
     private static let note =
         "echo $BACKUPFS_OPERATION,$BACKUPFS_RESULT,$BACKUPFS_NAME,$BACKUPFS_TITLE,$BACKUPFS_MESSAGE >> told; env | sort > environment"
@@ -43,13 +43,13 @@ struct NoticeTests {
             "BACKUPFS_APP", "BACKUPFS_MESSAGE", "BACKUPFS_NAME", "BACKUPFS_OPERATION", "BACKUPFS_RESULT", "BACKUPFS_STORE",
             "BACKUPFS_TITLE", "DISPLAY", "HOME", "LC_ALL", "PATH",
         ]
-        // The shell's own come to them.
+        // The shell adds its own.
         #expect(Set(names).subtracting(["PWD", "OLDPWD", "SHLVL", "_", "USER", "XDG_RUNTIME_DIR"]) == expected)
     }
 
     @Test func `SCH-07: the schedule's backups are told to nobody`() throws {
         let room = try room("notify: '\(Self.note)'\nskip-unchanged: no")
-        // Due: a day after the store began.
+        // Due: a day after the store was created.
         try room.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-01-11T12:00:00Z"])
         try room.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-01-13T12:00:00Z"])
         #expect(try room.sh("backupfs snapshots --tag automatic --json --store $S | jq length") == "1")
@@ -75,7 +75,7 @@ struct NoticeTests {
         let result = try room.run("time -p backupfs backup --label one --store $S")
         #expect(result.status == 0 && result.output == "one\n")
         #expect(!result.complaint.contains("backupfs"))
-        // `yes` would go on for ever.
+        // `yes` would run forever.
         let seconds = try #require(result.complaint.firstMatch(of: /real ([0-9]+)/)?.1)
         #expect(Int(seconds) ?? 100 <= 30)
     }

@@ -8,9 +8,9 @@ import Testing
 
 @testable import Operations
 
-/// How far an operation says it is: the words and percentages of the apps' documents.
+/// Progress reports of operations: the words and percentages of the apps' documents.
 struct ProgressTests {
-    /// Keeps what it is told.
+    /// Records what it receives.
     private final class Listener: Sendable {
         private let all = Mutex<[OperationProgress]>([])
         var handler: ProgressHandler { { [self] progress in all.withLock { $0.append(progress) } } }
@@ -50,7 +50,7 @@ struct ProgressTests {
                 "56 Copying photos (2/3)", "70 Copying photos (3/3)", "70 Creating metadata", "80 Creating ZIP archive",
                 "100 Archiving files (4/4)", "100 Backup complete",
             ])
-        // The very entries of the archive: three photos and metadata.json.
+        // Exactly the entries of the archive: three photos and metadata.json.
         #expect(try room.sh("backupfs export one --zip -o $R/x.zip --store $S; unzip -Z1 $R/x.zip | wc -l").hasSuffix("\n4"))
         let copying = try #require(listener.told.last { $0.phase == "Copying photos" })
         #expect(copying.totalBytes == 9_000 && copying.processedBytes == 9_000 && copying.totalItems == 3)
@@ -66,7 +66,7 @@ struct ProgressTests {
         #expect(listener.lines.last == "100 Backup complete")
         #expect(Set(listener.told.map(\.message.english)) == ["Creating backup...", "Backup complete"])
         #expect(listener.percentsRise && listener.told.dropLast().allSatisfy { $0.percent ?? 100 <= 99 })
-        // Between nothing and all of it something is told, by the bytes.
+        // Some progress in between is reported, by bytes.
         #expect(listener.told.contains { (1...98).contains($0.percent ?? 0) })
         let end = try #require(listener.told.last)
         #expect(end.processedBytes == end.totalBytes && end.processedBytes > 500_000)
@@ -89,7 +89,7 @@ struct ProgressTests {
             _ = try BackupOperation(store: store).run(label: label, tag: nil, progress: listener.handler)
             #expect(listener.percentsRise)
             #expect(listener.lines.contains("70 Creating metadata"), "\(listener.lines)")
-            // Whether the thread that counts was quick enough or not: in the end all of them were copied.
+            // Whether or not the counting thread was fast enough: in the end all of them were copied.
             #expect(listener.told.contains { $0.processedItems == 1_500 && $0.totalItems == 1_500 })
         }
     }

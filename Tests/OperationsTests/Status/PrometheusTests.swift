@@ -3,9 +3,9 @@ import Testing
 
 @testable import Operations
 
-/// `backupfs status --prometheus`, read by a strict reader of the text format that is none of ours.
+/// `backupfs status --prometheus`, checked by an independent strict parser of the text format.
 struct PrometheusTests {
-    /// Prints `name{labels in order} value`; fails for whatever the format does not have.
+    /// Prints `name{labels in order} value`; fails on anything outside the format.
     private static let reader = #"""
         import re, sys
         data = sys.stdin.buffer.read()
@@ -71,7 +71,7 @@ struct PrometheusTests {
         #expect(after.contains("backupfs_repository_size_bytes|\(place)|\(packs)"))
         #expect(!after.contains { $0.hasPrefix("backupfs_last_error_timestamp") || $0.hasPrefix("backupfs_operation_percent") })
 
-        // What fails later than the newest backup was made.
+        // A failure after the newest backup was made.
         _ = try room.run("BACKUPFS_FAULT=backup.begun=fail backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-11T15:00:00Z"])
         let failed = try samples(room, "backupfs status --prometheus --store $S")
         #expect(failed.contains("backupfs_last_error|\(place)|1"))

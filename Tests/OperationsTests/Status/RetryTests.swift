@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-/// `backupfs retry`: what failed last is tried again, with the command that stands in the status.
+/// `backupfs retry`: repeats the last failed operation with the command in the status.
 struct RetryTests {
     private static let fault = ["BACKUPFS_FAULT": "backup.begun=fail"]
 
@@ -21,7 +21,7 @@ struct RetryTests {
         let done = try room.run("backupfs retry --store $S")
         #expect(done.status == 0 && done.output == "it's *new*\n")
         #expect(try room.sh("backupfs snapshots --tag big --json --store $S | jq -r '.[].name'") == "it's *new*")
-        // Now there is nothing to be tried again, and nothing to worry about; what it was can still be looked up.
+        // Now there is nothing to retry, and nothing to report; the old failure can still be looked up.
         let nothing = try room.run("backupfs retry --store $S")
         #expect(nothing.status == 1 && nothing.complaint.contains("nothing has failed that has not gone well since"))
         #expect(try !room.sh("backupfs status --store $S").contains("Last error"))
@@ -32,7 +32,7 @@ struct RetryTests {
     @Test func `a backup of the schedule is made now`() throws {
         let room = try Room()
         try room.sh("backupfs init --sample --store $S >/dev/null")
-        // Due: a day after the store began.
+        // Due: a day after the store was created.
         try room.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-01-11T12:00:00Z"])
         let due = ["BACKUPFS_NOW": "2026-01-13T12:00:00Z"].merging(Self.fault) { $1 }
         #expect(try room.run("backupfs backup --if-due --store $S", due).status == 1)
@@ -44,7 +44,7 @@ struct RetryTests {
         #expect(try room.run("backupfs retry --store $S").status == 1)
     }
 
-    /// The disk may be in order by then. A backup that was made meanwhile is no restore.
+    /// The disk may be in order by then. A backup made meanwhile does not count as the restore.
     @Test func `a restore that failed is done, wherever one stands`() throws {
         let room = try Room()
         try room.sh("backupfs init --sample --store $S >/dev/null; backupfs export --json -o $R/good.json --store $S >/dev/null")
@@ -84,7 +84,7 @@ struct RetryTests {
         #expect(try room.sh("backupfs snapshots --password-file $R/password --json --store $S | jq length") == "1")
     }
 
-    /// What stands in the store is run, so the store must be one's own.
+    /// A command in the store is run, so the store must be the user's own.
     @Test func `nothing but a backup or a restore is tried again, and nothing in a store that others may write to`() throws {
         let room = try Room()
         try room.sh("backupfs init --sample --store $S >/dev/null; backupfs backup --store $S >/dev/null")
@@ -101,7 +101,7 @@ struct RetryTests {
         try room.sh("chmod o-w $S; backupfs retry --store $S")
     }
 
-    /// The command that stands in a store names that store by its path: in a copy it would restore into the data of the original.
+    /// The command in a store names that store by its path: in a copy it would restore into the original's data.
     @Test func `a store that was copied or moved runs nothing that failed in another one`() throws {
         let room = try Room()
         let later = ["BACKUPFS_NOW": "2026-01-14T13:00:00Z"]

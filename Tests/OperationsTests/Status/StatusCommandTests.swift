@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-/// `backupfs status` for people, for those who follow it, and for monitors.
+/// `backupfs status` for users, for following it, and for monitors.
 struct StatusCommandTests {
     private static let clock = ["BACKUPFS_NOW": "2026-01-11T14:30:00Z", "TZ": "UTC"]
 
@@ -138,7 +138,7 @@ struct StatusCommandTests {
             """
         let lines = try room.sh(script, Self.clock).split(separator: "\n").map(String.init)
         #expect(
-            // What an operation does is forgotten a moment before its lock is.
+            // An operation's activity is removed a moment before its lock is released.
             lines.filter { !$0.contains("Backup complete") && $0 != "An operation is running." } == [
                 "0", "Nothing is running. No backups yet.", "Running: backup, Creating backup..., 0 %",
                 "Nothing is running. Last backup: 2026-01-11 14:30:00",
@@ -163,7 +163,7 @@ struct StatusCommandTests {
             try check("7d", at: "2026-01-18T14:30:01Z", "--json")
                 == #"1 {"message_type":"check","healthy":false,"finding":"too_old","lastBackup":"2026-01-11T14:30:00Z","maximumAge":"7d","message":null,"warnings":[]}"#
                 + "\n")
-        // The schedule's next one fails: there is a young backup, but there will be no others.
+        // The schedule's next one fails: there is a recent backup, but there will be no others.
         _ = try room.run(
             "mv $S/app/database.sqlite $R/away; backupfs backup --if-due --store $S; mv $R/away $S/app/database.sqlite",
             ["BACKUPFS_NOW": "2026-01-12T00:00:01Z"])
@@ -189,9 +189,9 @@ struct StatusCommandTests {
             try check(at: "2030-12-30T23:59:59Z", "--json")
                 == #"1 {"message_type":"check","healthy":false,"finding":"clock","lastBackup":"2031-01-01T00:00:00Z","maximumAge":"26h","message":null,"warnings":[]}"#
                 + "\n")
-        // A day is what two machines' clocks may be apart.
+        // The clocks of two machines may differ by a day.
         #expect(try check(at: "2030-12-31T00:00:00Z").hasPrefix("0 OK."))
-        // A backup by the right clock ends it.
+        // A backup by the right clock ends the finding.
         try room.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-01T00:00:00Z"])
         #expect(try check(at: "2026-01-01T01:00:00Z").hasPrefix("0 OK."))
     }

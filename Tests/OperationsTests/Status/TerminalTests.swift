@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-/// What somebody at a terminal sees, and nobody else does.
+/// Output that appears at a terminal only.
 struct TerminalTests {
     private static let escape = "\u{1B}"
 
@@ -42,7 +42,7 @@ struct TerminalTests {
         #expect(failed.complaint.hasPrefix("backupfs: ") && failed.output == "")
     }
 
-    /// One that waits for more than two seconds before it does anything.
+    /// A backup that pauses for more than two seconds before it does anything.
     private func slowBackup(_ room: Room, _ environment: [String: String] = [:]) throws -> String {
         let fault = ["BACKUPFS_FAULT": "backup.begun=pause:\(room("pause"))"].merging(environment) { $1 }
         return try room.onTerminal(

@@ -38,7 +38,7 @@ struct AppCheckCommand: ParsableCommand {
             do throws(BackupError) {
                 problemCount += try check(file)
             } catch {
-                // The others are looked at all the same.
+                // Check the others anyway.
                 problemCount += 1
                 report(unreadable: error)
             }

@@ -19,7 +19,7 @@ struct AppListCommand: ParsableCommand {
 
     func run() throws {
         let path = try store.path()
-        // Without a store the built-in apps are all there are; one that was named must be there.
+        // Without a store, only the built-in apps are listed; a store named explicitly must exist.
         let storePath = store.store != nil || StoreLocation.hasStore(path) ? path : nil
         let apps = try KnownApp.all(storePath: storePath).map { ($0, $0.check()) }
         if output.json {

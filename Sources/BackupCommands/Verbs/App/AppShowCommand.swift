@@ -32,7 +32,7 @@ struct AppShowCommand: ParsableCommand {
         guard let app else { return try KnownApp.ofStore(at: store.path()) }
         if AppDefinition.builtInNames.contains(app) { return try KnownApp.builtIn(named: app) }
         if app.contains("/") || app.hasSuffix(".yaml") || (try? FileSystem.exists(app)) == true { return try KnownApp.file(app) }
-        // The store's own may be called so.
+        // The store's own app may have this name.
         if let own = try? KnownApp.ofStore(at: store.path()), own.check().definition?.name == app { return own }
         throw BackupError(
             .notFound, "there is no app called \(app)", remedy: "Name a definition's file, or one of: backupfs app list")

@@ -1,11 +1,11 @@
 import BackupCore
 import Operations
 
-/// Changes a setting, and tells the repository of it, where other stores may go by it.
+/// Changes a setting here and in the repository, where other stores may read it.
 struct SettingsUpdate {
     let options: StoreOptions
 
-    /// That the repository cannot be told does not keep the setting from being in force here.
+    /// The setting takes effect here even if the repository cannot be updated.
     func set(_ name: SettingName, _ value: String?) throws(BackupError) {
         let file = try SettingsFile(storeAt: options.path())
         try file.set(name, value)
