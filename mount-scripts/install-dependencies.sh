@@ -41,6 +41,7 @@ openssh-sftp-server   test -x /usr/lib/openssh/sftp-server
 strace                command -v strace
 bindfs                command -v bindfs
 shellcheck            command -v shellcheck
+codespell             command -v codespell
 systemd               command -v systemd-analyze
 groff-base            command -v groff
 zsh                   command -v zsh

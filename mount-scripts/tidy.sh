@@ -46,7 +46,7 @@ for folder in Sources/*/; do
 done
 forbid "only BackupCommands prints" '(^|[^A-Za-z0-9_."])(print|debugPrint|dump)\(' "${talkative[@]}"
 
-# Whoever takes safety into their own hands says why, in the line itself or in the comment above (attributes may stand between).
+# Code that the compiler cannot check says why it is safe, in the line itself or in the comment above (attributes may stand between).
 while IFS= read -r match; do
     violation "$match  <- a comment above says why this is safe"
 done < <(find Sources -name '*.swift' -exec awk '
@@ -56,6 +56,30 @@ done < <(find Sources -name '*.swift' -exec awk '
     }
     !/^[[:space:]]*@[A-Za-z]+(\(.*\))?[[:space:]]*$/ { previous = $0 }
 ' {} +)
+
+# Words that these pages and comments do not use; Docs/glossary.md has those to use instead. Literals in code are left out: an account can be called nobody.
+readonly vague='\b(whoever|whomever|somebody|nobody|anew|by and by)\b'
+while IFS= read -r match; do
+    case $match in
+        Docs/glossary.md:* | mount-scripts/tidy.sh:* | *"\`nobody\`"*) ;;
+        *) violation "$match  <- say who does what; see Docs/glossary.md" ;;
+    esac
+done < <(
+    grep -rniE --include='*.swift' "^[[:space:]]*//.*$vague" Sources Tests || true
+    grep -rniE --include='*.sh' --include='*.py' --include=Makefile --include=run "^[[:space:]]*#.*$vague" Makefile .ci mount-scripts || true
+    grep -rniE --include='*.md' "$vague" README.md CHANGELOG.md Docs || true
+)
+
+# The words in the list are names, other languages' words and examples. Tests hand in misspelled words: only their comments are checked.
+if command -v codespell >/dev/null; then
+    spelling=(codespell --ignore-words mount-scripts/spelling-words.txt)
+    while IFS= read -r match; do violation "$match"; done < <(
+        "${spelling[@]}" --skip '*.po' Sources Docs README.md CHANGELOG.md mount-scripts Makefile Package.swift .ci
+        grep -rnE --include='*.swift' '^[[:space:]]*//' Tests | "${spelling[@]}" -
+    )
+else
+    echo "NOTE: codespell is not installed; the spelling was not checked." >&2
+fi
 
 for entry in *; do
     case $entry in

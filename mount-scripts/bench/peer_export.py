@@ -1,4 +1,4 @@
-"""peer_export.py DATABASE FILE CREATED: the built-in app's export as somebody would write it in Python with json and sqlite3.
+"""peer_export.py DATABASE FILE CREATED: the built-in app's export as a script in Python would do it with json and sqlite3.
 
 Its bytes are the same as ours.
 """

@@ -1,4 +1,4 @@
-"""peer_import.py FILE DATABASE: an import as somebody would write it in Python with json and sqlite3: the file is read, the types
+"""peer_import.py FILE DATABASE: an import as a script in Python would do it with json and sqlite3: the file is read, the types
 are checked, and everything is replaced in one transaction. It checks less than we do: no dates, currencies, amounts or limits.
 """
 

@@ -119,7 +119,7 @@ def render(run) -> list:
         "# Records", "",
         f"The built-in app's database with {million['count']:,} expenses ({million['database_bytes'] / 1e6:,.0f} MB; notes in a "
         f"dozen scripts) and the app's own export of it ({million['export_bytes'] / 1e6:,.0f} MB), beside `sqlite3 -json` and "
-        "what somebody would write in Python with its json and sqlite3 modules (`peer_export.py` and `peer_import.py`). "
+        "a plain script in Python with its json and sqlite3 modules (`peer_export.py` and `peer_import.py`). "
         "*Times as fast* is their median wall time by ours. What was exported is compared with the export that Python's json wrote, "
         "byte by byte, and what was imported with the database, row by row, after they were measured.", "",
         "**What is not equal.** Our export is durable when the command ends (fsync), and so is our import; both of Python's are left "

@@ -30,7 +30,7 @@ def render(runs: dict, kept_lines: dict) -> str:
         "# Benchmarks", "",
         "Written by `make bench`, which makes the data, installs the peers and runs everything on the machine it is called on; "
         "run it to get your own.", "",
-        "**How to read it.** All programs did the same work on the same data in turn, in several rounds, and whoever was first in "
+        "**How to read it.** All programs did the same work on the same data in turn, in several rounds, and the one that was first in "
         "one round was last in another. A cell is the median (and the least and the most). *At least* and *at most* are the bars "
         "that this project sets itself. Absolute numbers say little about another machine; ratios travel better, and differences "
         "of less than a fifth are noise.", "",
