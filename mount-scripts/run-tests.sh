@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# run-tests.sh [--split TARGET] COMMAND...: runs the tests and, when some fail, says once more at the end which and why. Thousands
+# run-tests.sh [--split TARGET]... COMMAND...: runs the tests and, when some fail, says once more at the end which and why. Thousands
 # of lines come in between, and a log is often cut to its last few.
 #
-# --split: the tests of that target run in a second process, at the same time. One process runs no more tests at once than there
+# --split: the tests of that target run in a process of their own, at the same time. One process runs no more tests at once than there
 # are processors, and most of these tests wait for programs.
 set -uo pipefail
 
-split=
-if [ "$1" = --split ]; then
-    split=$2
+splits=()
+while [ "$1" = --split ]; do
+    splits+=("$2")
     shift 2
-fi
-readonly split
+done
+readonly splits
 
 # The tests expect English, wherever they run.
 unset LANGUAGE
@@ -21,14 +21,19 @@ log=$(mktemp)
 # Catalogs of repositories that have no store, and that the user's own cache must not keep.
 cache=$(mktemp -d)
 export XDG_CACHE_HOME=$cache
-trap 'rm -rf "$log" "$log.$split" "$cache"' EXIT
+trap 'rm -rf "$log" "$log".* "$cache"' EXIT
 
-if [ -n "$split" ]; then
-    "$@" --ignore-lock --filter "^$split\\." >"$log.$split" 2>&1 &
-    "$@" --ignore-lock --skip "^$split\\." 2>&1 | tee "$log"
+if [ "${#splits[@]}" -gt 0 ]; then
+    processes=()
+    for target in "${splits[@]}"; do
+        "$@" --ignore-lock --filter "^$target\." >"$log.$target" 2>&1 &
+        processes+=($!)
+    done
+    others=$(IFS='|' && echo "${splits[*]}")
+    "$@" --ignore-lock --skip "^($others)\." 2>&1 | tee "$log"
     status=${PIPESTATUS[0]}
-    wait $! || status=$?
-    tee -a "$log" <"$log.$split"
+    for process in "${processes[@]}"; do wait "$process" || status=$?; done
+    for target in "${splits[@]}"; do tee -a "$log" <"$log.$target"; done
 else
     "$@" 2>&1 | tee "$log"
     status=${PIPESTATUS[0]}

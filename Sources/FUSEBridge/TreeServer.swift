@@ -56,9 +56,10 @@ final class TreeServer: Sendable {
         value.st_nlink = 1
         value.st_uid = ownerUser
         value.st_gid = ownerGroup
-        value.st_size = off_t(attributes.size)
+        // A damaged record can claim any size.
+        value.st_size = off_t(clamping: attributes.size)
         // In units of 512 bytes, independent of the block size; du(1) adds these up.
-        value.st_blocks = blkcnt_t((attributes.size + 511) / 512)
+        value.st_blocks = blkcnt_t(attributes.size / 512 + (attributes.size % 512 == 0 ? 0 : 1))
         // The page size: copy programs use larger buffers anyway, and programs that seek do not read more than they need.
         value.st_blksize = 4096
         let time = timespec(

@@ -153,6 +153,19 @@ struct MountedReadingTests {
         #expect(try mount.sh("ls $M/nothing").exitCode == 2)
     }
 
+    /// A damaged record can claim any size. A crash would take the mount away from every program.
+    @Test func `a size beyond what stat can say is the largest that it can`() throws {
+        try Machine.requireFUSE()
+        let server = TreeServer(tree: MemoryTree(), options: MountOptions()) { _, _ in }
+        for (size, shown) in [(UInt64.max, Int64.max), (1 << 63, .max), (1 << 62, 1 << 62), (1, 1), (0, 0)] {
+            let attributes = NodeAttributes(
+                inode: InodeNumber(2), kind: .file, permissions: 0o400, size: size, modificationTime: Timestamp(seconds: 0))
+            let status = server.status(attributes)
+            #expect(Int64(status.st_size) == shown)
+            #expect(UInt64(status.st_blocks) == size / 512 + (size % 512 == 0 ? 0 : 1))
+        }
+    }
+
     @Test func failuresAreReportedInFull() throws {
         try Machine.requireFUSE()
         let server = TreeServer(tree: MemoryTree(), options: MountOptions()) { request, error in

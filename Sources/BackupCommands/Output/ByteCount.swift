@@ -2,7 +2,8 @@
 enum ByteCount {
     static func text(_ count: UInt64) -> String {
         if count < 1_024 { return "\(count) B" }
-        var tenths = count * 10 / 1_024
+        // Not `count * 10`: a damaged record can claim any size.
+        var tenths = count / 1_024 * 10 + count % 1_024 * 10 / 1_024
         var unit = 0
         let units = ["KiB", "MiB", "GiB", "TiB", "PiB"]
         while tenths >= 10_240, unit < units.count - 1 {

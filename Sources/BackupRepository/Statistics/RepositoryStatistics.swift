@@ -52,7 +52,7 @@ public struct RepositoryStatistics: Sendable {
     public var storedBytes: UInt64 { total.storedBytes + structures.storedBytes }
 
     /// The sizes of all their files in bytes.
-    public var logicalBytes: UInt64 { snapshots.reduce(0) { $0 + $1.logicalBytes } }
+    public var logicalBytes: UInt64 { snapshots.reduce(0) { $0.addingSaturating($1.logicalBytes) } }
 }
 
 extension Repository {

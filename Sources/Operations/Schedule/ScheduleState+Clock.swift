@@ -43,7 +43,7 @@ extension ScheduleState {
     /// Records a failure: the backup is no longer due by the schedule, but retried with exponential backoff.
     mutating func noteFailure(at now: Timestamp) {
         result = .failed
-        failureCount += 1
+        failureCount = failureCount.addingSaturating(1)
         let doublings = min(failureCount - 1, 10)
         let delay = min(Self.firstRetrySeconds << Int64(doublings), Self.longestRetrySeconds)
         retryAt = Timestamp(seconds: now.seconds + delay)

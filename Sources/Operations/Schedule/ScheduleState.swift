@@ -48,7 +48,7 @@ struct ScheduleState: Sendable, Equatable {
         state.clockBehindSince = values["clock-behind-since"].flatMap { ISO8601.parse($0) }
         state.result = values["result"].flatMap { Result(rawValue: $0) }
         state.finishedAt = values["finished-at"].flatMap { ISO8601.parse($0) }
-        state.failureCount = values["failures"].flatMap { Int($0) } ?? 0
+        state.failureCount = max(0, values["failures"].flatMap { Int($0) } ?? 0)
         state.retryAt = values["retry-at"].flatMap { ISO8601.parse($0) }
         state.needsPrune = values["needs-prune"] == "yes"
         state.prunedAt = values["pruned-at"].flatMap { ISO8601.parse($0) }
