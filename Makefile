@@ -91,7 +91,7 @@ translations: toolchain
 	@SWIFT='$(SWIFT)' mount-scripts/translations.sh update
 
 test: test-fuse check build
-	$(TESTS) mount-scripts/run-tests.sh --split MountTests $(TEST_COMMAND)
+	$(TESTS) mount-scripts/run-tests.sh --split MountTests --split OperationsTests $(TEST_COMMAND)
 
 # `make test-all CAMPAIGN_MINUTES=60`: of the soak and the two hosts; the fuzzer has half of it for each target.
 CAMPAIGN_MINUTES ?= 20
