@@ -25,7 +25,7 @@ struct DiffCommand: ParsableCommand {
     var new: String
     @Option(
         name: .long,
-        help: ArgumentHelp("How many changes of each kind are shown, 0 to 10000; all are counted (default: 1000).", valueName: "n")
+        help: ArgumentHelp("How many changes of each kind to show, 0 to 10000; all are counted (default: 1000).", valueName: "n")
     )
     var limit = 1_000
 
