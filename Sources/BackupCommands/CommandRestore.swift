@@ -118,8 +118,8 @@ struct CommandRestore {
             throw BackupError(
                 .usage,
                 replacesAll
-                    ? "a restore replaces all data and nobody can be asked"
-                    : "a restore changes the data and nobody can be asked",
+                    ? "a restore replaces all data, and there is no terminal to confirm it on"
+                    : "a restore changes the data, and there is no terminal to confirm it on",
                 path: content.name,
                 remedy: "Add --yes.")
         }

@@ -31,7 +31,7 @@ public enum Mountpoint {
         }
         if geteuid() != 0, access(mountpoint, W_OK) != 0 {
             throw BackupError(
-                .accessDenied, "a user can mount only on a folder that he may write to", path: path,
+                .accessDenied, "a user can mount only on a folder that they can write to", path: path,
                 remedy: "Name a folder of your own, or mount as root.")
         }
         // Opening the folder of an automount waits for the very mount that is being created here. It is always empty.

@@ -44,7 +44,7 @@ struct ArchiveImport: Sendable {
                 zip: source.bytes, size: source.sizeBytes, limits: limits, readsAhead: source.filePath != nil)
         guard reader.unpackedSizeBytes <= roomBytes else {
             throw BackupError(
-                .noSpace, "the archive unpacks to \(reader.unpackedSizeBytes) bytes, and there is room for \(roomBytes)",
+                .noSpace, "the archive unpacks to \(reader.unpackedSizeBytes) bytes, and there is space for \(roomBytes)",
                 path: source.name, remedy: "Free some space and try again; nothing was changed.")
         }
         origin = source.origin

@@ -90,9 +90,9 @@ struct ArchivePlaces {
         .plural(
             unplacedCount,
             one:
-                "\(unplacedCount) file of the archive is not restored, since it lies in no place that is known: \(MessageText.name(first))",
+                "\(unplacedCount) file of the archive is not restored, since it is in no known place: \(MessageText.name(first))",
             other:
-                "\(unplacedCount) files of the archive are not restored, since they lie in no place that is known; the first is \(MessageText.name(first))"
+                "\(unplacedCount) files of the archive are not restored, since they are in no known place; the first is \(MessageText.name(first))"
         )
     }
 

@@ -15,8 +15,8 @@ public struct ForeignFolders: Sendable {
     public func check(_ status: FileStatus, _ path: String) throws(BackupError) {
         guard !names.isEmpty, let name = names[FileIdentity(status)] else { return }
         throw BackupError(
-            .notSupported, "\(name) lies in the media folder, by way of another mount", path: path,
-            remedy: "A backup would hold itself, and a restore would replace it: use folders of which none lies in another.")
+            .notSupported, "\(name) is in the media folder, through another mount", path: path,
+            remedy: "A backup would hold itself, and a restore would replace it: use folders that are not inside one another.")
     }
 
     /// Checks every folder of the media folder.

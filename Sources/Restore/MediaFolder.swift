@@ -33,7 +33,7 @@ public enum MediaFolder {
 
     static func tooDeep(_ path: String) -> BackupError {
         BackupError(
-            .notSupported, "the folder lies in more than \(depthLimit) others", path: MessageText.shortened(path),
+            .notSupported, "the folder is inside more than \(depthLimit) others", path: MessageText.shortened(path),
             remedy: "Move it up, and try again. Nothing was changed.")
     }
 }

@@ -36,7 +36,7 @@ extension RestoreOperation {
         try archive.forEachMediaFile { (path, _) throws(BackupError) in
             guard !amongMedia.needsFolder(at: path) else {
                 throw BackupError(
-                    .notSupported, "the archive has a file in place of the folder that the app's database lies in",
+                    .notSupported, "the archive has a file where the folder of the app's database should be",
                     path: MessageText.name(path), remedy: "Restore it into another folder with --target.")
             }
             guard !amongMedia.isBehindLink(path) else {

@@ -149,7 +149,7 @@ public struct RestoreOperation: Sendable {
         if definition.coversWholeDatabase, try !database.exists() {
             throw BackupError(
                 .notSupported,
-                "Import failed: the app's database is not there, and an export does not tell how to make its tables",
+                "Import failed: the app's database does not exist, and an export does not describe its tables",
                 path: dropped.name, remedy: "Restore the backup's database.sqlite, or its archive.zip.")
         }
         try database.requireKnownCollations()

@@ -200,7 +200,7 @@ public struct RestoreReport: Sendable {
         }
         if let separatedLogsPath {
             warnings.append(
-                "A database was used while its log was on its way to it. The log was not put beside it, and lies in \(separatedLogsPath)"
+                "A database was used while its log was being moved to it. The log was not put beside it, and is in \(separatedLogsPath)"
             )
         }
         if let leftover {

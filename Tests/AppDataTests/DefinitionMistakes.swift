@@ -121,7 +121,7 @@ enum DefinitionMistakes {
         ),
         (
             "title: Notes", "title: Notes\nsecrets: [{table: notes}]",
-            "line 4: secrets[0].table names notes, which a collection lies in"
+            "line 4: secrets[0].table names notes, which is the table of a collection"
         ),
         (
             "title: Notes", "title: Notes\nsecrets: [{table: about}]",

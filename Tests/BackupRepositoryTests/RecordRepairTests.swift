@@ -92,7 +92,7 @@ import Testing
         if !hasRegister { try FileManager.default.removeItem(atPath: path + "/register") }
         let (found, done) = try repair(try Repository.open(at: path))
         #expect(found.map(\.error.path) == [record] && !found[0].isRepaired)
-        #expect(done.count == 1 && done[0].contains("lost; it lies in damaged/ now"), "\(done)")
+        #expect(done.count == 1 && done[0].contains("lost; it is in damaged/ now"), "\(done)")
         #expect(try readFile(path + "/damaged/" + FileSystem.lastComponent(record)).count == right.count)
         for _ in 0..<2 {
             let missing = try findings()

@@ -55,7 +55,7 @@ struct OrdinaryUserTests {
             #expect(room.mounts == [])
             try room.sh("mkdir $R/roots")
             try room.fails(
-                "\(user) backupfs $R/roots", saying: "a user can mount only on a folder that he may write to", exitCode: 1)
+                "\(user) backupfs $R/roots", saying: "a user can mount only on a folder that they can write to", exitCode: 1)
         }
     }
 

@@ -130,7 +130,7 @@ import Testing
         #expect(result.status == 1)
         for line in [
             "Import failed: the archive's media do not lie in photos/",
-            "2 files of the archive are not restored, since they lie in no place that is known; the first is pictures/one.jpg",
+            "2 files of the archive are not restored, since they are in no known place; the first is pictures/one.jpg",
             "give their folder that name, and pack it again",
         ] {
             #expect(result.complaint.contains(line), "\(result.complaint)")
@@ -146,12 +146,12 @@ import Testing
             printf r | tee README.txt >.DS_Store; zip -q other.zip README.txt .DS_Store __MACOSX/._one.jpg
             """)
         try Self.expectRestored(room, "$R/other.zip")
-        let warning = "1 file of the archive is not restored, since it lies in no place that is known: README.txt"
+        let warning = "1 file of the archive is not restored, since it is in no known place: README.txt"
         #expect(try room.sh("jq -r '.warnings[]' $S/restore/last.json") == warning)
         try room.sh("cd $R; zip -q other.zip thumbs/one.png")
         try Self.expectRestored(room, "$R/other.zip")
         let both =
-            "2 files of the archive are not restored, since they lie in no place that is known; the first is README.txt"
+            "2 files of the archive are not restored, since they are in no known place; the first is README.txt"
         #expect(try room.sh("jq -r '.warnings[]' $S/restore/last.json") == both)
         // As before, an app's archive without media leaves the media alone.
         try room.sh(

@@ -34,7 +34,7 @@ struct LaterVersionTests {
         for arguments in ["", "--read-data", "--repair --yes"] {
             let check = try room.run("backupfs check \(arguments) --store $S")
             #expect(check.status == 1 && check.complaint.contains("of a later version of backupfs"), "\(check)")
-            #expect(!check.output.contains("hurt") && !check.output.contains("repaired: "), "\(check)")
+            #expect(!check.output.contains("damaged") && !check.output.contains("repaired: "), "\(check)")
             #expect(!check.output.contains("Label of") && !check.output.contains("Rename the snapshot"), "\(check)")
         }
         for arguments in ["--now", "--now --forget-missing", "--max-unused 0"] {

@@ -142,7 +142,7 @@ struct LostDatabaseSafetyTests {
         #expect(refused.complaint.contains("ev.db\(suffix)"), "\(refused)")
         #expect(refused.complaint.contains("move the log to a safe place"), "\(refused)")
         let status = try room.run("backupfs status --store $S")
-        #expect(status.output.contains("is an empty file, and a log with data lies beside it"), "\(status)")
+        #expect(status.output.contains("is an empty file, and a log with data is beside it"), "\(status)")
         #expect(try room.sh("backupfs snapshots --store $S").contains("one"))
         try room.sh("mv $R/data/ev.db\(suffix) $R/safe; backupfs restore one --yes --store $S >/dev/null")
         #expect(try room.sh("sqlite3 -readonly $R/data/ev.db 'pragma integrity_check'") == "ok")

@@ -101,7 +101,9 @@ struct MergingTests {
         #expect(others["merge"]?["expensesImported"] as? Int == 1 && others["skip"]?["expensesSkipped"] as? Int == 1200)
         // A user has to consent.
         let asked = try room.run("backupfs restore $R/other.json --strategy merge --store $S </dev/null")
-        #expect(asked.status == 2 && asked.complaint.contains("a restore changes the data and nobody can be asked"))
+        #expect(
+            asked.status == 2 && asked.complaint.contains("a restore changes the data, and there is no terminal to confirm it on")
+        )
         let unknown = try room.run("backupfs restore $R/other.json --strategy add --yes --store $S")
         #expect(unknown.status == 2)
         try room.sh("backupfs restore $R/other.json --strategy merge --yes --store $S > $R/told")

@@ -106,7 +106,7 @@ struct RestoreDrillTests {
                 "database.sqlite: what it holds besides the records is not what export.json has"
             ])
         try room.sh("echo '[]' > $R/list; echo text > $R/text")
-        #expect(try findings("list", "manifest.json", "list") == ["manifest.json: the manifest tells no numbers of records"])
+        #expect(try findings("list", "manifest.json", "list") == ["manifest.json: the manifest has no numbers of records"])
         let text = try findings("text", "database.sqlite", "text")
         #expect(text == ["database.sqlite: the file is not an SQLite database"])
         #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")

@@ -33,7 +33,7 @@ public enum LooseDatabase {
         } catch {
             guard error.code == .damagedContent else { throw error.at(path) }
             throw BackupError(
-                .damagedContent, "the database and what lies beside it do not make a whole one: \(error.message)", path: path,
+                .damagedContent, "the database and the files beside it are not a complete database: \(error.message)", path: path,
                 remedy: """
                     If the files with its name and -wal or -journal are not its own, restore a copy of the database alone, from another \
                     folder.

@@ -21,7 +21,7 @@ enum OrphanedLog {
         else { return }
         throw BackupError(
             .damagedContent,
-            "the database \(MessageText.shortened(FileSystem.lastComponent(path))) is an empty file, and a log with data lies beside it",
+            "the database \(MessageText.shortened(FileSystem.lastComponent(path))) is an empty file, and a log with data is beside it",
             path: log,
             remedy:
                 "The log may hold data that no backup has, and would be deleted if the empty database were opened. Put the database that it belongs to back beside it, or move the log to a safe place, and try again."

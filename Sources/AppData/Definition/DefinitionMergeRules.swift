@@ -39,7 +39,7 @@ enum DefinitionMergeRules {
             if isWhole, strategy != .replace {
                 element.note(
                     "cannot be together with wholeDatabase",
-                    remedy: "Leave it out: what makes two records the same is not known of a database that nobody has described.")
+                    remedy: "Leave it out: it is not known what identifies a record of a database without an app definition.")
             }
             strategies.append(strategy)
         }
@@ -76,7 +76,7 @@ enum DefinitionMergeRules {
                 continue
             }
             if fields[index].definition?.reference?.mayDangle == true {
-                element.note("names a reference that may dangle", remedy: "Name fields that tell what the record is.")
+                element.note("names a reference that may dangle", remedy: "Name fields that identify the record.")
             }
             if indices.contains(index) { element.note("repeats a field", remedy: "Name each field once.") }
             indices.append(index)
@@ -132,7 +132,7 @@ enum DefinitionMergeRules {
             guard reached.contains(index) else { continue }
             (reading.node.optional("identity") ?? reading.node).note(
                 "leads back to its own collection",
-                remedy: "Leave out the field that refers there: what a record refers to must be told apart before it.")
+                remedy: "Leave out the field that refers there: the records that it refers to must be matched first.")
         }
     }
 

@@ -142,7 +142,7 @@ enum DefinitionObjects {
         {
             key.note(
                 "must name a required integer or text",
-                remedy: "Name the field that tells one record from all others, the table's primary key.")
+                remedy: "Name the field that identifies a record: the table's primary key.")
         }
         return index
     }

@@ -12,7 +12,7 @@ enum DefinitionSecrets {
             for format in formats ?? [] {
                 if format.collections.contains(where: { $0.table == name }) {
                     table?.note(
-                        "names \(name), which a collection lies in",
+                        "names \(name), which is the table of a collection",
                         remedy: "Leave it out: a restore replaces all rows of a collection. Keep secrets in a table of their own."
                     )
                     break

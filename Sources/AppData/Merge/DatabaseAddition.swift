@@ -39,7 +39,7 @@ struct DatabaseAddition {
     func hasOtherFormat(_ format: AppDefinition) throws(BackupError) -> Bool {
         guard !definition.coversWholeDatabase else {
             throw BackupError(
-                .notSupported, "Import failed: records cannot be added to a database that nobody has described", path: path,
+                .notSupported, "Import failed: records cannot be added to a database without an app definition", path: path,
                 remedy: "Use the strategy replace, or describe the app's records in its definition.")
         }
         let present = try definition.format(ofDatabase: connection, path: path)

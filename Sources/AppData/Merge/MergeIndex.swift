@@ -84,7 +84,7 @@ final class MergeIndex {
                     Import failed: two \(collection.plural) in the database have the \(collection.keyField.name) \
                     \(record.value(collection.keyIndex).messageText)
                     """,
-                    path: path, remedy: "Records can only be told apart by a key that is unique. Correct the data first.")
+                    path: path, remedy: "Records are identified by a unique key. Correct the data first.")
             }
         }
     }

@@ -9,7 +9,7 @@ enum Consent {
     /// - Throws: `usage` without a terminal; `interrupted` for any other answer.
     static func require(_ question: Message, answer: Message? = nil, for what: Message) throws(BackupError) {
         guard Terminal.isInputTerminal else {
-            throw BackupError(.usage, "\(what) and nobody can be asked", remedy: "Add --yes.")
+            throw BackupError(.usage, "\(what), and there is no terminal to confirm it on", remedy: "Add --yes.")
         }
         let word = answer ?? "yes"
         let choice: Message =

@@ -16,7 +16,7 @@ enum UnlistedBackups {
                 other: "\(damages.count) backups are not listed; of the first: \(reason)."))
         Terminal.complain(
             damages.contains { $0.code != .unsupportedVersion }
-                ? "See what is hurt with: backupfs check" : "List it with a later version of backupfs.")
+                ? "See what is damaged with: backupfs check" : "List it with a later version of backupfs.")
         return true
     }
 }

@@ -4,9 +4,9 @@ import ArgumentParser
 enum Verbosity: Sendable { case quiet, normal, verbose }
 
 struct VerbosityOptions: ParsableArguments {
-    @Flag(name: [.short, .long], help: "Say nothing of what was done, and show no progress; errors and warnings are told.")
+    @Flag(name: [.short, .long], help: "Print only errors and warnings.")
     var quiet = false
-    @Flag(name: [.short, .long], help: "Tell of each step at once, also where there is no terminal.")
+    @Flag(name: [.short, .long], help: "Report each step immediately, also without a terminal.")
     var verbose = false
 
     init() {}

@@ -23,7 +23,7 @@ struct BackupCommand: ParsableCommand {
     @OptionGroup var output: OutputOptions
     @Option(name: .long, help: "The backup's name (default: the local time, as 2026-01-11_14-30-00).")
     var label: String?
-    @Option(name: .long, help: "A word to find the backup by later.")
+    @Option(name: .long, help: "A tag to find the backup by.")
     var tag: String?
     @Option(
         name: .long,
@@ -33,12 +33,12 @@ struct BackupCommand: ParsableCommand {
     var channel: Channel?
     @Flag(name: [.long, .customShort("n")], help: "Only say what would be backed up.")
     var dryRun = false
-    @Flag(name: .long, help: "Back up only if the schedule says that it is time.")
+    @Flag(name: .long, help: "Back up only if a backup is due by the schedule.")
     var ifDue = false
 
-    @Flag(name: .long, help: "Read every media file, those that look unchanged too.")
+    @Flag(name: .long, help: "Read every media file, even those that look unchanged.")
     var readAll = false
-    @Flag(name: .long, help: "Begin a first backup though the disk seems to have no room for it.")
+    @Flag(name: .long, help: "Start a first backup even if the disk seems too small.")
     var skipRoomCheck = false
 
     func validate() throws {

@@ -8,7 +8,7 @@ import SystemIO
 struct CancelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
-        abstract: "End the operation that is running on the store.",
+        abstract: "Cancel the operation that is running on the store.",
         discussion: """
             A backup, a restore or whatever else runs ends as soon as it can, and nothing of it is left half done. Returns when it has ended. \
             What can no longer be taken back is finished instead.

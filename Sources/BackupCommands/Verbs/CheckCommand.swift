@@ -8,10 +8,10 @@ import SystemIO
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Look for damage in the backups.",
+        abstract: "Check the repository for damage.",
         discussion: """
             Compares records, folders, lists, packs and the catalog with each other; with --read-data also every stored byte with its \
-            checksum. Names every file that is hurt, and then ends with exit code 1.
+            checksum. Names every damaged file, and then ends with exit code 1.
 
             Example:
               backupfs check
@@ -27,7 +27,7 @@ struct CheckCommand: ParsableCommand {
         name: .long,
         help: ArgumentHelp("Read a part of the data: 10% of the packs by chance, or 1/5, 2/5, … in turn.", valueName: "part"))
     var readDataSubset: String?
-    @Flag(name: .long, help: "Read all data and put right what can be; what is damaged is set aside.")
+    @Flag(name: .long, help: "Read all data and repair what can be repaired; damaged packs are set aside.")
     var repair = false
     @Flag(name: .long, help: "Do not ask.")
     var yes = false
@@ -40,7 +40,8 @@ struct CheckCommand: ParsableCommand {
         let store = try store.open()
         if repair, !yes {
             try Consent.require(
-                "Repair the repository? It is better to copy it first, if there is room.", for: "a repair rewrites damaged packs")
+                "Repair the repository? It is better to copy it first, if there is space.", for: "a repair rewrites damaged packs"
+            )
         }
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
@@ -83,12 +84,12 @@ struct CheckCommand: ParsableCommand {
     private static func verdict(_ summary: CheckSummary) -> Message {
         let findings = Message.plural(
             summary.findingCount, one: "\(summary.findingCount) finding", other: "\(summary.findingCount) findings")
-        guard summary.hurtFileCount > 0 else { return "\(findings); no file of any backup is hurt" }
+        guard summary.hurtFileCount > 0 else { return "\(findings); no file of any backup is damaged" }
         let backups = Message.plural(
             summary.hurtSnapshotCount, one: "\(summary.hurtSnapshotCount) backup", other: "\(summary.hurtSnapshotCount) backups")
         let files = Message.plural(
-            summary.hurtFileCount, one: "\(summary.hurtFileCount) file is hurt in \(backups)",
-            other: "\(summary.hurtFileCount) files are hurt in \(backups)")
+            summary.hurtFileCount, one: "\(summary.hurtFileCount) file is damaged in \(backups)",
+            other: "\(summary.hurtFileCount) files are damaged in \(backups)")
         return "\(findings); \(files)"
     }
 
@@ -100,7 +101,7 @@ struct CheckCommand: ParsableCommand {
             finding.isRepaired ? "repaired: \(finding.error.summary)" : "\(finding.kind.rawValue): \(finding.error.summary)"
         case .hurt(let file):
             file.isFolder
-                ? "hurt: \(file.snapshot.name)/\(file.path)/ and all that is in it" : "hurt: \(file.snapshot.name)/\(file.path)"
+                ? "damaged: \(file.snapshot.name)/\(file.path)/ and all in it" : "damaged: \(file.snapshot.name)/\(file.path)"
         case .unreadable(let file): "not readable by this version: \(file.snapshot.name)/\(file.path)"
         case .repaired(let text): text
         }

@@ -11,8 +11,8 @@ struct DeleteCommand: ParsableCommand {
         abstract: "Delete backups by name, or all of them.",
         discussion: """
             As rmdir does in the mounted folder. Pinned backups are not deleted by name, and --all leaves them and safety backups alone. \
-            Deleted backups can be brought back with undelete for 7 days (the setting undelete-days); prune gives their room back after that. With \
-            --now they are gone at once, and so is what only they needed; those of another store only with --other-source.
+            Deleted backups can be brought back with undelete for 7 days (the setting undelete-days); prune frees their space after that. With \
+            --now they are deleted immediately, with all data that only they needed; those of another store only with --other-source.
 
             Example:
               backupfs delete before-upgrade
@@ -25,7 +25,7 @@ struct DeleteCommand: ParsableCommand {
     var names: [String] = []
     @Flag(name: .long, help: "Delete all backups.")
     var all = false
-    @Flag(name: .long, help: "Delete for good and prune at once; also what was deleted before, by its name or with --all.")
+    @Flag(name: .long, help: "Delete permanently and prune immediately; also backups deleted before, by name or with --all.")
     var now = false
     @Flag(name: .long, help: "With --now, also delete backups of other stores that are named.")
     var otherSource = false

@@ -7,7 +7,7 @@ import SystemIO
 struct DiffCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "Show what differs between two backups, or a backup and now.",
+        abstract: "Show what differs between two backups, or a backup and the live data.",
         discussion: """
             A and B are backups' names, "latest", or "live" for the app's data as it is now. Records are compared by their keys, files by their \
             content. + was added in B, ~ changed, - is in A only.
@@ -25,7 +25,7 @@ struct DiffCommand: ParsableCommand {
     var new: String
     @Option(
         name: .long,
-        help: ArgumentHelp("How many changes of each kind are told, 0 to 10000; all are counted (default: 1000).", valueName: "n")
+        help: ArgumentHelp("How many changes of each kind to show, 0 to 10000; all are counted (default: 1000).", valueName: "n")
     )
     var limit = 1_000
 

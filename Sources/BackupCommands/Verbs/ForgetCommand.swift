@@ -45,7 +45,7 @@ struct ForgetCommand: ParsableCommand {
     var keepTag: [String] = []
     @Flag(name: [.long, .customShort("n")], help: "Only say what would be removed.")
     var dryRun = false
-    @Flag(name: .long, help: "Prune afterwards: the room of backups that can no longer be brought back is given back.")
+    @Flag(name: .long, help: "Prune afterwards: free the space of backups that can no longer be brought back.")
     var prune = false
     @Flag(name: .long, help: "Do not ask.")
     var yes = false

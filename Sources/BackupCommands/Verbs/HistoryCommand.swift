@@ -7,7 +7,7 @@ import SystemIO
 struct HistoryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
-        abstract: "Show what has been done with the store: when, how long it took, how it ended, how much it was.",
+        abstract: "Show past operations: when, how long, the result and the amount of data.",
         discussion: """
             The last 1,000 operations are kept. No password is asked for.
 
@@ -19,7 +19,7 @@ struct HistoryCommand: ParsableCommand {
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
-    @Flag(name: .long, help: "Only what the schedule has asked for.")
+    @Flag(name: .long, help: "Only automatic backups.")
     var automatic = false
     @Option(name: .long, help: ArgumentHelp("How many, 1 to 1000.", valueName: "n"))
     var last = 20

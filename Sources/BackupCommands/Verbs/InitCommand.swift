@@ -7,7 +7,7 @@ import SystemIO
 struct InitCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
-        abstract: "Make a store.",
+        abstract: "Create a store.",
         discussion: """
             Without --database the store holds the app's data itself; with it, the app's own files are adopted where they lie. \
             On a repository that holds backups already, the store continues its source (the backups of one store) when there is only one, the \
@@ -50,11 +50,11 @@ struct InitCommand: ParsableCommand {
             "Continue this source of the repository: its backups become those of the new store. Without it, the only one of the same app, if the new store has no data of its own.",
             valueName: "source"))
     var adopt: String?
-    @Flag(name: .long, help: "Begin a source beside those that the repository has.")
+    @Flag(name: .long, help: "Start a new source beside those in the repository.")
     var newSource = false
     @Flag(name: .long, help: "Encrypt the new repository with a password.")
     var encrypt = false
-    @Flag(name: .long, help: "Fill a new store with sample data: records, and photos if the app has a media folder.")
+    @Flag(name: .long, help: "Fill the new store with sample data: records, and photos if the app has a media folder.")
     var sample = false
     @Option(name: .long, help: ArgumentHelp("How many expenses the sample data has.", visibility: .hidden))
     var sampleExpenses = StoreCreation.defaultSampleRecordCount
@@ -102,7 +102,7 @@ struct InitCommand: ParsableCommand {
         } else {
             Terminal.tell("Made the store \(path) for \(made.definition.title).")
             if isEncrypted {
-                Terminal.say("The backups are encrypted. Nobody can read them without the password, not even you: keep it.")
+                Terminal.say("The backups are encrypted. They cannot be read without the password, not even by you: keep it.")
             }
             let option = store.store == nil ? "" : " --store \(path)"
             tell(created, option)

@@ -9,7 +9,7 @@ struct PasswordCommand: ParsableCommand {
         commandName: "passwd",
         abstract: "Change the password of an encrypted repository.",
         discussion: """
-            Asks for the old password, and twice for the new one. No data is written anew. The old password no longer opens the repository, but \
+            Asks for the old password, and twice for the new one. No data is rewritten. The old password no longer opens the repository, but \
             does open copies of it that were made before.
 
             Example:

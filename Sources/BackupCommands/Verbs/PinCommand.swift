@@ -6,7 +6,7 @@ import Operations
 struct PinCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
-        abstract: "Keep backups whatever the rules for deleting say.",
+        abstract: "Protect backups from retention and deletion.",
         discussion: """
             The same as: setfattr -n user.backupfs.pinned -v 1 MOUNTPOINT/snapshots/NAME
 

@@ -7,7 +7,7 @@ import Operations
 struct PruneCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "prune",
-        abstract: "Give back the room of backups that were removed.",
+        abstract: "Free the space of removed backups.",
         discussion: """
             Removes what no backup needs from the repository. What removed backups need stays for as long as they can be brought back (the setting \
             undelete-days). It may be interrupted at any time; a mount goes on serving.

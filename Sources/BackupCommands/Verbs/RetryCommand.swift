@@ -6,7 +6,7 @@ import SystemIO
 struct RetryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Try again what failed last: a backup, or a restore that was asked for by a command.",
+        abstract: "Retry the last backup or restore command that failed.",
         discussion: """
             Runs the command that stands in status.json as lastError.retry, and ends as that does. Does nothing when it has gone well since, and in \
             a store that was copied or moved since.

@@ -29,7 +29,7 @@ struct SnapshotsCommand: ParsableCommand {
     var channel: Channel?
     @Flag(name: .long, help: "List the backups that were removed and can be brought back with undelete.")
     var removed = false
-    @Flag(name: .long, help: "Tell the name and size of each backup's file in exports/.")
+    @Flag(name: .long, help: "Show the name and size of each backup's file in exports/.")
     var files = false
     @Flag(name: .long, help: "List the safety backups that restores have made.")
     var safety = false

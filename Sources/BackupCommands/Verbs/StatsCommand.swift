@@ -8,7 +8,7 @@ import SystemIO
 struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",
-        abstract: "Show how much room the backups take.",
+        abstract: "Show how much space the backups use.",
         discussion: """
             For each backup: the sizes of its files; how much of that no older backup has, and what it takes in the repository; and what \
             only this backup needs, so that deleting it gives so much back (after prune).
@@ -23,7 +23,7 @@ struct StatsCommand: ParsableCommand {
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
-    @Flag(name: .long, help: "Tell what the records are like, and not how much room they take.")
+    @Flag(name: .long, help: "Show statistics of the records instead of sizes.")
     var records = false
     @Argument(help: ArgumentHelp("Backups' names, or \"latest\" (default: all).", valueName: "snap"), completion: .snapshot)
     var snapshots: [String] = []

@@ -24,11 +24,11 @@ struct StatusCommand: ParsableCommand {
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
-    @Flag(name: .long, help: "Show it again and again, until Ctrl-C.")
+    @Flag(name: .long, help: "Show it repeatedly, until Ctrl-C.")
     var watch = false
-    @Flag(name: .long, help: "Also tell what the app's records are like.")
+    @Flag(name: .long, help: "Also show statistics of the app's records.")
     var records = false
-    @Flag(name: .long, help: "Tell it in the text format of Prometheus.")
+    @Flag(name: .long, help: "Print it in the text format of Prometheus.")
     var prometheus = false
     @Option(
         name: .long,

@@ -7,7 +7,7 @@ import Operations
 struct TagCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tag",
-        abstract: "Show or change what backups are tagged with.",
+        abstract: "Show or change the tags of backups.",
         discussion: """
             Without --add, --remove and --set the tags are only shown. --set replaces all of them; an empty --set "" removes all.
 

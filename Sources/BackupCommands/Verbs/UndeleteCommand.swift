@@ -53,7 +53,7 @@ struct UndeleteCommand: ParsableCommand {
                 BackupError(
                     .repositoryDamaged,
                     "some of the backup's data is not in the repository: the repository may be only half copied, or an older version of backupfs may have pruned it: \(first.message)",
-                    path: result.snapshot.name.description, remedy: "See what is hurt with: backupfs check"))
+                    path: result.snapshot.name.description, remedy: "See what is damaged with: backupfs check"))
         }
         if results.contains(where: { !$0.problems.isEmpty }) { throw ExitCode(ExitStatus.failure.rawValue) }
     }

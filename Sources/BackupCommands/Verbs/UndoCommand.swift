@@ -6,7 +6,7 @@ import SystemIO
 struct UndoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "undo",
-        abstract: "Take the last restore back.",
+        abstract: "Undo the last restore.",
         discussion: """
             Restores the safety backup that the last restore has made: all data is as it was before it. What the app has changed since then is in \
             the safety backup that this makes. It is a restore itself, so a second undo brings back what the first one took away. Restores that \

@@ -7,7 +7,7 @@ import SystemIO
 struct UnlockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unlock",
-        abstract: "Show who works with the repository, and remove locks whose holders are gone.",
+        abstract: "Show the repository's locks, and remove stale ones.",
         discussion: """
             Locks expire by themselves; this only tidies up. A lock whose holder is still there is never removed.
 

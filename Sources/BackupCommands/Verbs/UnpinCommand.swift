@@ -3,7 +3,7 @@ import ArgumentParser
 struct UnpinCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin",
-        abstract: "Let the rules for deleting apply to backups again.",
+        abstract: "Let retention remove backups again.",
         discussion: """
             Example:
               backupfs unpin before-upgrade

@@ -8,7 +8,7 @@ import SystemIO
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Prove that backups can be restored, by restoring them aside.",
+        abstract: "Prove that backups can be restored, by a restore into a temporary folder.",
         discussion: """
             All files of a backup are written into a work folder of the store, which is removed again, and looked at there: every file's checksum, \
             the database's integrity, and the export as a restore would check it. The app's data is not touched. The time is kept with \

@@ -64,6 +64,6 @@ struct ConfigurationCopy: Equatable, Sendable {
     private static var damaged: BackupError {
         BackupError(
             .repositoryDamaged, "the copy of the repository's config is damaged",
-            remedy: "No data is affected: backupfs check --repair writes it anew.")
+            remedy: "No data is affected: backupfs check --repair rewrites it.")
     }
 }

@@ -63,7 +63,7 @@ struct PrunePlan {
             "nothing was pruned, since it is not known which data is needed: \(reason.message)", path: reason.path,
             remedy: isNewer
                 ? "Prune the repository with a newer version of backupfs."
-                : "See what is hurt with: backupfs check. Then repair it with check --repair, or remove those backups.")
+                : "See what is damaged with: backupfs check. Then repair it with check --repair, or remove those backups.")
     }
 
     private static func missingRefusal(_ chunk: ChunkID, _ path: String, _ layout: RepositoryLayout) -> BackupError {

@@ -84,7 +84,7 @@ struct RecordRepair {
         try damaged.setAside(path)
         // The right record may have been copied back at that moment.
         guard try damagedBytes(of: id, at: damaged.path(of: path)) != nil else { return try damaged.putBack(path) }
-        report(.repaired("Snapshot record \(id): lost; it lies in damaged/ now. The backup's data stays."))
+        report(.repaired("Snapshot record \(id): lost; it is in damaged/ now. The backup's data stays."))
     }
 
     /// - Returns: `nil` when the record is valid or no longer exists.

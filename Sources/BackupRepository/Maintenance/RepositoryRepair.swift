@@ -186,7 +186,7 @@ private struct Execution {
             .repaired(
                 isWhole
                     ? "Pack \(pack): \(outcome); it is as it was."
-                    : "Pack \(pack): \(outcome); the damaged pack lies in damaged/ now.")
+                    : "Pack \(pack): \(outcome); the damaged pack is in damaged/ now.")
         )
     }
 }

@@ -153,7 +153,7 @@ final class ChunkStore: Sendable {
             for (id, isHeld) in zip(missing, try hold(missing)) where !isHeld {
                 throw BackupError(
                     .repositoryDamaged, "chunk \(id), which a new snapshot refers to, is not in the repository",
-                    path: layout.packs, remedy: "Store the file anew instead of taking it from an older snapshot.")
+                    path: layout.packs, remedy: "Store the file again instead of taking it from an older snapshot.")
             }
         }
     }

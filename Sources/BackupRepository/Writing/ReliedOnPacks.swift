@@ -17,7 +17,7 @@ enum ReliedOnPacks {
             if try FileSystem.exists(layout.packPath(of: pack)) { continue }
             throw BackupError(
                 .repositoryDamaged, "a pack that is needed vanished meanwhile",
-                path: layout.packPath(of: pack), remedy: "Run a backup: it stores the missing data anew.")
+                path: layout.packPath(of: pack), remedy: "Run a backup: it stores the missing data again.")
         }
     }
 }

@@ -41,7 +41,7 @@ struct TARHeaderFields {
         }
         let isGNU = block[TARFormat.magicField].elementsEqual(Self.gnuMagic)
         guard Self.isMagic(block) else {
-            throw ArchiveFailure.refused("The entry at byte \(position) has an old form of tar that tells too little.")
+            throw ArchiveFailure.refused("The entry at byte \(position) uses an old tar format with too little information.")
         }
         let prefix = Self.text(block[TARFormat.prefixField])
         // GNU's format has other data there, which some programs treat as a prefix.

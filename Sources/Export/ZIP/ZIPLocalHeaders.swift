@@ -79,7 +79,7 @@ struct ZIPLocalHeaders {
         }
         guard record.isDeflated || values[1] == record.compressedSize else {
             throw ArchiveFailure.refused(
-                "The entry \(ArchiveFailure.quoted(name)) is stored with its length behind it: who reads from the front cannot find its end."
+                "The entry \(ArchiveFailure.quoted(name)) has its length after its data: a reader from the front cannot find its end."
             )
         }
         guard agrees(UInt64(header.littleEndian(14, UInt32.self)), UInt64(record.crc32 ?? 0)) else {

@@ -16,7 +16,7 @@ struct BackupRoom {
         try room.require(
             "a first backup of these media",
             remedy:
-                "Free some space and try again, or put the repository on a larger disk. If the files take less room than their sizes say: backupfs backup --skip-room-check"
+                "Free some space and try again, or put the repository on a larger disk. If the files take less space than their sizes say: backupfs backup --skip-room-check"
         )
     }
 

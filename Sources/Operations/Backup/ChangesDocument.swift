@@ -92,7 +92,7 @@ struct ChangesDocument {
         guard !incomparable.isEmpty else { return nil }
         let names = MessageText.list(incomparable, limit: Self.shownCollectionCount)
         return
-            "some records cannot be told apart, since their key is missing, is neither a whole number nor a text, or occurs twice; what changed is not known, and only database.sqlite of the backup is sure to have them. Collections: \(names)"
+            "some records cannot be distinguished, since their key is missing, is neither a whole number nor a text, or occurs twice; what changed is not known, and only database.sqlite of the backup is sure to have them. Collections: \(names)"
     }
 
     private static let shownCollectionCount = 10

@@ -195,7 +195,7 @@ final class MediaBackup: Sendable {
         let path = task.path(of: name)
         guard !task.amongMedia.isDepthLimit else {
             throw BackupError(
-                .sourceUnreadable, "the folder lies in more than \(MediaFolder.depthLimit) others",
+                .sourceUnreadable, "the folder is inside more than \(MediaFolder.depthLimit) others",
                 path: MessageText.shortened(path))
         }
         if let (entry, trace) = task.stillFolder(name) {

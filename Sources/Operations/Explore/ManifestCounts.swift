@@ -35,5 +35,5 @@ enum ManifestCounts {
         return counts
     }
 
-    private static var unusable: BackupError { BackupError(.damagedContent, "the manifest tells no numbers of records") }
+    private static var unusable: BackupError { BackupError(.damagedContent, "the manifest has no numbers of records") }
 }

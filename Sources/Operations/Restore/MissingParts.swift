@@ -99,7 +99,7 @@ struct MissingParts {
     private var cannotMakeDatabase: BackupError {
         BackupError(
             .notSupported,
-            "the app's database is not there, and neither the file nor the app's definition tells how to make its tables",
+            "the app's database does not exist, and neither the file nor the app's definition describes its tables",
             path: store.database.path,
             remedy:
                 "Restore a backup by its name. If its database is damaged: backupfs restore NAME --target FOLDER, put FOLDER/database.sqlite in the database's place, and restore again."

@@ -42,7 +42,7 @@ struct SettingsText {
                 "the settings are not valid YAML: \(MessageText.shortened("\(error)", limit: MessageText.nameLimit))", path: path)
         }
         guard let mapping = node?.mapping else {
-            throw BackupError(.invalidContent, "the settings are empty", path: path, remedy: "Make the store anew with init.")
+            throw BackupError(.invalidContent, "the settings are empty", path: path, remedy: "Create the store again with init.")
         }
         var entries: [SettingName: Entry] = [:]
         for (key, value) in mapping {

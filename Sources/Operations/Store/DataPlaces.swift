@@ -98,9 +98,9 @@ struct DataPlaces {
         return BackupError(
             .notSupported,
             inner.realPath == outer.realPath
-                ? "\(inner.name) and \(outer.name) are one folder" : "\(inner.name) lies in \(outer.name) \(outer.path)",
+                ? "\(inner.name) and \(outer.name) are one folder" : "\(inner.name) is inside \(outer.name) \(outer.path)",
             path: inner.path,
-            remedy: "A backup would hold itself, and a restore would replace it: use folders of which none lies in another.")
+            remedy: "A backup would hold itself, and a restore would replace it: use folders that are not inside one another.")
     }
 
     /// - Throws: `notSupported` for places that overlap.

@@ -98,7 +98,7 @@ struct OutputPlaces {
     }
 
     private static func lies(in name: Message, _ outer: String, _ path: String) -> BackupError {
-        refusal("the file lies in \(name) \(outer)", path)
+        refusal("the file is in \(name) \(outer)", path)
     }
 
     private static func refusal(_ message: Message, _ path: String) -> BackupError {

@@ -43,6 +43,6 @@ public struct ServiceManager: Sendable {
             case .ready(let status): "READY=1\nSTATUS=\(MessageText.shortened(status, limit: 1000))"
             case .stopping: "STOPPING=1"
             }
-        try socket.send(Array(message.utf8), action: "tell the service manager", waits: true)
+        try socket.send(Array(message.utf8), action: "notify the service manager", waits: true)
     }
 }

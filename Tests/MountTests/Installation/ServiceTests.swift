@@ -90,7 +90,7 @@ struct ServiceTests {
                 #expect(result.exitCode == 0)
                 let reason =
                     address == "$R/nobody"
-                    ? "could not tell the service manager: No such file or directory"
+                    ? "could not notify the service manager: No such file or directory"
                     : "$NOTIFY_SOCKET names no socket that can be written to"
                 #expect(result.errors.contains(reason), "\(address): \(result.text)")
             }

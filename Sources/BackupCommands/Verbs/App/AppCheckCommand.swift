@@ -7,7 +7,7 @@ import Operations
 struct AppCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Tell everything that is wrong with app definitions.",
+        abstract: "Report all errors in app definitions.",
         discussion: """
             Names file, line and remedy of each problem, and then ends with exit code 1. With --database also what the definition names \
             and the database does not have, and the rows that could be backed up and not be restored. Nothing is changed.

@@ -3,7 +3,7 @@ import ArgumentParser
 struct AppCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "app",
-        abstract: "Show, check and make app definitions.",
+        abstract: "Show, check and create app definitions.",
         discussion: """
             A definition is a YAML file that says which tables an app's records lie in, how they are exported and what is checked. \
             Docs/app-definitions.md teaches how to write one.

@@ -7,7 +7,7 @@ import Operations
 struct AppListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the apps that are known: the store's own, and those that are built in.",
+        abstract: "List the known apps: the store's own, and the built-in ones.",
         discussion: """
             Example:
               backupfs app list

@@ -7,7 +7,7 @@ import SystemIO
 struct AppMigrateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Bring the files of an app's older versions into its database, once.",
+        abstract: "Import the files of an app's older versions into its database, once.",
         discussion: """
             For apps that kept their data in files before they had a database: keeptrack (entries.json, intaketypes.json, settings.json). \
             The files are checked whole, a safety backup is made, and then all of them come, or nothing. Records that are there already \

@@ -7,7 +7,7 @@ import SystemIO
 struct ConfigCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Look whether the settings can be read, and whether what they name is there.",
+        abstract: "Check whether the settings are valid, and whether the files that they name exist.",
         discussion: """
             Exit code 1 if something is wrong. With --json: one object, whose member problems is an array of texts.
 

@@ -6,7 +6,7 @@ import Operations
 struct ConfigGetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Print settings, as they are in force.",
+        abstract: "Print the settings in effect.",
         discussion: """
             With a name, only its value; nothing, and exit code 1, if it has none.
 

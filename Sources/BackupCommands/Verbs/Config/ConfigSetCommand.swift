@@ -25,7 +25,7 @@ struct ConfigSetCommand: ParsableCommand {
         let setting = try SettingsFile.setting(named: name)
         try SettingsUpdate(options: store).set(setting, value)
         if !setting.appliesAtOnce, MountRecord.mountpoint(StorePaths(root: path)) != nil {
-            Terminal.complain("The store is mounted: \(name) is in force when it is mounted anew.")
+            Terminal.complain("The store is mounted: \(name) takes effect at the next mount.")
         }
     }
 }

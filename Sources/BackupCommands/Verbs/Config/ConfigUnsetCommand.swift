@@ -5,7 +5,7 @@ import Operations
 struct ConfigUnsetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unset",
-        abstract: "Take a setting back to what it is by itself.",
+        abstract: "Reset a setting to its default.",
         discussion: """
             In store.yaml its line becomes a comment.
 
