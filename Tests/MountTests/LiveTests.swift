@@ -201,7 +201,7 @@ struct LiveTests {
                 """)
             #expect(try room.run("cat $M/live/export.json $M/live/database.sqlite").exitCode == 1)
             #expect(try room.sh("sha256sum --quiet -c $R/sums; wc -l < $R/sums") == "2")
-            #expect(try room.sh("jq -r .databaseError $M/status.json").contains("a log with data lies beside it"))
+            #expect(try room.sh("jq -r .databaseError $M/status.json").contains("a log with data is beside it"))
             #expect(try room.sh("cat $M/live/media/new.jpg") == "picture")
             #expect(try room.sh("sqlite3 -readonly $M/snapshots/one/database.sqlite 'pragma integrity_check'") == "ok")
         }

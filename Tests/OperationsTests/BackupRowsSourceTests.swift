@@ -189,7 +189,7 @@ struct BackupRowsSourceTests {
         let odd = try room.sh(Self.dump)
         let backup = try room.run("backupfs backup --label B --store $S")
         #expect(
-            backup.status == 0 && backup.complaint.contains("some records cannot be told apart")
+            backup.status == 0 && backup.complaint.contains("some records cannot be distinguished")
                 && backup.complaint.contains("Collections: notes"), "\(backup)")
         try room.sh("backupfs verify B --store $S")
         #expect(

@@ -30,7 +30,7 @@ struct PlacesTests {
         let before = try room.sh("cd $R; find . | sort")
         let result = try room.run("backupfs init \(options)")
         #expect(result.status == 1, "\(result)")
-        #expect(result.complaint.contains("lies in") || result.complaint.contains("are one folder"), "\(result.complaint)")
+        #expect(result.complaint.contains("is inside") || result.complaint.contains("are one folder"), "\(result.complaint)")
         #expect(result.complaint.contains("use folders that are not inside one another"))
         #expect(try room.sh("cd $R; find . | sort") == before)
     }

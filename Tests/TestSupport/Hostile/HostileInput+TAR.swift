@@ -19,7 +19,7 @@ extension HostileInput {
             "a size beyond everything", .damagedContent, "cut off",
             "write(header(b'a', rawsize=b'\\x80' + bytes(3) + b'\\x7f' + b'\\xff' * 7) + END)"),
         .tar(
-            "the old form without a magic", .invalidContent, "old form",
+            "the old form without a magic", .invalidContent, "old tar format",
             "write(member(b'a') + member(b'b', magic=bytes(8)) + END)"),
         .tar(
             "an incremental archive", .invalidContent, "incremental",
