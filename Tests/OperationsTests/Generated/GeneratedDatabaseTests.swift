@@ -18,6 +18,10 @@ struct GeneratedDatabaseTests {
         let first = try describe(room)
         // SQLite reports some databases as damaged that it created itself, such as those with texts that are not UTF-8 and an index.
         let isSound = first.hasSuffix("[(b'ok',)]")
+        // Which rows such a report names depends on the order in which they were inserted: after REINDEX, the same rows have no report.
+        func comparable(_ text: String) -> Substring {
+            isSound ? text[...] : text[..<(text.lastIndex(of: "\n") ?? text.endIndex)]
+        }
         try room.sh("backupfs init --store $S --database $R/app.db >/dev/null")
         let backup = try room.run("backupfs backup --label one --store $S")
         #expect(backup.status == 0 || !isSound && backup.status == 3, "\(number): \(backup)")
@@ -36,7 +40,7 @@ struct GeneratedDatabaseTests {
             let restore = try room.run("backupfs restore \(way) --yes --store $S")
             #expect(restore.status == 0, "\(number), \(way): \(restore)")
             guard restore.status == 0 else { continue }
-            #expect(try describe(room) == first, "\(number), \(way)")
+            #expect(comparable(try describe(room)) == comparable(first), "\(number), \(way)")
             let undo = try room.run("backupfs undo --yes --store $S")
             #expect(undo.status == 0, "\(number), \(way): \(undo)")
             #expect(try describe(room) == changed, "\(number), \(way), undone")
@@ -44,9 +48,9 @@ struct GeneratedDatabaseTests {
         return ways.count
     }
 
-    @Test(arguments: 1...6) func `a generated database comes back by every way, and so does what that replaced`(number: Int)
-        throws
-    {
+    /// SQLite reports other rows of the last one after a restore of its export.
+    @Test(arguments: [1, 2, 3, 4, 5, 6, 439_530_941])
+    func `a generated database comes back by every way, and so does what that replaced`(number: Int) throws {
         try Self.check(number)
     }
 
