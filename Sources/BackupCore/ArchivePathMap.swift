@@ -91,7 +91,10 @@ public struct ArchivePathMap: Sendable, Hashable {
     public static func firstOverlap(of rules: [Rule]) -> (rule: Int, earlier: Int)? {
         for (index, rule) in rules.enumerated() {
             for (earlier, other) in rules[..<index].enumerated()
-            where rule.from.utf8.starts(with: other.from.utf8) || other.from.utf8.starts(with: rule.from.utf8) {
+            where rule.from.utf8.starts(with: other.from.utf8) || other.from.utf8.starts(with: rule.from.utf8)
+                // Two encodings of an accented letter are one key of a dictionary: one of the rules would be lost.
+                || rule.from == other.from
+            {
                 return (index, earlier)
             }
         }

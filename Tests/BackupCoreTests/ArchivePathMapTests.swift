@@ -75,5 +75,6 @@ struct ArchivePathMapTests {
         #expect(overlap("media/raw/", "media/") == [1, 0])
         #expect(overlap("a", "a") == [1, 0])
         #expect(overlap("a", "") == [1, 0])
+        #expect(overlap("media/e\u{301}/", "media/\u{E9}/") == [1, 0])
     }
 }

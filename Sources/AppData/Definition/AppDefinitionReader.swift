@@ -213,6 +213,7 @@ enum AppDefinitionReader {
 
     private static func archiveLayout(_ root: DefinitionNode) -> ArchivePathMap {
         var rules: [ArchivePathMap.Rule] = []
+        var places: [DefinitionNode?] = []
         for node in root.optional("archiveLayout")?.elements() ?? [] where node.requireMapping(keys: ["from", "to"]) {
             let fromNode = node.required("from")
             let from = fromNode?.text()
@@ -223,8 +224,10 @@ enum AppDefinitionReader {
             }
             guard let from, let target else { continue }
             rules.append(ArchivePathMap.Rule(from: from, to: target))
-            guard let overlap = ArchivePathMap.firstOverlap(of: rules), overlap.rule == rules.count - 1 else { continue }
-            fromNode?.note(
+            places.append(fromNode)
+        }
+        if let overlap = ArchivePathMap.firstOverlap(of: rules) {
+            places[overlap.rule]?.note(
                 "matches files that the rule for \"\(rules[overlap.earlier].from)\" matches too",
                 remedy: "Give each file of the backup one rule.")
         }
