@@ -23,6 +23,7 @@ struct CrashMatrixTests {
     private func tryAll(_ scenario: Scenario, _ fault: Fault, isImportant: Bool = false) throws {
         guard Selection.current.wants(scenario, fault) else { return }
         let plans = PlannedFault.all(fault, of: try Expectation.of(scenario).calls)
+        #expect(fault != .kill || !plans.isEmpty, "no call that could be killed was recorded")
         var counts = Tally.Counts()
         var complaints = 0
         for plan in Selection.current.choose(plans, isImportant: isImportant) {

@@ -12,7 +12,10 @@ struct RecoveryMatrixTests {
         var crashCount = 0
         for crash in Selection.current.crashes(calls) {
             let trial = try RecoveryTrial(scenario, after: crash)
-            guard let outcome = try trial.run(fault) else { continue }
+            guard let outcome = try trial.run(fault) else {
+                counts.missed += 1
+                continue
+            }
             for text in trial.complaints.texts { Issue.record("\(trial), then \(fault.rawValue) at each call: \(text)") }
             crashCount += 1
             counts.runs += trial.disturbedCount

@@ -60,6 +60,9 @@ struct Selection: CustomStringConvertible, Sendable {
         }
     }
 
+    /// Whether only the points that `BACKUPFS_CRASH_ONLY` names are tried, which can be none of a suite's.
+    var isRestricted: Bool { only != nil }
+
     var description: String {
         stride == 1
             ? "all points"
