@@ -19,7 +19,7 @@ final class Catalog: Sendable {
     /// How often the packs may still be searched for a chunk that the catalog does not know: each search reads all of their indexes.
     private let remainingInquiries = Mutex(16)
     /// The state of packs and catalog when they were last compared.
-    private let lastComparison = Mutex<(folders: PackFolderStamps, table: [Int64])?>(nil)
+    private let lastComparison = Mutex<(folders: PackFolderVersions, table: [Int64])?>(nil)
     private let comparisons = Mutex(0)
     private let replacements = Mutex(0)
     /// Why the existing file was unusable; it has been rebuilt in that case.
@@ -294,7 +294,7 @@ extension Catalog {
         comparisons.withLock { $0 += 1 }
         try reopenIfMoved()
         // Taken before listing: the next comparison finds later changes.
-        let folders = try PackFolderStamps(layout)
+        let folders = try PackFolderVersions(layout)
         // The table first: a pack that another process publishes in between is then unknown, not vanished.
         let known = try knownPacks()
         let present = try PackFolder.names(layout)
@@ -326,7 +326,9 @@ extension Catalog {
 
     /// Whether nothing can have changed since packs and catalog were last compared. If so, a missing chunk is really missing.
     private func isInLine() throws(BackupError) -> Bool {
-        guard let last = lastComparison.withLock({ $0 }), last.folders.covers(try PackFolderStamps(layout)) else { return false }
+        guard let last = lastComparison.withLock({ $0 }), last.folders.covers(try PackFolderVersions(layout)) else {
+            return false
+        }
         let catalog = current
         guard try !CatalogDatabase.mapErrors(path: catalog.path, catalog.hasMoved) else { return false }
         return try tableState() == last.table
@@ -381,6 +383,36 @@ extension Catalog {
                 packs[PackID(try DigestKey(row, at: 0).digest)] = UInt64(clamping: try row.integer(4))
             }
             return packs
+        }
+    }
+}
+
+/// What a repository holds, according to its catalog.
+public struct RepositoryTotals: Hashable, Sendable {
+    public let packCount: UInt64
+    /// Bytes of all packs.
+    public let packByteCount: UInt64
+    /// A chunk that is in two packs counts twice.
+    public let chunkCount: UInt64
+}
+
+// MARK: - Publishing packs
+
+extension PackWriter {
+    /// Completes the pack, publishes it and adds it to the catalog. If that fails, the pack is removed, unless the lock was lost: another host may rely on it.
+    /// - Parameter requireHeld: verifies that the writer's lock is still held; throws if not.
+    func publish(
+        in layout: RepositoryLayout, _ catalog: Catalog, requireHeld: () throws(BackupError) -> Void
+    ) throws(BackupError) -> FinishedPack {
+        do {
+            let finished = try finish(packsFolder: layout.packs, requireHeld: requireHeld)
+            try catalog.add(finished.id, finished.index, byteCount: finished.byteCount)
+            return finished
+        } catch {
+            discard(requireHeld: requireHeld)
+            // The process that took over the lock also removed this writer's temporary files.
+            if error.code == .notFound { try requireHeld() }
+            throw error
         }
     }
 }

@@ -85,3 +85,30 @@ extension Catalog {
         try reconcile()
     }
 }
+
+/// One number for everything that the catalog holds about a chunk in a pack. The numbers of all chunks of a pack are added, so their order does not matter.
+enum CatalogRowSum {
+    static func of(_ chunk: StoredChunk) -> UInt64 {
+        var sum: UInt64 = 0
+        mix(chunk.id.digest, into: &sum)
+        for number in [
+            chunk.packOffset, UInt64(chunk.storedLength), UInt64(chunk.plainLength), UInt64(chunk.codec.rawValue),
+            UInt64(chunk.plainCRC32), UInt64(chunk.storedCRC32),
+        ] { mix(number, into: &sum) }
+        if let base = chunk.base { mix(base.digest, into: &sum) }
+        return sum
+    }
+
+    private static func mix(_ digest: SHA256Digest, into sum: inout UInt64) {
+        digest.withUnsafeBytes {
+            for offset in stride(from: 0, to: 32, by: 8) {
+                mix($0.loadUnaligned(fromByteOffset: offset, as: UInt64.self), into: &sum)
+            }
+        }
+    }
+
+    private static func mix(_ number: UInt64, into sum: inout UInt64) {
+        sum = (sum ^ number) &* 0x9e37_79b9_7f4a_7c15
+        sum ^= sum >> 29
+    }
+}

@@ -1,5 +1,7 @@
 import BackupCore
+import CSQLite
 import GRDB
+import GRDBSQLite
 import SystemIO
 
 /// The catalog's SQLite file: opening it, its tables, and mapping GRDB's errors to ours.
@@ -34,7 +36,7 @@ enum CatalogDatabase {
         if try !FileSystem.exists(path) {
             // Created here to set the mode; SQLite gives its journal files the mode of the database.
             do {
-                _ = try OwnerOnly.createFile(path)
+                _ = try PrivateFile.createFile(path)
             } catch {
                 // Another process was faster: its file is as good.
                 if error.code != .alreadyExists { throw error }
@@ -139,5 +141,72 @@ enum CatalogDatabase {
             let found = try row.integerIfPresent(1)
         else { throw BackupError(.repositoryDamaged, "the catalog is of another version or repository") }
         return found
+    }
+}
+
+/// The connections to a catalog, all to the same file.
+struct OpenCatalog {
+    /// How a catalog is used.
+    enum Way: Equatable {
+        /// Read and written in place.
+        case file(CatalogPlace)
+        /// Only read, on a read-only medium.
+        case immutable(CatalogPlace)
+        case memory
+
+        var place: CatalogPlace? {
+            switch self {
+            case .file(let place), .immutable(let place): place
+            case .memory: nil
+            }
+        }
+    }
+
+    let writer: any DatabaseWriter
+    let way: Way
+    /// The generation of this catalog; `nil` for one in memory.
+    let generation: Int64?
+
+    /// For messages.
+    var path: String { way.place?.file ?? ":memory:" }
+
+    /// Whether the file was moved or removed. New connections would then open another file than the existing ones.
+    func hasMoved() throws -> Bool {
+        guard case .file = way else { return false }
+        return try writer.writeWithoutTransaction { database in
+            var answer: Int32 = 0
+            let result = sqlite3_file_control(database.sqliteConnection, "main", SQLITE_FCNTL_HAS_MOVED, &answer)
+            guard result == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
+            return answer != 0
+        }
+    }
+}
+
+/// Empties the catalog's file in place, whatever is in it. After removing it instead, other processes would keep using an unlinked file, some of their
+/// connections that file and others the next one. This way SQLite's own locks and its log inform every process.
+///
+/// Source: `SQLITE_DBCONFIG_RESET_DATABASE`, https://www.sqlite.org/c3ref/c_dbconfig_defensive.html
+enum CatalogReset {
+    private static let busyTimeoutMilliseconds: Int32 = 1000
+
+    /// - Throws: `busy` when the file's first page is damaged while others use it; the errors of `CatalogDatabase.mapErrors`. The file is unchanged then.
+    static func run(path: String) throws(BackupError) {
+        try CatalogDatabase.mapErrors(path: path) {
+            var connection: OpaquePointer?
+            let opened = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
+            // A connection must be closed even if opening it failed.
+            defer { sqlite3_close(connection) }
+            guard opened == SQLITE_OK, let connection else { throw DatabaseError(resultCode: ResultCode(rawValue: opened)) }
+            sqlite3_busy_timeout(connection, busyTimeoutMilliseconds)
+            // Makes SQLite read what it can of the file, so that it keeps its write-ahead log. A failure is expected.
+            sqlite3_exec(connection, "PRAGMA user_version", nil, nil, nil)
+            backupfs_set_resetting(connection, 1)
+            let result = sqlite3_exec(connection, "VACUUM", nil, nil, nil)
+            backupfs_set_resetting(connection, 0)
+            guard result == SQLITE_OK else {
+                throw DatabaseError(
+                    resultCode: ResultCode(rawValue: result), message: String(cString: sqlite3_errmsg(connection)))
+            }
+        }
     }
 }

@@ -21,6 +21,8 @@ final class ChunkEncoder: @unchecked Sendable {
         case whenClear
     }
 
+    /// The size of DEFLATE's window: only this much of a base is useful as a dictionary.
+    static let dictionaryByteCount = 32 << 10
     /// Of larger chunks, a sample is compressed first.
     private static let sampledAboveBytes = 64 << 10
     private static let sampleSliceBytes = 4 << 10
@@ -28,7 +30,7 @@ final class ChunkEncoder: @unchecked Sendable {
 
     private var deflater = SegmentDeflater()
     // Most matches are found in the base immediately, so the highest level costs little for the rest.
-    private var differenceDeflater = Deflater(level: 9)
+    private var deltaDeflater = Deflater(level: 9)
     private var inflater = SegmentInflater()
     private var compressed: [UInt8] = []
     private var expanded: [UInt8] = []
@@ -78,8 +80,8 @@ final class ChunkEncoder: @unchecked Sendable {
     /// - Returns: whether `compressed` now holds it.
     private func compress(_ plain: UnsafeRawBufferPointer, against base: Base) throws(BackupError) -> Bool {
         // A chunk longer than the window finds few matches at its own position in the base.
-        guard plain.count <= 2 * ChunkReader.dictionaryByteCount else { return false }
-        base.dictionary.withUnsafeBytes { differenceDeflater.compress(plain, dictionary: $0, into: &compressed) }
+        guard plain.count <= 2 * Self.dictionaryByteCount else { return false }
+        base.dictionary.withUnsafeBytes { deltaDeflater.compress(plain, dictionary: $0, into: &compressed) }
         // The chunk would compress about as well as its base.
         let expected = UInt64(plain.count) * UInt64(base.chunk.storedLength) / UInt64(max(1, base.chunk.plainLength))
         guard UInt64(compressed.count) <= expected / 4 * 3 else { return false }
@@ -129,5 +131,24 @@ final class ChunkEncoder: @unchecked Sendable {
         case .whenSmaller: return compressed.count < sample.count / 20 * 19
         case .whenClear: return compressed.count < sample.count / 10 * 8
         }
+    }
+}
+
+/// Turns stored bytes into plain bytes.
+enum ChunkDecoder {
+    /// - Parameter dictionary: the last plain bytes of the base, or empty.
+    /// - Returns: `nil` unless the stored bytes are DEFLATE data of exactly `plainLength` bytes.
+    static func expand(_ stored: [UInt8], plainLength: Int, dictionary: [UInt8] = []) -> [UInt8]? {
+        var inflater = SegmentInflater()
+        var isWhole = false
+        let plain = [UInt8](unsafeUninitializedCapacity: plainLength) { buffer, count in
+            let output = UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: plainLength)
+            isWhole = stored.withUnsafeBytes { input in
+                dictionary.withUnsafeBytes { inflater.expand(input, dictionary: $0, into: output) }
+            }
+            // A partial result is never used.
+            count = isWhole ? plainLength : 0
+        }
+        return isWhole ? plain : nil
     }
 }

@@ -99,8 +99,3 @@ struct ExtractionPart: Sendable {
         file.finish(part: number, crc32: crc32, length: position - offset)
     }
 }
-
-extension [FileContent.Element] {
-    /// The IDs of the chunks among them, in order.
-    var chunkIDs: [ChunkID] { compactMap { if case .chunk(let id, _) = $0 { id } else { nil } } }
-}

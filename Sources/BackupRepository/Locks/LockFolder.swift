@@ -1,4 +1,6 @@
 import BackupCore
+import Dispatch
+import Synchronization
 import SystemIO
 
 /// The notes of lock holders: one file for each in `locks/`. Its modification time says when the holder was last known to be alive.
@@ -30,7 +32,7 @@ struct LockFolder {
 
     /// Writes a note. It need not be durable: after a power cut there are no lock holders.
     func write(_ holder: LockHolder) throws(BackupError) -> Note {
-        try OwnerOnly.makeFolder(layout.locks)
+        try PrivateFile.makeFolder(layout.locks)
         let name = "\(layout.locks)/\(RandomToken.make())"
         let draft = name + Self.draftExtension
         do {
@@ -47,7 +49,7 @@ struct LockFolder {
     }
 
     private static func writeDraft(_ holder: LockHolder, _ path: String) throws(BackupError) {
-        try OwnerOnly.createFile(path).writeAll(holder.encode())
+        try PrivateFile.createFile(path).writeAll(holder.encode())
     }
 
     /// Renews a note by overwriting it with the same bytes. The time of a write comes from the server, while over SMB and sshfs the time of utimensat(2) comes
@@ -131,9 +133,83 @@ struct LockFolder {
         return age > expiry
     }
 
+    /// Sorts the notes by whether their holders are still there.
+    /// - Parameter onStale: called for each stale note, before the next one is looked at.
+    func sortNotes(
+        _ onStale: (Note) throws(BackupError) -> Void
+    ) throws(BackupError) -> (present: [LockHolder], stale: [LockHolder]) {
+        let notes = try notes()
+        var present: [LockHolder] = []
+        var stale: [LockHolder] = []
+        guard !notes.isEmpty else { return (present, stale) }
+        let now = try StorageClock.now(layout)
+        for note in notes {
+            if try isStale(note, now: now) {
+                try onStale(note)
+                if let holder = note.holder { stale.append(holder) }
+            } else if let holder = note.holder {
+                present.append(holder)
+            }
+        }
+        return (present, stale)
+    }
+
     /// The holder of a lock that conflicts with another holder, as far as the notes show.
     func holder(of lock: String, excluding isExclusive: Bool) -> LockHolder? {
         let holders = ((try? notes()) ?? []).compactMap(\.holder).filter { $0.lock == lock && ($0.isExclusive || isExclusive) }
         return holders.first { !$0.isOfThisKernel || !$0.canSeeProcess || !$0.hasEnded }
+    }
+}
+
+/// The clock of the file system that holds a repository, which may be another host's. It is read from the time of a new file.
+enum StorageClock {
+    static func now(_ layout: RepositoryLayout) throws(BackupError) -> Timestamp {
+        let probe = "\(layout.temporary)/\(RandomToken.make())"
+        defer { try? FileSystem.removeFile(probe) }
+        return try PrivateFile.createFile(probe).status().modificationTime
+    }
+}
+
+/// Renews the notes of all locks that this process holds, every 30 seconds while there are any.
+final class LockRefresher: Sendable {
+    static let shared = LockRefresher()
+
+    private struct State {
+        /// The notes' contents, by path.
+        var notes: [String: [UInt8]] = [:]
+        var isScheduled = false
+    }
+
+    private let state = Mutex(State())
+
+    func add(_ path: String, _ bytes: [UInt8]) {
+        let mustSchedule = state.withLock { state in
+            state.notes[path] = bytes
+            defer { state.isScheduled = true }
+            return !state.isScheduled
+        }
+        if mustSchedule { schedule() }
+    }
+
+    func remove(_ path: String) { state.withLock { _ = $0.notes.removeValue(forKey: path) } }
+
+    /// Whether the note belongs to a lock that this process holds.
+    func isRenewing(_ path: String) -> Bool { state.withLock { $0.notes[path] != nil } }
+
+    private func schedule() {
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int(LockFolder.refreshSeconds))) { [self] in
+            let isGoingOn = state.withLock { state in
+                state.isScheduled = !state.notes.isEmpty
+                return state.isScheduled
+            }
+            guard isGoingOn else { return }
+            refresh()
+            schedule()
+        }
+    }
+
+    func refresh() {
+        // A missing note is found when the lock is relied on (`requireHeld`).
+        for (path, bytes) in state.withLock({ $0.notes }) { try? LockFolder.renew(path, bytes) }
     }
 }

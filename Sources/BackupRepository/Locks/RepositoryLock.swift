@@ -1,4 +1,5 @@
 import BackupCore
+import Glibc
 import SystemIO
 
 /// A lock of a repository, shared or exclusive, held for as long as this value lives.
@@ -45,7 +46,7 @@ final class RepositoryLock: Sendable {
     /// Creates the files of other locks in advance: operations that free space need them when no more files can be created.
     static func prepareFiles(_ layout: RepositoryLayout) {
         for path in [layout.packsLock, layout.namesLock] where (try? FileSystem.exists(path)) == false {
-            _ = try? OwnerOnly.createFile(path)
+            _ = try? PrivateFile.createFile(path)
         }
     }
 
@@ -145,5 +146,61 @@ private final class SingleLock: Sendable {
         LockRefresher.shared.remove(notePath)
         // Before the lock itself is released, so that the next holder finds no note.
         try? FileSystem.removeFile(notePath)
+    }
+}
+
+/// The lock on the names and labels of snapshots. It is held for moments, so that waiting for it pays. It works between processes of this machine, and by its
+/// note between hosts: otherwise two of them could write the same label and lose a pin.
+struct NamesLock: ~Copyable {
+    /// The locked file.
+    static let name = "names.lock"
+    /// Longer than it takes for a note to become stale.
+    private static let waitSeconds = UInt64(LockFolder.namesExpirySeconds) + 20
+    /// Doubled with each attempt, with a random part: two hosts that collide would otherwise go on colliding.
+    private static let shortestPauseMicroseconds: UInt32 = 5_000
+    private static let longestPauseMicroseconds: UInt32 = 250_000
+
+    private let lock: RepositoryLock
+
+    /// Waits a good minute.
+    /// - Throws: `busy` when the lock is still held then.
+    init(_ layout: RepositoryLayout) throws(BackupError) {
+        let start = SystemClock.monotonicNanoseconds()
+        var pause = Self.shortestPauseMicroseconds
+        while true {
+            do {
+                lock = try RepositoryLock(layout, .naming, operation: "rename")
+                return
+            } catch {
+                guard error.code == .busy else { throw error }
+                if SystemClock.monotonicNanoseconds() - start > Self.waitSeconds * 1_000_000_000 { throw error }
+            }
+            usleep(UInt32.random(in: pause / 2...pause))
+            pause = min(pause * 2, Self.longestPauseMicroseconds)
+            try Cancellation.check()
+        }
+    }
+
+    /// - Throws: `locked` when another host has considered this one gone.
+    borrowing func requireHeld() throws(BackupError) { try lock.requireHeld() }
+}
+
+/// An advisory lock that is only held for moments, so that waiting for it pays.
+enum WaitingLock {
+    private static let attemptCount = 4000
+    private static let pauseMicroseconds: UInt32 = 5_000
+
+    /// Waits up to 20 seconds.
+    /// - Throws: `busy` when it is still held then.
+    static func acquire(path: String) throws(BackupError) -> AdvisoryLock {
+        for _ in 1..<attemptCount {
+            do {
+                return try AdvisoryLock(path: path)
+            } catch {
+                guard error.code == .busy else { throw error }
+            }
+            usleep(pauseMicroseconds)
+        }
+        return try AdvisoryLock(path: path)
     }
 }

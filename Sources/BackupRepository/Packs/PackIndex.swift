@@ -74,6 +74,14 @@ struct PackIndex: Sendable {
         self.init(kind: kind, entries: entries, isSealed: isSealed)
     }
 
+    /// Reads the index of a pack of a repository.
+    /// - Throws: as below; errors of opening the pack.
+    static func read(
+        _ pack: PackID, in layout: RepositoryLayout, _ protection: RepositoryProtection
+    ) throws(BackupError) -> PackIndex {
+        try read(try SharedFile(path: layout.packPath(of: pack)), pack: pack, protection: protection)
+    }
+
     /// Reads the index of a pack file and verifies it against the pack's name and length.
     /// - Throws: `repositoryDamaged` naming the pack, `unsupportedVersion`.
     static func read(

@@ -1,4 +1,5 @@
 import BackupCore
+import Synchronization
 import SystemIO
 
 /// Writes one pack: first the chunks to a temporary file as they come, then the index, then it publishes the pack by a rename. After an error every call but
@@ -27,7 +28,7 @@ final class PackWriter: @unchecked Sendable {
         self.kind = kind
         self.protection = protection
         temporaryPath = "\(temporaryFolder)/\(RandomToken.make()).pack"
-        descriptor = try OwnerOnly.createFile(temporaryPath)
+        descriptor = try PrivateFile.createFile(temporaryPath)
         buffer.reserveCapacity(Self.bufferByteCount)
         buffer.append(contentsOf: PackIndex.header(kind: kind, isSealed: protection.isSealing))
         byteCount = UInt64(buffer.count)
@@ -76,7 +77,7 @@ final class PackWriter: @unchecked Sendable {
             try FaultInjection.reached("backup.pack-written")
             let folder = RepositoryLayout.packFolder(of: id, in: packsFolder)
             let path = RepositoryLayout.packPath(of: id, in: packsFolder)
-            try OwnerOnly.makeFolder(folder)
+            try PrivateFile.makeFolder(folder)
             isNew = try !FileSystem.exists(path)
             try requireHeld()
             try FileSystem.rename(temporaryPath, to: path)
@@ -88,23 +89,6 @@ final class PackWriter: @unchecked Sendable {
         refusal = Self.finished
         try FaultInjection.reached("backup.pack-published")
         return FinishedPack(id: id, index: index, byteCount: byteCount, isNew: isNew)
-    }
-
-    /// Completes the pack, publishes it and adds it to the catalog. If that fails, the pack is removed, unless the lock was lost: another host may rely on it.
-    /// - Parameter requireHeld: verifies that the writer's lock is still held; throws if not.
-    func publish(
-        in layout: RepositoryLayout, _ catalog: Catalog, requireHeld: () throws(BackupError) -> Void
-    ) throws(BackupError) -> FinishedPack {
-        do {
-            let finished = try finish(packsFolder: layout.packs, requireHeld: requireHeld)
-            try catalog.add(finished.id, finished.index, byteCount: finished.byteCount)
-            return finished
-        } catch {
-            discard(requireHeld: requireHeld)
-            // The process that took over the lock also removed this writer's temporary files.
-            if error.code == .notFound { try requireHeld() }
-            throw error
-        }
     }
 
     /// Removes the file, even if its publication failed after it had got its name.
@@ -135,6 +119,67 @@ final class PackWriter: @unchecked Sendable {
         } catch {
             refusal = error
             throw error
+        }
+    }
+}
+
+/// A pack that is durable and published.
+struct FinishedPack {
+    let id: PackID
+    let index: PackIndex
+    /// Length of the file in bytes.
+    let byteCount: UInt64
+    /// False when a pack with this name existed before and was replaced by the same content: then the writer must not remove it.
+    let isNew: Bool
+}
+
+/// The pack of one kind that chunks are currently added to. Thread-safe.
+final class OpenPack: Sendable {
+    /// A pack is published when it has reached this length.
+    static let standardSizeBytes: UInt64 = 32 << 20
+    /// A pack with many tiny chunks is published before its index gets large.
+    static let chunkCountLimit = 65_536
+
+    private let kind: PackKind
+    private let layout: RepositoryLayout
+    private let protection: RepositoryProtection
+    private let packSizeBytes: UInt64
+    private let writer = Mutex<PackWriter?>(nil)
+
+    init(
+        kind: PackKind, in layout: RepositoryLayout, _ protection: RepositoryProtection,
+        packSizeBytes: UInt64 = standardSizeBytes
+    ) {
+        self.kind = kind
+        self.layout = layout
+        self.protection = protection
+        self.packSizeBytes = packSizeBytes
+    }
+
+    /// Adds a chunk, to a new pack if there is none.
+    /// - Parameter packed: its bytes as stored in the pack.
+    /// - Returns: the pack, if this chunk has filled it: the caller owns it now and has to publish it.
+    func append(_ entry: PackEntry, _ packed: UnsafeRawBufferPointer) throws(BackupError) -> PackWriter? {
+        try writer.withLock { (writer) throws(BackupError) in
+            let pack: PackWriter
+            if let open = writer {
+                pack = open
+            } else {
+                pack = try PackWriter(kind: kind, temporaryFolder: layout.temporary, protection: protection)
+                writer = pack
+            }
+            try pack.append(entry, packed)
+            guard pack.byteCount >= packSizeBytes || pack.chunkCount >= Self.chunkCountLimit else { return nil }
+            writer = nil
+            return pack
+        }
+    }
+
+    /// Hands over the pack in its current state.
+    func take() -> PackWriter? {
+        writer.withLock { writer in
+            defer { writer = nil }
+            return writer
         }
     }
 }

@@ -124,7 +124,7 @@ final class SnapshotStore: Sendable {
         if expectedLabels == nil, registerError == nil, Self.haveRegister(snapshots),
             FileSystem.statusIfPresent(layout.register) == nil
         {
-            registerError = MissingFinding.register(layout)
+            registerError = SnapshotRegister.missing(layout)
         }
         // Without the register, these snapshots may have labels with pins that are still to be copied.
         if registerError != nil {
@@ -219,7 +219,7 @@ extension SnapshotStore {
         var mayBeThere = false
         var label: SnapshotLabel?
         do {
-            try OwnerOnly.publish(bytes, to: path, temporaryFolder: layout.temporary) { () throws(BackupError) in
+            try PrivateFile.publish(bytes, to: path, temporaryFolder: layout.temporary) { () throws(BackupError) in
                 try FaultInjection.reached("backup.record-written")
                 try requireHeld()
                 try lock.requireHeld()
@@ -265,7 +265,8 @@ extension SnapshotStore {
     func write(_ label: SnapshotLabel, of id: SnapshotID, _ lock: borrowing NamesLock) throws(BackupError) {
         let bytes = try protection.seal(label.encode(for: id), as: .snapshotLabel(id))
         // Another host may have changed it while this one was suspended, even during the write.
-        try OwnerOnly.publish(bytes, to: layout.labelPath(of: id), temporaryFolder: layout.temporary) { () throws(BackupError) in
+        try PrivateFile.publish(bytes, to: layout.labelPath(of: id), temporaryFolder: layout.temporary) {
+            () throws(BackupError) in
             try lock.requireHeld()
         }
     }
@@ -344,5 +345,61 @@ extension SnapshotStore {
             throw BackupError(.notFound, "there is no such snapshot", path: layout.snapshotPath(of: id))
         }
         return snapshot
+    }
+}
+
+/// Cleaning up after crashes.
+extension SnapshotStore {
+    /// Removes what crashes left: labels of snapshots that are certainly gone and cannot be undeleted, and all temporary files except packs whose removal was
+    /// interrupted. The caller must hold the writer's lock, since packs are written in the same folder.
+    /// - Parameter requireHeld: called before each removal; throws if the writer's lock is no longer held.
+    func sweep(requireHeld: () throws(BackupError) -> Void) throws(BackupError) {
+        let lock = try NamesLock(layout)
+        defer { withExtendedLifetime(lock) {} }
+        for id in try uselessLabels() {
+            try requireHeld()
+            try lock.requireHeld()
+            try FileSystem.removeFile(layout.labelPath(of: id))
+        }
+        let folder = try openTemporary()
+        for name in try folder.names() {
+            try requireHeld()
+            if try PackRemoval.bringBack(name, layout) { continue }
+            guard Self.isTemporary(name), try folder.status(name).kind == .regular else { continue }
+            try folder.remove(name, isDirectory: false)
+        }
+    }
+
+    /// Does not follow a link: with a link in its place, another program could have the files of any folder removed.
+    /// - Throws: `notPermitted` for a link.
+    private func openTemporary() throws(BackupError) -> DirectoryReader {
+        guard try FileSystem.status(layout.temporary).kind != .symbolicLink else {
+            throw BackupError(
+                .notPermitted, "the repository's folder for temporary files is a symbolic link", path: layout.temporary,
+                remedy: "Remove the link, and make an empty folder in its place.")
+        }
+        return try DirectoryReader(path: layout.temporary, followsLink: false)
+    }
+
+    /// Whether this program creates temporary files with such names: a random token, with or without an extension. Other programs created all other files.
+    private static func isTemporary(_ name: FileName) -> Bool {
+        RandomToken.isToken(name.bytes.prefix { $0 != UInt8(ascii: ".") })
+    }
+
+    /// Labels of snapshots that have no record and are not in the register. If the register names a snapshot, it may be copied back, with its name, pin and
+    /// tags. Without a register nothing is known, and an unneeded label only takes a few bytes.
+    private func uselessLabels() throws(BackupError) -> [SnapshotID] {
+        guard let register = try? readRegister() else { return [] }
+        var useless: [SnapshotID] = []
+        for name in try DirectoryReader(path: layout.labels).names() {
+            guard let digest = RepositoryLayout.digest(in: name, extension: RepositoryLayout.labelExtension) else { continue }
+            let id = SnapshotID(digest)
+            guard register.isLabelled[id] == nil else { continue }
+            let records = [layout.snapshotPath(of: id), layout.removedPath(of: id), layout.damagedRecordPath(of: id)]
+            var hasRecord = false
+            for record in records where try FileSystem.exists(record) { hasRecord = true }
+            if !hasRecord { useless.append(id) }
+        }
+        return useless
     }
 }

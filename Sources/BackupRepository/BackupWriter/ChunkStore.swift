@@ -1,0 +1,264 @@
+import BackupCore
+import Synchronization
+import SystemIO
+
+/// The lowest layer of a backup: takes chunks from several threads, stores the new ones, and publishes packs as they fill.
+///
+/// After an error it rejects further chunks with that error, since it is unknown which chunks were stored and which were lost.
+final class ChunkStore: Sendable {
+    private struct State {
+        /// Chunks that are being stored, or are in packs that the catalog does not know yet.
+        var claimed: Set<ChunkID> = []
+        /// Packs that wait for being published.
+        var full: [PackWriter] = []
+        /// Packs that this backup created, to be removed if it is abandoned.
+        var published: [PackID] = []
+        /// Packs of earlier backups that this one relies on.
+        var reliedOn: Set<PackID> = []
+        var failure: BackupError?
+        var storedByteCount: UInt64 = 0
+        /// Lookups in the catalog so far, until there is a filter.
+        var lookUpCount = 0
+        /// Recognises new chunks; it is filled in the background.
+        var filter: ChunkFilter?
+        var isFilterFilled = false
+        /// Encoders that are currently unused.
+        var encoders: [ChunkEncoder] = []
+    }
+
+    /// A backup with more lookups than this builds a filter; for smaller ones that would not pay.
+    private static let filterThreshold = 512
+    /// The number of new chunks that the filter has space for.
+    private static let expectedNewCount = 1 << 20
+
+    private let layout: RepositoryLayout
+    private let protection: RepositoryProtection
+    private let catalog: Catalog
+    private let reader: ChunkReader
+    private let dataPack: OpenPack
+    private let metadataPack: OpenPack
+    private let state = Mutex(State())
+    // Packs are made durable while the next ones fill: a separate thread waits for the disk.
+    private let publisher = WorkerPool(threadCount: 1, queueLimit: 2)
+    private let publishing: WorkGroup
+    private let requireHeld: @Sendable () throws(BackupError) -> Void
+
+    /// - Parameter requireHeld: called before a pack is published or removed; throws if the writer's lock is no longer held.
+    init(
+        layout: RepositoryLayout, catalog: Catalog, reader: ChunkReader, packSizeBytes: UInt64,
+        requireHeld: @escaping @Sendable () throws(BackupError) -> Void
+    ) {
+        self.requireHeld = requireHeld
+        self.layout = layout
+        self.catalog = catalog
+        self.reader = reader
+        protection = reader.protection
+        dataPack = OpenPack(kind: .data, in: layout, protection, packSizeBytes: packSizeBytes)
+        metadataPack = OpenPack(kind: .metadata, in: layout, protection, packSizeBytes: packSizeBytes)
+        publishing = WorkGroup(publisher)
+    }
+
+    /// Stored bytes of the new chunks.
+    var storedByteCount: UInt64 { state.withLock { $0.storedByteCount } }
+
+    /// A chunk's name.
+    /// - Parameter digest: the SHA-256 of `plain`, if it is already known.
+    func name(of plain: UnsafeRawBufferPointer, digest: SHA256Digest? = nil) -> ChunkID {
+        if let digest, !protection.isSealing { return ChunkID(digest) }
+        return protection.chunkID(of: plain)
+    }
+
+    /// Stores a chunk unless the repository has it.
+    /// - Parameter similar: a chunk of an earlier backup that may be similar; then only the delta is stored.
+    func store(
+        _ id: ChunkID, _ plain: UnsafeRawBufferPointer, kind: PackKind, compression: ChunkEncoder.Compression,
+        similar: StoredChunk? = nil
+    ) throws(BackupError) {
+        try guarded { () throws(BackupError) in
+            guard state.withLock({ $0.claimed.insert(id).inserted }) else { return }
+            if try mayBeStored(id), let known = try catalog.findIntact(id) {
+                state.withLock { state in
+                    state.reliedOn.insert(known.pack)
+                    state.claimed.remove(id)
+                }
+                return
+            }
+            let encoder = state.withLock { $0.encoders.popLast() } ?? ChunkEncoder()
+            defer { state.withLock { $0.encoders.append(encoder) } }
+            var base: ChunkEncoder.Base?
+            if let similar { base = try self.base(for: similar) }
+            let target = kind == .data ? dataPack : metadataPack
+            try encoder.encode(id, plain, compression, against: base) { (entry, stored) throws(BackupError) in
+                let full = try protection.withPackedBytes(of: entry, stored: stored, buffer: &encoder.packed) {
+                    (packed) throws(BackupError) in
+                    noteStored(entry, packed.count, base)
+                    return try target.append(entry, packed)
+                }
+                guard let full else { return }
+                state.withLock { $0.full.append(full) }
+                publishing.submit { [self] () throws(BackupError) in try publish(full) }
+            }
+        }
+    }
+
+    /// - Returns: false for a chunk that is certainly not in the repository.
+    private func mayBeStored(_ id: ChunkID) throws(BackupError) -> Bool {
+        let (filter, isFilled, mustMake) = state.withLock { state in
+            state.lookUpCount += 1
+            return (state.filter, state.isFilterFilled, state.lookUpCount == Self.filterThreshold)
+        }
+        if mustMake { try makeFilter() }
+        guard let filter else { return true }
+        defer { filter.insert(id) }
+        // Until it is filled it only knows this backup's chunks.
+        return !isFilled || filter.mayContain(id)
+    }
+
+    /// Other threads continue without the filter meanwhile, and insert what they store.
+    private func makeFilter() throws(BackupError) {
+        let count = try catalog.chunkRowCount()
+        let filter = ChunkFilter(expectedCount: count + Self.expectedNewCount)
+        state.withLock { state in
+            state.filter = filter
+            // Chunks in packs that are published while the catalog is read must not be missed.
+            for id in state.claimed { filter.insert(id) }
+        }
+        try catalog.fill(filter)
+        state.withLock { $0.isFilterFilled = true }
+    }
+
+    private func noteStored(_ entry: PackEntry, _ packedByteCount: Int, _ base: ChunkEncoder.Base?) {
+        state.withLock { state in
+            state.storedByteCount += UInt64(packedByteCount)
+            if entry.base != nil, let pack = base?.chunk.pack { state.reliedOn.insert(pack) }
+        }
+    }
+
+    /// The base for a chunk that is similar to `chunk`: that chunk itself, or its own base; `nil` if it cannot be read.
+    private func base(for chunk: StoredChunk) throws(BackupError) -> ChunkEncoder.Base? {
+        var whole = chunk
+        if let id = chunk.base {
+            guard let found = try catalog.findIntact(id) else { return nil }
+            whole = found
+        }
+        guard whole.codec != .deflateAgainstBase, let plain = try? reader.plainBytesOnce(whole) else { return nil }
+        return ChunkEncoder.Base(chunk: whole, dictionary: Array(plain.suffix(ChunkEncoder.dictionaryByteCount)))
+    }
+
+    /// Ensures that referenced chunks that this backup did not store exist, so that a new snapshot can rely on them.
+    /// - Throws: `repositoryDamaged`.
+    func require(_ ids: [ChunkID]) throws(BackupError) {
+        try guarded { () throws(BackupError) in
+            let missing = state.withLock { state in ids.filter { !state.claimed.contains($0) } }
+            for (id, isHeld) in zip(missing, try hold(missing)) where !isHeld {
+                throw BackupError(
+                    .repositoryDamaged, "chunk \(id), which a new snapshot refers to, is not in the repository",
+                    path: layout.packs, remedy: "Store the file again instead of taking it from an older snapshot.")
+            }
+        }
+    }
+
+    /// Checks which chunks exist, so that a new snapshot can rely on them.
+    func hold(_ ids: [ChunkID]) throws(BackupError) -> [Bool] {
+        let found = try catalog.findIntact(ids)
+        state.withLock { state in
+            for case .some(let chunk) in found { state.reliedOn.insert(chunk.pack) }
+        }
+        return found.map { $0 != nil }
+    }
+
+    /// A chunk of an earlier backup, if it is in an intact pack.
+    func find(_ id: ChunkID) throws(BackupError) -> StoredChunk? { try catalog.findIntact(id) }
+
+    /// Records that this backup relies on a chunk of an earlier one.
+    func rely(on chunk: StoredChunk) { state.withLock { _ = $0.reliedOn.insert(chunk.pack) } }
+
+    /// Makes everything durable and known to the catalog: files' chunks first, then what refers to them.
+    func publishAll() throws(BackupError) {
+        try guarded { () throws(BackupError) in
+            try publishing.wait()
+            for pack in [dataPack, metadataPack] {
+                if let writer = pack.take() { try publish(writer) }
+            }
+            let reliedOn = state.withLock { $0.reliedOn }
+            try ReferencedPacks.makeDurable(reliedOn, layout: layout)
+        }
+    }
+
+    /// Removes what this backup wrote. Errors are ignored: the next backup finds and uses what is left. If the lock was lost, published packs stay, since
+    /// another backup may rely on them.
+    func discard() {
+        _ = first(BackupError(.invalidArgument, "the backup was abandoned"))
+        try? publishing.wait()
+        for pack in [dataPack, metadataPack] { pack.take()?.discard(requireHeld: requireHeld) }
+        let (full, published) = state.withLock { state in
+            defer { (state.full, state.published) = ([], []) }
+            return (state.full, state.published)
+        }
+        // Packs that were still waiting when another one failed.
+        for pack in full { pack.discard(requireHeld: requireHeld) }
+        var removed: [PackID] = []
+        let removal = PackRemoval(layout)
+        for pack in published {
+            do {
+                try removal.remove(layout.packPath(of: pack), requireHeld: requireHeld)
+                removed.append(pack)
+            } catch {
+                if error.code == .locked { break }
+            }
+        }
+        // The file first, then the catalog's row: see `Catalog.add`.
+        try? catalog.remove(removed)
+    }
+
+    /// From now on the packs belong to the repository.
+    func keep() { state.withLock { $0.published = [] } }
+
+    private func publish(_ pack: PackWriter) throws(BackupError) {
+        do {
+            let finished = try pack.publish(in: layout, catalog, requireHeld: requireHeld)
+            // Not earlier: until the catalog knows them, they must not be stored again.
+            state.withLock { state in
+                if finished.isNew { state.published.append(finished.id) }
+                for entry in finished.index.entries { state.claimed.remove(entry.id) }
+                state.full.removeAll { $0 === pack }
+            }
+        } catch {
+            throw first(error)
+        }
+    }
+
+    /// Records an error.
+    /// - Returns: the first error. Later ones in other threads are often its consequences.
+    private func first(_ error: BackupError) -> BackupError {
+        state.withLock { state in
+            let failure = state.failure ?? error
+            state.failure = failure
+            return failure
+        }
+    }
+
+    private func guarded<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
+        // Throws the same error again: of several threads, any may be the one whose error is reported.
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+        do {
+            return try body()
+        } catch {
+            throw first(error)
+        }
+    }
+}
+
+extension ChunkStore {
+    /// Stores a content list.
+    /// - Parameter earlier: a list with which it may share most elements.
+    func storeList(_ bytes: [UInt8], earlier: ChunkID? = nil) throws(BackupError) -> ChunkID {
+        try bytes.withUnsafeBytesThrowing { (buffer) throws(BackupError) in
+            let id = name(of: buffer)
+            try store(
+                id, buffer, kind: .metadata, compression: .whenSmaller,
+                similar: try earlier.flatMap { (id) throws(BackupError) in try find(id) })
+            return id
+        }
+    }
+}

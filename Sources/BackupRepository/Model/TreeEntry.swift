@@ -1,0 +1,223 @@
+import BackupCore
+
+/// A file, folder or symbolic link in a snapshot's tree.
+public struct TreeEntry: Hashable, Sendable {
+    /// The raw values are part of the repository format.
+    public enum Kind: UInt8, Sendable {
+        case file = 1
+        case directory = 2
+        case symbolicLink = 3
+    }
+
+    public let name: FileName
+    public let kind: Kind
+    /// Permission bits and file type, as in `st_mode`.
+    public let mode: UInt32
+    public let modificationTime: Timestamp
+    /// A file's bytes, a symbolic link's target, or the bytes of a folder's directory object.
+    public let content: FileContent
+    /// For files only.
+    public let checksums: Checksums?
+    /// For folders only.
+    public let totals: DirectoryTotals?
+    /// The inode and change time of the original, for files that were read from a folder of the app.
+    public let sourceIdentity: SourceIdentity?
+    /// Owner, extended attributes and similar; `nil` for none.
+    public let metadata: EntryMetadata?
+
+    /// The stored folder; `nil` for a file or link.
+    public var storedDirectory: StoredDirectory? { totals.map { StoredDirectory(content: content, totals: $0) } }
+
+    init(
+        name: FileName, kind: Kind, mode: UInt32, modificationTime: Timestamp, content: FileContent, checksums: Checksums?,
+        totals: DirectoryTotals?, sourceIdentity: SourceIdentity?, metadata: EntryMetadata?
+    ) {
+        self.name = name
+        self.kind = kind
+        self.mode = mode
+        self.modificationTime = modificationTime
+        self.content = content
+        self.checksums = checksums
+        self.totals = totals
+        self.sourceIdentity = sourceIdentity
+        self.metadata = metadata
+    }
+
+    /// - Parameter mode: permission bits; the file type is added.
+    public static func file(
+        name: FileName, mode: UInt32, modificationTime: Timestamp, content: FileContent, checksums: Checksums,
+        sourceIdentity: SourceIdentity? = nil, metadata: EntryMetadata? = nil
+    ) -> TreeEntry {
+        TreeEntry(
+            name: name, kind: .file, mode: 0o100000 | mode & 0o7777, modificationTime: modificationTime, content: content,
+            checksums: checksums, totals: nil, sourceIdentity: sourceIdentity, metadata: metadata)
+    }
+
+    /// - Parameter mode: permission bits; the file type is added.
+    public static func file(
+        name: FileName, mode: UInt32, modificationTime: Timestamp, stored: StoredFile, sourceIdentity: SourceIdentity? = nil,
+        metadata: EntryMetadata? = nil
+    ) -> TreeEntry {
+        file(
+            name: name, mode: mode, modificationTime: modificationTime, content: stored.content, checksums: stored.checksums,
+            sourceIdentity: sourceIdentity, metadata: metadata)
+    }
+
+    /// - Parameter mode: permission bits; the file type is added.
+    public static func directory(
+        name: FileName, mode: UInt32, modificationTime: Timestamp, stored: StoredDirectory, metadata: EntryMetadata? = nil
+    ) -> TreeEntry {
+        TreeEntry(
+            name: name, kind: .directory, mode: 0o040000 | mode & 0o7777, modificationTime: modificationTime,
+            content: stored.content, checksums: nil, totals: stored.totals, sourceIdentity: nil, metadata: metadata)
+    }
+
+    /// - Parameter target: the path that the link contains, as bytes.
+    public static func symbolicLink(
+        name: FileName, target: [UInt8], modificationTime: Timestamp, metadata: EntryMetadata? = nil
+    ) -> TreeEntry {
+        TreeEntry(
+            name: name, kind: .symbolicLink, mode: 0o120777, modificationTime: modificationTime,
+            content: FileContent(literal: target), checksums: nil, totals: nil, sourceIdentity: nil, metadata: metadata)
+    }
+
+    /// Size in bytes, as in stat(2): of a file, or of a link's target; 0 for folders.
+    public var size: UInt64 { kind == .directory ? 0 : content.size }
+
+    /// The permission bits of a copy. They exclude set-user-ID and set-group-ID: a copy that root creates without restoring owners would run as root.
+    public var restoredPermissions: UInt32 { mode & 0o1777 }
+
+    /// The target of a symbolic link.
+    public var linkTarget: [UInt8]? { kind == .symbolicLink ? content.literalBytes : nil }
+
+    /// Whether two names can be hard links to one file: everything stored about them is equal.
+    public func isSameFile(as other: TreeEntry) -> Bool {
+        kind == .file && other.kind == .file && mode == other.mode && modificationTime == other.modificationTime
+            && size == other.size && checksums == other.checksums && metadata == other.metadata
+    }
+
+    /// The same entry with its content in another form.
+    func replacing(content: FileContent) -> TreeEntry {
+        TreeEntry(
+            name: name, kind: kind, mode: mode, modificationTime: modificationTime, content: content, checksums: checksums,
+            totals: totals, sourceIdentity: sourceIdentity, metadata: metadata)
+    }
+
+    /// The same entry with other metadata.
+    public func replacing(metadata: EntryMetadata?) -> TreeEntry {
+        TreeEntry(
+            name: name, kind: kind, mode: mode, modificationTime: modificationTime, content: content, checksums: checksums,
+            totals: totals, sourceIdentity: sourceIdentity, metadata: metadata)
+    }
+}
+
+/// A file whose bytes are in the repository, once the backup that stored it is committed.
+public struct StoredFile: Hashable, Sendable {
+    public let content: FileContent
+    public let checksums: Checksums
+
+    public init(content: FileContent, checksums: Checksums) {
+        self.content = content
+        self.checksums = checksums
+    }
+
+    /// Size in bytes.
+    public var size: UInt64 { content.size }
+}
+
+/// What identifies, besides size and modification time, a file of the app as unchanged since its backup, so that it need not be read again.
+public struct SourceIdentity: Hashable, Sendable {
+    public let inode: UInt64
+    public let changeTime: Timestamp
+
+    public init(inode: UInt64, changeTime: Timestamp) {
+        self.inode = inode
+        self.changeTime = changeTime
+    }
+}
+
+/// The encoding of an entry in a directory object (format document, "Directory object").
+extension TreeEntry {
+    private enum Flag {
+        static let checksums: UInt8 = 1
+        static let sourceIdentity: UInt8 = 2
+        static let known: UInt8 = 3
+    }
+
+    func encode(into writer: inout ByteWriter) {
+        writer.append(kind.rawValue)
+        writer.append(
+            (checksums == nil ? 0 : Flag.checksums) | (sourceIdentity == nil ? 0 : Flag.sourceIdentity) | (metadata?.flags ?? 0))
+        writer.append(UInt8(truncatingIfNeeded: name.bytes.count))
+        writer.append(raw: name.bytes)
+        writer.append(mode)
+        writer.append(modificationTime)
+        if let checksums {
+            writer.append(checksums.crc32)
+            writer.append(checksums.md5)
+            writer.append(checksums.sha1)
+            writer.append(checksums.sha256)
+        }
+        if let sourceIdentity {
+            writer.append(sourceIdentity.inode)
+            writer.append(sourceIdentity.changeTime)
+        }
+        metadata?.encode(into: &writer)
+        if let totals { totals.encode(into: &writer) }
+        content.encode(into: &writer)
+    }
+
+    /// - Parameter version: of the directory object.
+    /// - Throws: `repositoryDamaged` for anything that `encode` would not write; `unsupportedVersion` for unknown kinds and fields.
+    init(decoding reader: inout ByteReader, version: UInt16) throws(BackupError) {
+        guard let kind = Kind(rawValue: try reader.read()) else {
+            throw StructureHeader.unknown("a directory entry is of a kind that this program does not know")
+        }
+        let flags = try reader.read(UInt8.self)
+        let known = version == Directory.plainVersion ? Flag.known : Flag.known | EntryMetadata.Flag.known
+        guard flags & ~known == 0 else {
+            throw StructureHeader.unknown("a directory entry has fields that this program does not know")
+        }
+        let nameLength = Int(try reader.read(UInt8.self))
+        let name = FileName(bytes: Array(try reader.readRaw(count: nameLength)))
+        guard name.isSafeComponent else { throw BackupError(.repositoryDamaged, "a directory entry has an unsafe name") }
+        let mode = try reader.read(UInt32.self)
+        let modificationTime = try reader.readTimestamp()
+        var checksums: Checksums?
+        if flags & Flag.checksums != 0 {
+            let crc32 = try reader.read(UInt32.self)
+            let md5 = try reader.readDigest(MD5Digest.self)
+            let sha1 = try reader.readDigest(SHA1Digest.self)
+            checksums = Checksums(crc32: crc32, md5: md5, sha1: sha1, sha256: try reader.readDigest())
+        }
+        var sourceIdentity: SourceIdentity?
+        if flags & Flag.sourceIdentity != 0 {
+            let inode = try reader.read(UInt64.self)
+            sourceIdentity = SourceIdentity(inode: inode, changeTime: try reader.readTimestamp())
+        }
+        let metadata = try EntryMetadata.decode(flags: flags, &reader)
+        let totals = kind == .directory ? try DirectoryTotals(decoding: &reader) : nil
+        let content = try FileContent(decoding: &reader)
+        guard (kind == .file) == (checksums != nil), kind == .file || sourceIdentity == nil,
+            kind != .symbolicLink || content.literalBytes != nil, mode >> 12 == kind.modeType,
+            kind == .file || metadata?.link == nil && metadata?.holeBytes ?? 0 == 0
+        else {
+            throw BackupError(
+                .repositoryDamaged, "the entry “\(MessageText.name(name.bytes))” of a directory does not fit together")
+        }
+        self.init(
+            name: name, kind: kind, mode: mode, modificationTime: modificationTime, content: content, checksums: checksums,
+            totals: totals, sourceIdentity: sourceIdentity, metadata: metadata)
+    }
+}
+
+extension TreeEntry.Kind {
+    /// The upper bits of `st_mode`.
+    fileprivate var modeType: UInt32 {
+        switch self {
+        case .file: 0o10
+        case .directory: 0o04
+        case .symbolicLink: 0o12
+        }
+    }
+}
