@@ -123,6 +123,7 @@ package enum StructureProbe: String, CaseIterable, Sendable {
 
 /// A small repository whose catalog the fuzzer replaces.
 package enum CatalogProbe {
+    /// A repository to work on, with what it should hold.
     package struct Ground {
         package let path: String
         /// The catalog as it should be.
@@ -155,6 +156,7 @@ package enum CatalogProbe {
     /// Restores the correct catalog.
     package static func restore(_ ground: Ground) throws(BackupError) { try replace(ground, with: ground.catalog) }
 
+    /// Puts other bytes in the catalog's place.
     package static func replace(_ ground: Ground, with bytes: [UInt8]) throws(BackupError) {
         let path = ground.path + "/catalog.sqlite"
         for suffix in ["", "-wal", "-shm"] { try FileSystem.removeFile(path + suffix) }

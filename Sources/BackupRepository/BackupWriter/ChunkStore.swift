@@ -14,7 +14,7 @@ final class ChunkStore: Sendable {
         /// Packs that this backup created, to be removed if it is abandoned.
         var published: [PackID] = []
         /// Packs of earlier backups that this one relies on.
-        var reliedOn: Set<PackID> = []
+        var referencedPacks: Set<PackID> = []
         var failure: BackupError?
         var storedByteCount: UInt64 = 0
         /// Lookups in the catalog so far, until there is a filter.
@@ -78,7 +78,7 @@ final class ChunkStore: Sendable {
             guard state.withLock({ $0.claimed.insert(id).inserted }) else { return }
             if try mayBeStored(id), let known = try catalog.findIntact(id) {
                 state.withLock { state in
-                    state.reliedOn.insert(known.pack)
+                    state.referencedPacks.insert(known.pack)
                     state.claimed.remove(id)
                 }
                 return
@@ -130,7 +130,7 @@ final class ChunkStore: Sendable {
     private func noteStored(_ entry: PackEntry, _ packedByteCount: Int, _ base: ChunkEncoder.Base?) {
         state.withLock { state in
             state.storedByteCount += UInt64(packedByteCount)
-            if entry.base != nil, let pack = base?.chunk.pack { state.reliedOn.insert(pack) }
+            if entry.base != nil, let pack = base?.chunk.pack { state.referencedPacks.insert(pack) }
         }
     }
 
@@ -162,7 +162,7 @@ final class ChunkStore: Sendable {
     func hold(_ ids: [ChunkID]) throws(BackupError) -> [Bool] {
         let found = try catalog.findIntact(ids)
         state.withLock { state in
-            for case .some(let chunk) in found { state.reliedOn.insert(chunk.pack) }
+            for case .some(let chunk) in found { state.referencedPacks.insert(chunk.pack) }
         }
         return found.map { $0 != nil }
     }
@@ -171,7 +171,7 @@ final class ChunkStore: Sendable {
     func find(_ id: ChunkID) throws(BackupError) -> StoredChunk? { try catalog.findIntact(id) }
 
     /// Records that this backup relies on a chunk of an earlier one.
-    func rely(on chunk: StoredChunk) { state.withLock { _ = $0.reliedOn.insert(chunk.pack) } }
+    func rely(on chunk: StoredChunk) { state.withLock { _ = $0.referencedPacks.insert(chunk.pack) } }
 
     /// Makes everything durable and known to the catalog: files' chunks first, then what refers to them.
     func publishAll() throws(BackupError) {
@@ -180,8 +180,8 @@ final class ChunkStore: Sendable {
             for pack in [dataPack, metadataPack] {
                 if let writer = pack.take() { try publish(writer) }
             }
-            let reliedOn = state.withLock { $0.reliedOn }
-            try ReferencedPacks.makeDurable(reliedOn, layout: layout)
+            let referencedPacks = state.withLock { $0.referencedPacks }
+            try ReferencedPacks.makeDurable(referencedPacks, layout: layout)
         }
     }
 

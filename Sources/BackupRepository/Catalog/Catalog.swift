@@ -8,6 +8,14 @@ import SystemIO
 ///
 /// It is not encrypted. In an encrypted repository, the names of chunks are keyed, and their checksums are masked here.
 final class Catalog: Sendable {
+    /// How thoroughly it is compared with the packs.
+    enum Comparison: Sendable {
+        /// Which packs exist: every command needs this.
+        case names
+        /// Their lengths as well: before an operation relies on them.
+        case lengths
+    }
+
     let layout: RepositoryLayout
     private let opening: CatalogOpening
     let protection: RepositoryProtection
@@ -149,9 +157,7 @@ extension Catalog {
     private func isInAnyPack(_ ids: Set<ChunkID>) throws(BackupError) -> Bool {
         guard !ids.isEmpty, mayInquire() else { return false }
         return try PackFolder.names(layout).contains { pack in
-            guard let file = try? SharedFile(path: layout.packPath(of: pack)),
-                let index = try? PackIndex.read(file, pack: pack, protection: protection)
-            else { return false }
+            guard let index = try? PackIndex.read(pack, in: layout, protection) else { return false }
             return index.entries.contains { ids.contains($0.id) }
         }
     }
@@ -279,7 +285,7 @@ extension Catalog {
 
     /// Compares the pack files with the packs that the catalog knows, and adds and removes what differs. A pack that cannot be read is skipped and recorded as
     /// damaged. If the catalog cannot be written, it continues in another place.
-    func reconcile(_ comparison: PackComparison = .lengths) throws(BackupError) {
+    func reconcile(_ comparison: Comparison = .lengths) throws(BackupError) {
         while true {
             do {
                 return try reconcileOnce(comparison)
@@ -290,7 +296,7 @@ extension Catalog {
         }
     }
 
-    private func reconcileOnce(_ comparison: PackComparison) throws(BackupError) {
+    private func reconcileOnce(_ comparison: Comparison) throws(BackupError) {
         comparisons.withLock { $0 += 1 }
         try reopenIfMoved()
         // Taken before listing: the next comparison finds later changes.

@@ -19,13 +19,13 @@ extension Catalog {
             let query = try ChunkQuery(database, protection)
             return try ids.map { id in
                 var whole: StoredChunk?
-                var differences: [StoredChunk] = []
+                var deltas: [StoredChunk] = []
                 try query.run(id) { chunk in
                     guard damaged[chunk.pack] == nil, try isHeld(chunk) else { return }
-                    if chunk.base == nil { whole = whole ?? chunk } else { differences.append(chunk) }
+                    if chunk.base == nil { whole = whole ?? chunk } else { deltas.append(chunk) }
                 }
                 if let whole { return whole }
-                return try differences.first { chunk in
+                return try deltas.first { chunk in
                     guard let base = chunk.base else { return false }
                     var isBaseIntact = false
                     try query.run(base) {

@@ -2,6 +2,7 @@ import BackupCore
 
 /// Something that is wrong with a repository.
 public struct CheckFinding: Sendable {
+    /// The part of the repository that is wrong.
     public enum Kind: String, Sendable {
         /// `config`, the key file, or the copy of one of them.
         case config
@@ -71,6 +72,7 @@ public struct CheckSummary: Sendable {
     public var findingCount = 0
     /// Parts that a later version of this program has written, and this one cannot check.
     public var newerCount = 0
+    /// Files and folders that cannot be read completely, and the snapshots they are in.
     public var damagedFileCount = 0
     public var damagedSnapshotCount = 0
 

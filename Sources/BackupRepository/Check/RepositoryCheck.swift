@@ -202,12 +202,12 @@ public struct RepositoryCheck {
         let walk = TreeWalk(repository, inventory) { problems.append($0) }
         // Their contents are unknown: chunks that are in no other pack may be there.
         let hasNewerPacks = walk.inventory.unreadable.contains { $0.error.code == .unsupportedVersion }
-        var damaged: [Snapshot] = []
+        var damagedSnapshots: [Snapshot] = []
         for (number, snapshot) in snapshots.enumerated() {
             progress?(
                 OperationProgress(
                     phase: "Checking the backups...", processedItems: UInt64(number), totalItems: UInt64(snapshots.count)))
-            if try walk.visit(snapshot) { damaged.append(snapshot) }
+            if try walk.visit(snapshot) { damagedSnapshots.append(snapshot) }
         }
         summary.snapshotCount = snapshots.count
         // A prune leaves some unused chunks in place, and may remove bases that only such chunks have. That is not damage.
@@ -231,8 +231,8 @@ public struct RepositoryCheck {
         if readData == .all { try checkFileChecksums(snapshots) }
         // If nothing is damaged, a later version wrote what cannot be read.
         let isDamaged = summary.findingCount > 0
-        if isDamaged { summary.damagedSnapshotCount = damaged.count }
-        for snapshot in damaged {
+        if isDamaged { summary.damagedSnapshotCount = damagedSnapshots.count }
+        for snapshot in damagedSnapshots {
             var count = 0
             try walk.damagedFiles(of: snapshot) { file in
                 count += 1

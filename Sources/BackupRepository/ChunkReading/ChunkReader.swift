@@ -13,7 +13,7 @@ final class ChunkReader: Sendable {
     let protection: RepositoryProtection
     private let checked = CheckedChunks()
     /// Stored bytes of sealed chunks that are read in parts; raw chunks are in `expanded`.
-    let opened = ShardedCache<SealedChunkKey, [UInt8]>(shardCount: 4, costLimit: openedCacheBytes)
+    private let opened = ShardedCache<SealedChunkKey, [UInt8]>(shardCount: 4, costLimit: openedCacheBytes)
     private let expanded = ShardedCache<ChunkID, [UInt8]>(shardCount: 8, costLimit: expandedCacheBytes)
 
     init(packs: PackFiles, catalog: Catalog, protection: RepositoryProtection) {
@@ -136,7 +136,7 @@ extension ChunkReader {
         }
     }
 
-    func expandedBytes(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
+    private func expandedBytes(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
         if let bytes = expanded.value(for: chunk.id) { return bytes }
         let bytes = try withReadableCopy(chunk) { (place) throws(BackupError) in try expand(place) }
         expanded.insert(bytes, for: chunk.id, cost: bytes.count)
@@ -182,7 +182,7 @@ extension ChunkReader {
 extension ChunkReader {
     /// Runs `body` with the chunk. If its pack is gone or its bytes are damaged, retries with every other place where the same stored bytes should be: packs
     /// are rewritten while files are open, and a catalog may be wrong.
-    func withReadableCopy<Result>(
+    private func withReadableCopy<Result>(
         _ chunk: StoredChunk, _ body: (StoredChunk) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
         do {
@@ -246,7 +246,7 @@ extension ChunkReader {
 /// Reading sealed chunks: any part of one requires opening all of it.
 extension ChunkReader {
     /// As `readStored`. A whole chunk is read directly; parts come from a cache, since further parts are usually read next.
-    func readSealed(
+    private func readSealed(
         _ chunk: StoredChunk, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(BackupError) {
         if buffer.count == Int(chunk.storedLength) {
@@ -267,7 +267,7 @@ extension ChunkReader {
     }
 
     /// All stored bytes of a chunk, bypassing all caches; opened if they are sealed, otherwise not verified.
-    func storedBytes(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
+    private func storedBytes(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
         var stored = [UInt8](repeating: 0, count: Int(chunk.storedLength))
         try stored.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in try readStoredBytes(chunk, into: buffer) }
         return stored

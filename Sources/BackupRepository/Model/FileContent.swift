@@ -3,6 +3,7 @@ import SystemIO
 
 /// The content of a file: a sequence of pieces. It names chunks by their content, never by where they are stored, so it stays valid when packs are rewritten.
 public struct FileContent: Hashable, Sendable {
+    /// One piece of a content.
     public enum Element: Hashable, Sendable {
         /// The bytes themselves.
         case literal([UInt8])

@@ -41,14 +41,6 @@ enum PackFolder {
     }
 }
 
-/// How thoroughly a catalog is compared with the packs.
-enum PackComparison: Sendable {
-    /// Which packs exist: every command needs this.
-    case names
-    /// Their lengths as well: before an operation relies on them.
-    case lengths
-}
-
 /// Shows whether packs may have been added or removed, at the cost of one stat(2) for each of their 256 folders.
 struct PackFolderVersions: Sendable {
     private let stamps: [FolderStamp]

@@ -197,6 +197,8 @@ extension Repository {
         return try directory(stored)
     }
 
+    /// The same by its content and totals; recently used folders are cached.
+    /// - Throws: `repositoryDamaged`.
     public func directory(_ stored: StoredDirectory) throws(BackupError) -> Directory {
         if let known = directories.withLock({ $0.value(for: stored.content) }), known.totals == stored.totals { return known }
         let directory = try Directory(decoding: try bytes(of: stored.content, limitBytes: Directory.byteCountLimit))
@@ -215,6 +217,7 @@ extension Repository {
     /// The existing packs, sorted.
     public func packs() throws(BackupError) -> [PackID] { try PackFolder.names(layout).sorted() }
 
+    /// What the repository holds, according to its catalog, which is rebuilt first if it is damaged.
     public func totals() throws(BackupError) -> RepositoryTotals {
         do throws(BackupError) {
             return try catalog.totals()

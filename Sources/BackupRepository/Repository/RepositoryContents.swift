@@ -167,24 +167,6 @@ extension Repository {
     }
 }
 
-/// A served file as a byte source: for passing stored content to code that reads files.
-public final class StoredSource: ByteSource {
-    private let table: ExtentTable
-    private let repository: Repository
-
-    public init(_ table: ExtentTable, in repository: Repository) {
-        self.table = table
-        self.repository = repository
-    }
-
-    /// Size in bytes.
-    public var size: UInt64 { table.size }
-
-    public func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
-        try repository.read(table, at: offset, into: buffer)
-    }
-}
-
 extension Repository {
     /// All checksums of a served file, computed by reading it in bounded memory.
     public func checksums(of table: ExtentTable) throws(BackupError) -> Checksums {
@@ -216,5 +198,23 @@ extension Repository {
         var bytes: [UInt8] = []
         try copy(table) { bytes.append(contentsOf: $0) }
         return bytes
+    }
+}
+
+/// A served file as a byte source: for passing stored content to code that reads files.
+public final class StoredSource: ByteSource {
+    private let table: ExtentTable
+    private let repository: Repository
+
+    public init(_ table: ExtentTable, in repository: Repository) {
+        self.table = table
+        self.repository = repository
+    }
+
+    /// Size in bytes.
+    public var size: UInt64 { table.size }
+
+    public func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+        try repository.read(table, at: offset, into: buffer)
     }
 }

@@ -77,9 +77,7 @@ extension Repository {
         guard snapshot(id: id) == nil || snapshotStore.hasKnownLabel(id) else { return }
         try snapshotStore.changeLabel(id) { $0.verifiedAt = time }
     }
-}
 
-extension Repository {
     /// Changes the tags of a snapshot atomically.
     /// - Throws: `notFound`, `invalidArgument` for an invalid tag or too many of them.
     public func changeTags(_ id: SnapshotID, _ change: (inout Set<String>) -> Void) throws(BackupError) {

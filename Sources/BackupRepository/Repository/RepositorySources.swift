@@ -92,9 +92,7 @@ extension Repository {
         try PrivateFile.publish(bytes, to: layout.sourcePath(of: document.id), temporaryFolder: layout.temporary)
         return true
     }
-}
 
-extension Repository {
     /// What is wrong with the source documents. This version cannot read those of a later version, which is not damage.
     func sourceProblems() -> [BackupError] {
         do throws(BackupError) {

@@ -103,6 +103,12 @@ struct SeenTime: Sendable {
 
 /// Listing the removed snapshots that can be undeleted.
 extension SnapshotStore {
+    /// The snapshots that could be undeleted when the folders had these stamps.
+    struct KnownRemoved: Sendable {
+        let snapshots: [RemovedSnapshot]
+        let stamps: [FolderStamp]
+    }
+
     /// The snapshots that can be undeleted, in the order of their removal, and the records that cannot be read.
     func readRemoved() throws(BackupError) -> (snapshots: [RemovedSnapshot], damages: [RemovedDamage]) {
         let now = SystemClock.now()
@@ -171,12 +177,6 @@ extension SnapshotStore {
         lastRemoved.withLock { $0 = KnownRemoved(snapshots: snapshots, stamps: stamps) }
         return snapshots
     }
-}
-
-/// The snapshots that could be undeleted when the folders had these stamps.
-struct KnownRemoved: Sendable {
-    let snapshots: [RemovedSnapshot]
-    let stamps: [FolderStamp]
 }
 
 /// A record in `removed/` that cannot be read.

@@ -122,11 +122,6 @@ public struct Snapshot: Hashable, Sendable {
     }
 }
 
-extension SnapshotRecord {
-    /// The tag it was created with.
-    var tags: [String] { attributes[Snapshot.tagAttribute].map { [$0] } ?? [] }
-}
-
 /// All snapshots that are visible at one moment.
 struct SnapshotList: Sendable {
     /// Oldest first.

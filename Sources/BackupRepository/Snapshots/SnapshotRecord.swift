@@ -135,6 +135,11 @@ extension SnapshotRecord {
     }
 }
 
+extension SnapshotRecord {
+    /// The tag it was created with.
+    var tags: [String] { attributes[Snapshot.tagAttribute].map { [$0] } ?? [] }
+}
+
 /// Why a snapshot was made. The raw values are part of the repository format.
 public enum SnapshotKind: UInt8, Sendable, CaseIterable {
     /// A backup on request or by schedule.
