@@ -10,6 +10,7 @@ RELEASE_BINARY = .build/release/backupfs
 # Tests drive the program that users run. It is also several times as fast as a debug build, and the tests start it thousands of times.
 TESTS = BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(RELEASE_BINARY)
 TEST_COMMAND = $(SWIFT_COMMAND) test --skip-build --disable-xctest
+TEST_PROGRAM = .build/debug/backupfsPackageTests.xctest --testing-library swift-testing
 RUN_TESTS = mount-scripts/run-tests.sh $(TEST_COMMAND)
 PACKAGE_FOLDER = .build/package
 
@@ -91,7 +92,7 @@ translations: toolchain
 	@SWIFT='$(SWIFT)' mount-scripts/translations.sh update
 
 test: test-fuse check build
-	$(TESTS) mount-scripts/run-tests.sh --split MountTests --split OperationsTests $(TEST_COMMAND)
+	$(TESTS) mount-scripts/run-tests.sh --split MountTests --split OperationsTests $(TEST_PROGRAM)
 
 # `make test-all CAMPAIGN_MINUTES=60`: of the soak and the two hosts; the fuzzer has half of it for each target.
 CAMPAIGN_MINUTES ?= 20

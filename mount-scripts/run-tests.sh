@@ -3,7 +3,8 @@
 # of lines come in between, and a log is often cut to its last few.
 #
 # --split: the tests of that target run in a process of their own, at the same time. One process runs no more tests at once than there
-# are processors, and most of these tests wait for programs.
+# are processors, and most of these tests wait for programs. COMMAND is then the test program itself: of several `swift test` in one build
+# folder, one can find the build database locked, and runs no test.
 set -uo pipefail
 
 splits=()
@@ -16,6 +17,8 @@ readonly splits
 # The tests expect English, wherever they run.
 unset LANGUAGE
 export LC_ALL=C.UTF-8
+# A log is no terminal; without `swift test` in between, the test program colors its lines all the same.
+export NO_COLOR=1
 
 log=$(mktemp)
 # Catalogs of repositories that have no store, and that the user's own cache must not keep.
@@ -26,11 +29,11 @@ trap 'rm -rf "$log" "$log".* "$cache"' EXIT
 if [ "${#splits[@]}" -gt 0 ]; then
     processes=()
     for target in "${splits[@]}"; do
-        "$@" --ignore-lock --filter "^$target\." >"$log.$target" 2>&1 &
+        "$@" --filter "^$target\." >"$log.$target" 2>&1 &
         processes+=($!)
     done
     others=$(IFS='|' && echo "${splits[*]}")
-    "$@" --ignore-lock --skip "^($others)\." 2>&1 | tee "$log"
+    "$@" --skip "^($others)\." 2>&1 | tee "$log"
     status=${PIPESTATUS[0]}
     for process in "${processes[@]}"; do wait "$process" || status=$?; done
     for target in "${splits[@]}"; do tee -a "$log" <"$log.$target"; done

@@ -9,15 +9,15 @@ import Testing
 /// What a check or a repair told.
 private final class Told {
     var findings: [CheckFinding] = []
-    var hurt: [String] = []
+    var damaged: [String] = []
     var repaired: [String] = []
 
     func note(_ event: CheckEvent) {
         switch event {
         case .finding(let finding): findings.append(finding)
-        case .hurt(let file):
-            hurt.append("\(file.snapshot.record.name)/\(file.path)\(file.isFolder && !file.path.bytes.isEmpty ? "/" : "")")
-        case .unreadable(let file): hurt.append("newer: \(file.path)")
+        case .damaged(let file):
+            damaged.append("\(file.snapshot.record.name)/\(file.path)\(file.isFolder && !file.path.bytes.isEmpty ? "/" : "")")
+        case .unreadable(let file): damaged.append("newer: \(file.path)")
         case .repaired(let text): repaired.append(text.english)
         }
     }
@@ -77,7 +77,7 @@ extension Repository {
         for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + "/catalog.sqlite" + suffix) }
     }
 
-    private func independentlyHurt() throws -> [String] {
+    private func independentlyDamaged() throws -> [String] {
         let result = try run(["python3", Fixtures.folder + "/hurt_files.py", path])
         try #require(result.status == 0)
         return result.output.split(separator: "\n").map(String.init)
@@ -102,7 +102,7 @@ extension Repository {
     @Test func aWholeRepositoryIsSound() throws {
         let repository = try make()
         let (told, summary) = try repository.check()
-        #expect(told.findings.isEmpty && told.hurt.isEmpty && summary.isSound)
+        #expect(told.findings.isEmpty && told.damaged.isEmpty && summary.isSound)
         #expect(summary.snapshotCount == 2)
         let packFiles = try files(below: "packs")
         #expect(summary.packCount == packFiles.count && summary.readPackCount == packFiles.count && packFiles.count > 4)
@@ -122,7 +122,7 @@ extension Repository {
         try copyFixture()
         #expect(try Repository.open(at: path).check().summary.isSound)
         var generator = TestData(seed: 99)
-        var hurtCounts: Set<Int> = []
+        var damagedCounts: Set<Int> = []
         for file in try files(below: "packs") + files(below: "snapshots") + files(below: "labels") {
             let bytes = try readFile(file)
             for turn in 0..<(file.hasSuffix(".pack") ? 24 : 6) {
@@ -136,13 +136,13 @@ extension Repository {
                 #expect(!summary.isSound, "\(file) at \(offset)")
                 #expect(
                     told.findings.contains { $0.error.path == file || $0.error.message.contains(file) }, "\(file) at \(offset)")
-                #expect(told.hurt.sorted() == (try independentlyHurt()), "\(file) at \(offset)")
-                hurtCounts.insert(told.hurt.count)
+                #expect(told.damaged.sorted() == (try independentlyDamaged()), "\(file) at \(offset)")
+                damagedCounts.insert(told.damaged.count)
             }
             try writeFile(file, bytes)
         }
         // Not always the same.
-        #expect(hurtCounts.count > 3)
+        #expect(damagedCounts.count > 3)
         forgetCatalog()
         #expect(try Repository.open(at: path).check().summary.isSound)
     }
@@ -161,13 +161,13 @@ extension Repository {
                 let repository = try Repository.open(at: path)
                 let (told, summary) = try repository.check()
                 #expect(!summary.isSound)
-                #expect(told.hurt.sorted() == (try independentlyHurt()), "\(file) at \(offset)")
+                #expect(told.damaged.sorted() == (try independentlyDamaged()), "\(file) at \(offset)")
                 // What is not named can be read, what is named cannot.
                 for snapshot in repository.snapshots() {
                     guard let root = try? repository.rootDirectory(of: snapshot) else { continue }
                     for entry in root.entries where entry.kind == .file {
                         let isRead = (try? repository.bytes(of: entry.content, limitBytes: 1 << 24)) != nil
-                        #expect(isRead != told.hurt.contains("\(snapshot.name)/\(entry.name)"))
+                        #expect(isRead != told.damaged.contains("\(snapshot.name)/\(entry.name)"))
                     }
                 }
             }
@@ -182,8 +182,8 @@ extension Repository {
             try FileManager.default.removeItem(atPath: file)
             let (told, summary) = try Repository.open(at: path).check(readData: nil)
             #expect(!summary.isSound && told.findings.allSatisfy { $0.kind == .missing || $0.kind == .structure })
-            let hurt = try independentlyHurt()
-            #expect(!told.hurt.isEmpty && told.hurt.sorted() == hurt)
+            let damaged = try independentlyDamaged()
+            #expect(!told.damaged.isEmpty && told.damaged.sorted() == damaged)
             try writeFile(file, bytes)
         }
         #expect(try Repository.open(at: path).check().summary.isSound)
@@ -222,7 +222,7 @@ extension Repository {
         let repository = try Repository.open(at: path)
         let (told, summary) = try repository.check(readData: nil)
         #expect(!summary.isSound && told.findings.contains { $0.kind == .catalog && $0.error.path == path + "/catalog.sqlite" })
-        #expect(told.hurt.isEmpty)
+        #expect(told.damaged.isEmpty)
         _ = try repository.repair()
         #expect(try repository.check().summary.isSound)
         #expect(try Repository.open(at: path).check().summary.isSound)
@@ -233,7 +233,7 @@ extension Repository {
         forgetCatalog()
         try writeFile(path + "/catalog.sqlite", TestData.random(20_000, seed: 3))
         let (told, summary) = try Repository.open(at: path).check()
-        #expect(told.findings.map(\.kind) == [.catalog] && told.hurt.isEmpty && !summary.isSound)
+        #expect(told.findings.map(\.kind) == [.catalog] && told.damaged.isEmpty && !summary.isSound)
         #expect(try Repository.open(at: path).check().summary.isSound)
     }
 
@@ -271,7 +271,7 @@ extension Repository {
         try FileManager.default.createDirectory(atPath: folder("other"), withIntermediateDirectories: true)
         #expect(try run(["cp", "-a", path, folder("other/repository")]).status == 0)
         try Repository.open(at: folder("other/repository")).repair()
-        let expected = try Repository.open(at: folder("other/repository")).check().told.hurt.sorted()
+        let expected = try Repository.open(at: folder("other/repository")).check().told.damaged.sorted()
 
         let condition: ExitTest.Condition = fault.hasSuffix("=fail") ? .exitCode(7) : .signal(SIGKILL)
         await #expect(processExitsWith: condition) { [path = path as String, fault = fault as String] in
@@ -284,9 +284,9 @@ extension Repository {
             }
         }
         try Repository.open(at: path).repair()
-        let hurt = try Repository.open(at: path).check().told.hurt.sorted()
-        #expect(hurt == expected)
-        #expect(try independentlyHurt() == expected)
+        let damaged = try Repository.open(at: path).check().told.damaged.sorted()
+        #expect(damaged == expected)
+        #expect(try independentlyDamaged() == expected)
         #expect(try FileManager.default.contentsOfDirectory(atPath: path + "/tmp").isEmpty)
     }
 
@@ -294,7 +294,7 @@ extension Repository {
     @Test func whatIsWholeIsRescued() throws {
         _ = try make()
         try damageEveryPack(seed: 23)
-        let hurt = try independentlyHurt()
+        let damaged = try independentlyDamaged()
         let repository = try Repository.open(at: path)
         let told = try repository.repair()
         #expect(!told.findings.isEmpty && !told.repaired.isEmpty)
@@ -302,10 +302,10 @@ extension Repository {
         let (after, summary) = try repository.check()
         #expect(
             after.findings.allSatisfy { $0.kind == .missing || $0.kind == .structure || $0.kind == .chunk }, "\(after.findings)")
-        let now = try independentlyHurt()
-        #expect(after.hurt.sorted() == now)
-        // A folder of which nothing was known may be known again, and only some of its files hurt.
-        for path in now { #expect(hurt.contains { $0 == path || ($0.hasSuffix("/") && path.hasPrefix($0)) }, "\(path): \(hurt)") }
+        let now = try independentlyDamaged()
+        #expect(after.damaged.sorted() == now)
+        // A folder of which nothing was known may be known again, and only some of its files damaged.
+        for path in now { #expect(damaged.contains { $0 == path || ($0.hasSuffix("/") && path.hasPrefix($0)) }, "\(path): \(damaged)") }
         #expect(summary.findingCount > 0)
         let setAside = try FileManager.default.contentsOfDirectory(atPath: path + "/damaged")
         #expect(!setAside.isEmpty)
@@ -323,7 +323,7 @@ extension Repository {
                     ("database", Self.database + extra, .database(pageSizeBytes: 4096)),
                 ])
         }
-        let healed = try repository.check().told.hurt
+        let healed = try repository.check().told.damaged
         #expect(!healed.contains { $0.hasSuffix("/photo") || $0.hasSuffix("/rows") || $0.hasSuffix("/database") }, "\(healed)")
     }
 
@@ -333,17 +333,17 @@ extension Repository {
         let file = try Damage.largestPack(of: path)
         let bytes = try readFile(file)
         try writeFile(file, Array(bytes[..<(bytes.count - 300)]))
-        let hurt = try independentlyHurt()
-        #expect(!hurt.isEmpty)
+        let damaged = try independentlyDamaged()
+        #expect(!damaged.isEmpty)
         if !hasCatalog { forgetCatalog() }
         let repository = try Repository.open(at: path)
         let (told, summary) = try repository.check()
         #expect(!summary.isSound && told.findings[0].kind == .pack)
         // The catalog still finds the chunks.
-        #expect(told.hurt.sorted() == (hasCatalog ? [] : hurt))
+        #expect(told.damaged.sorted() == (hasCatalog ? [] : damaged))
         _ = try repository.repair()
-        #expect(try repository.check().told.hurt.sorted() == (hasCatalog ? [] : hurt))
-        #expect(try independentlyHurt() == (hasCatalog ? [] : hurt))
+        #expect(try repository.check().told.damaged.sorted() == (hasCatalog ? [] : damaged))
+        #expect(try independentlyDamaged() == (hasCatalog ? [] : damaged))
         if hasCatalog {
             #expect(try readFile(file) == bytes)
         } else {

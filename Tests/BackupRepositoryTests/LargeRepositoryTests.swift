@@ -34,7 +34,7 @@ import Testing
             if case .finding(let finding) = event, finding.kind == .missing { missing += 1 }
         }
         let summary = try check.run()
-        #expect(missing == 300 && summary.hurtFileCount == 300)
+        #expect(missing == 300 && summary.damagedFileCount == 300)
         #expect(opened.catalog.comparisonCount - before <= 3)
     }
 

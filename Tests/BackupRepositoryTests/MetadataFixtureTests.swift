@@ -45,7 +45,7 @@ import Testing
         var check = RepositoryCheck(repository, readData: .all) { event in
             if case .finding(let finding) = event { findings.append(finding.kind) } else { Issue.record("\(event)") }
         }
-        #expect(try check.run().hurtFileCount == 0 && findings == [.source])
+        #expect(try check.run().damagedFileCount == 0 && findings == [.source])
         // The example of the format document.
         let bytes = media.encode()
         #expect(SHA256Hasher.hash(bytes).hexadecimal == "459ad879ce0b596b4da1807329da797d97af1bf4957f0f6ebcb20027d64fa023")

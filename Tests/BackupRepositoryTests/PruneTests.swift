@@ -300,9 +300,9 @@ import Testing
         let repository = try make()
         let reader = try Repository.open(at: path)
         let table = try reader.extents(of: Self.content("pages", in: "c", reader))
-        let failures = SharedList<String>()
-        let rounds = SharedList<Int>()
-        let isDone = SharedList<Bool>()
+        let failures = LockedArray<String>()
+        let rounds = LockedArray<Int>()
+        let isDone = LockedArray<Bool>()
         DispatchQueue.concurrentPerform(iterations: 3) { thread in
             if thread == 0 {
                 defer { isDone.append(true) }

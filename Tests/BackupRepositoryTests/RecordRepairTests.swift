@@ -38,7 +38,7 @@ import Testing
             switch event {
             case .finding(let finding): findings.append(finding)
             case .repaired(let text): done.append(text.english)
-            case .hurt, .unreadable: break
+            case .damaged, .unreadable: break
             }
         }.run()
         return (findings, done.filter { !$0.contains("catalog") })
@@ -49,7 +49,7 @@ import Testing
         var check = RepositoryCheck(try Repository.open(at: path), readData: .all) { event in
             if case .finding(let finding) = event { findings.append(finding) }
         }
-        #expect(try check.run().hurtFileCount == 0)
+        #expect(try check.run().damagedFileCount == 0)
         return findings
     }
 

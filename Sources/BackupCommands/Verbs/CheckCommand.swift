@@ -84,12 +84,12 @@ struct CheckCommand: ParsableCommand {
     private static func verdict(_ summary: CheckSummary) -> Message {
         let findings = Message.plural(
             summary.findingCount, one: "\(summary.findingCount) finding", other: "\(summary.findingCount) findings")
-        guard summary.hurtFileCount > 0 else { return "\(findings); no file of any backup is damaged" }
+        guard summary.damagedFileCount > 0 else { return "\(findings); no file of any backup is damaged" }
         let backups = Message.plural(
-            summary.hurtSnapshotCount, one: "\(summary.hurtSnapshotCount) backup", other: "\(summary.hurtSnapshotCount) backups")
+            summary.damagedSnapshotCount, one: "\(summary.damagedSnapshotCount) backup", other: "\(summary.damagedSnapshotCount) backups")
         let files = Message.plural(
-            summary.hurtFileCount, one: "\(summary.hurtFileCount) file is damaged in \(backups)",
-            other: "\(summary.hurtFileCount) files are damaged in \(backups)")
+            summary.damagedFileCount, one: "\(summary.damagedFileCount) file is damaged in \(backups)",
+            other: "\(summary.damagedFileCount) files are damaged in \(backups)")
         return "\(findings); \(files)"
     }
 
@@ -99,7 +99,7 @@ struct CheckCommand: ParsableCommand {
         switch event {
         case .finding(let finding):
             finding.isRepaired ? "repaired: \(finding.error.summary)" : "\(finding.kind.rawValue): \(finding.error.summary)"
-        case .hurt(let file):
+        case .damaged(let file):
             file.isFolder
                 ? "damaged: \(file.snapshot.name)/\(file.path)/ and all in it" : "damaged: \(file.snapshot.name)/\(file.path)"
         case .unreadable(let file): "not readable by this version: \(file.snapshot.name)/\(file.path)"
@@ -127,7 +127,7 @@ struct CheckCommand: ParsableCommand {
                 "pack": .optional(finding.pack?.hexadecimal), "chunk": .optional(finding.chunk?.hexadecimal),
                 "repaired": .boolean(finding.isRepaired),
             ])
-        case .hurt(let file):
+        case .damaged(let file):
             .members([
                 "message_type": .text("hurt"), "snapshot": .text(file.snapshot.name.description),
                 "snapshot_id": .text(file.snapshot.id.hexadecimal), "path": .text(file.path.description),
@@ -149,8 +149,8 @@ struct CheckCommand: ParsableCommand {
             "packs": .integer(summary.packCount), "chunks": .integer(summary.chunkCount),
             "packs_read": .integer(summary.readPackCount), "bytes_read": .integer(summary.readByteCount),
             "findings": .integer(summary.findingCount), "later_version": .integer(summary.newerCount),
-            "hurt_files": .integer(summary.hurtFileCount),
-            "hurt_snapshots": .integer(summary.hurtSnapshotCount),
+            "hurt_files": .integer(summary.damagedFileCount),
+            "hurt_snapshots": .integer(summary.damagedSnapshotCount),
         ])
     }
 }

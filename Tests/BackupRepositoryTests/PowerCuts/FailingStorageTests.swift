@@ -52,9 +52,9 @@ import Testing
                 let repository = try Repository.open(at: path)
                 #expect(repository.snapshots().count == 1, place)
                 var check = RepositoryCheck(repository, readData: .all) { event in
-                    if case .hurt = event { Issue.record("\(event), \(place)") }
+                    if case .damaged = event { Issue.record("\(event), \(place)") }
                 }
-                #expect(try check.run().hurtFileCount == 0, place)
+                #expect(try check.run().damagedFileCount == 0, place)
             }
             // To make room. The last connection of the catalog may close only now, and take its files away meanwhile.
             try? FileManager.default.removeItem(atPath: path)

@@ -131,11 +131,11 @@ import Testing
                 let isReplaced =
                     finding.kind == .catalog && finding.error.message.contains("it has been rebuilt from the packs")
                 if !isReplaced { findings.append("\(finding.kind): \(finding.error)") }
-            case .hurt(let file), .unreadable(let file): findings.append("hurt: \(file.path)")
+            case .damaged(let file), .unreadable(let file): findings.append("hurt: \(file.path)")
             case .repaired: break
             }
         }
-        #expect(try check.run().hurtFileCount == 0, place)
+        #expect(try check.run().damagedFileCount == 0, place)
         let text = findings.joined(separator: "\n")
         #expect(text == "", place)
     }

@@ -55,7 +55,7 @@ import Testing
         let before: Set<FileName>
         let after: Set<FileName>
         /// What a check finds after it: files that are lost.
-        let hurtFileCount: Int
+        let damagedFileCount: Int
         /// Whether a record is lost, which the repository goes on to expect until it is given up.
         let losesRecord: Bool
     }
@@ -75,12 +75,12 @@ import Testing
         let recorder = FileRecorder()
         try FileObservation.observing(below: path, by: recorder) { try repair(path) }
         var check = RepositoryCheck(try Repository.open(at: path), readData: .all) { _ in }
-        let hurtFileCount = try check.run().hurtFileCount
+        let damagedFileCount = try check.run().damagedFileCount
         let after = try whole(path)
         let catalogs = CatalogState.Copies(beginning: early, end: try readFile(path + "/catalog.sqlite"))
         return Peace(
             beginning: beginning, recorder: recorder, catalogs: catalogs, before: before, after: after,
-            hurtFileCount: hurtFileCount, losesRecord: harm == .records)
+            damagedFileCount: damagedFileCount, losesRecord: harm == .records)
     }
 
     /// It is not open afterwards, so that the catalog is whole in its one file.
@@ -111,7 +111,7 @@ import Testing
     @Test(arguments: Harm.allCases, cuts) func everyStep(harm: Harm, cut: PowerCut) throws {
         let peace = try makePeace(harm)
         #expect(!peace.before.isEmpty && peace.after.isSuperset(of: peace.before))
-        #expect((peace.hurtFileCount > 0) == (harm == .lostStretch))
+        #expect((peace.damagedFileCount > 0) == (harm == .lostStretch))
         if [.flippedBit, .cutOff, .records].contains(harm) { #expect(peace.after.count > peace.before.count) }
         let operations = peace.recorder.operations
         #expect(operations.count > 10)
@@ -151,7 +151,7 @@ import Testing
         let repository = try Repository.open(at: path)
         var check = RepositoryCheck(repository, readData: .all) { _ in }
         let summary = try check.run()
-        #expect(summary.hurtFileCount == peace.hurtFileCount, place)
+        #expect(summary.damagedFileCount == peace.damagedFileCount, place)
         #expect(repository.damages().isEmpty, place)
         for name: FileName in ["one", "two"] where peace.after.contains(name) {
             #expect(repository.snapshot(named: name)?.isPinned == true, place)
@@ -161,11 +161,11 @@ import Testing
             _ = try RepositoryPrune(repository, maxUnused: .bytes(0), forgetsMissing: true).run()
             let next = try check.run()
             #expect(next.isSound, place)
-        } else if peace.hurtFileCount == 0 {
+        } else if peace.damagedFileCount == 0 {
             #expect(summary.isSound, place)
         }
         try RecordedHistory.backUp("next", in: repository, seconds: 3_000)
-        if peace.hurtFileCount == 0 { _ = try RepositoryPrune(repository, maxUnused: .bytes(0)).run() }
+        if peace.damagedFileCount == 0 { _ = try RepositoryPrune(repository, maxUnused: .bytes(0)).run() }
         for name in peace.after.union(["next"]) { #expect(try RecordedHistory.flaw(of: name, in: repository) == nil, place) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: path + "/tmp") == [], place)
     }
