@@ -31,3 +31,68 @@ public struct FileName: Hashable, Comparable, Sendable, CustomStringConvertible,
         return !bytes.contains { $0 == 0 || $0 == 47 }
     }
 }
+
+extension FileName {
+    /// Including the dot: a longer suffix is not an extension.
+    private static let endingLimitBytes = 17
+
+    /// A name with text inserted before its extension, shortened to the length limit: keeps the extension, and does not split a character.
+    /// - Parameters:
+    ///   - addition: a number, if the name is already taken.
+    ///   - reservedBytes: space to leave in the name for a later suffix.
+    public static func fitting(_ name: [UInt8], _ addition: String = "", reservedBytes: Int = 0) -> [UInt8] {
+        let dot = name.lastIndex(of: UInt8(ascii: ".")) ?? name.endIndex
+        // A name whose only dot is its first character has no extension.
+        let isEnding = dot > 0 && name.count - dot <= endingLimitBytes
+        let stem = isEnding ? name[..<dot] : name[...]
+        let end = Array(addition.utf8) + (isEnding ? name[dot...] : [])
+        var count = min(stem.count, byteCountLimit - reservedBytes - end.count)
+        while count > 1, count < stem.count, stem[count] & 0xC0 == 0x80 { count -= 1 }
+        return stem.prefix(count) + end
+    }
+
+    /// `NAME_2`: for a folder name that is taken; a folder has no extension. Shortened to the length limit without splitting a character.
+    public func numbered(_ number: Int) -> FileName {
+        let end = Array("_\(number)".utf8)
+        var count = min(bytes.count, Self.byteCountLimit - end.count)
+        while count > 1, count < bytes.count, bytes[count] & 0xC0 == 0x80 { count -= 1 }
+        return FileName(bytes: bytes.prefix(count) + end)
+    }
+}
+
+/// Files created within the same second have the same name: they get `_2`, `_3`, … before their extension, oldest first.
+public enum UniqueFileNames {
+    public static func make(_ names: [String]) -> [String] {
+        var taken: Set<String> = []
+        return names.map { name in
+            var candidate = name
+            var number = 2
+            while !taken.insert(candidate).inserted {
+                let dot = name.lastIndex(of: ".") ?? name.endIndex
+                candidate = "\(name[..<dot])_\(number)\(name[dot...])"
+                number += 1
+            }
+            return candidate
+        }
+    }
+}
+
+/// Paths as file systems and archives store them: components joined by `/`, which may contain any other bytes.
+public enum BytePath {
+    private static let slash = UInt8(ascii: "/")
+
+    public static func components(of path: [UInt8]) -> [FileName] {
+        path.split(separator: slash).map { FileName(bytes: Array($0)) }
+    }
+
+    /// The part after the last slash.
+    public static func lastComponent(of path: [UInt8]) -> [UInt8] {
+        path.lastIndex(of: slash).map { Array(path[($0 + 1)...]) } ?? path
+    }
+
+    /// The part before the last slash; empty when there is none.
+    public static func folder(of path: [UInt8]) -> [UInt8] { path.lastIndex(of: slash).map { Array(path[..<$0]) } ?? [] }
+
+    /// The path of `name` in a folder; an empty folder is the root of the paths.
+    public static func join(_ folder: [UInt8], _ name: [UInt8]) -> [UInt8] { folder.isEmpty ? name : folder + [slash] + name }
+}

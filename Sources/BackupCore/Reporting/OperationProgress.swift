@@ -1,3 +1,41 @@
+/// The progress of a running operation. Callers get values; they decide what to show, and how often.
+public struct OperationProgress: Sendable, Equatable {
+    /// The current step, in the words of the source documents ("Creating backup...").
+    public var phase: Message
+    /// The same with the progress in it, where the documents show it ("Copying photos (2/3)"); otherwise the phase.
+    public var message: Message
+    public var processedItems: UInt64
+    public var totalItems: UInt64
+    public var processedBytes: UInt64
+    /// The expected final value of `processedBytes`, as far as known; 0 while unknown.
+    public var totalBytes: UInt64
+    private let knownPercent: Int?
+
+    /// - Parameters:
+    ///   - message: defaults to the phase.
+    ///   - percent: overrides the value computed from the items.
+    public init(
+        phase: Message, message: Message? = nil, processedItems: UInt64 = 0, totalItems: UInt64 = 0, processedBytes: UInt64 = 0,
+        totalBytes: UInt64 = 0, percent: Int? = nil
+    ) {
+        self.phase = phase
+        self.message = message ?? phase
+        self.processedItems = processedItems
+        self.totalItems = totalItems
+        self.processedBytes = processedBytes
+        self.totalBytes = totalBytes
+        knownPercent = percent
+    }
+
+    /// 0 to 100, or `nil` while the total is unknown.
+    public var percent: Int? {
+        knownPercent ?? (totalItems == 0 ? nil : Int(min(100, processedItems * 100 / totalItems)))
+    }
+}
+
+/// Receives progress on the operation's thread; must return quickly.
+public typealias ProgressHandler = @Sendable (OperationProgress) -> Void
+
 /// The speed and the remaining time of an operation, from the bytes that it has processed. The caller supplies the time, from a monotonic clock.
 public struct OperationTiming: Sendable, Equatable {
     /// The values at one moment. Speeds are bytes per second, 0 before any bytes were processed.
@@ -77,5 +115,21 @@ public struct OperationTiming: Sendable, Equatable {
 
     private static func seconds(from start: UInt64, to end: UInt64) -> Double {
         end > start ? Double(end - start) / 1_000_000_000 : 0
+    }
+}
+
+/// Events of a backup before it ends. Called on the thread that creates the backup.
+public struct BackupMilestones: Sendable {
+    /// No other operation blocks the backup, and its name is free: from now on only the backup itself can fail. May be called more than once.
+    public let hasBegun: @Sendable () -> Void
+    /// The backup becomes visible now, under this name, which differs from the requested one if another backup has taken that meanwhile. Returns whether to
+    /// pin the backup.
+    public let willAppear: @Sendable (FileName) -> Bool
+
+    public init(
+        hasBegun: @escaping @Sendable () -> Void = {}, willAppear: @escaping @Sendable (FileName) -> Bool = { _ in false }
+    ) {
+        self.hasBegun = hasBegun
+        self.willAppear = willAppear
     }
 }

@@ -140,3 +140,68 @@ public struct ExtentTable: Sendable {
         return low
     }
 }
+
+/// A piece of a served file. Everything that the tree serves is a list of these (`ExtentTable`).
+public enum Extent: Sendable {
+    case literal([UInt8])
+    /// A part of a chunk's plain bytes.
+    case plain(StoredChunk, offset: UInt32, length: UInt32)
+    /// All of a chunk's stored bytes, unchanged.
+    case stored(StoredChunk)
+    case source(any ByteSource, offset: UInt64, length: UInt64)
+
+    public var length: UInt64 {
+        switch self {
+        case .literal(let bytes): UInt64(bytes.count)
+        case .plain(_, _, let length): UInt64(length)
+        case .stored(let chunk): UInt64(chunk.storedLength)
+        case .source(_, _, let length): length
+        }
+    }
+}
+
+/// A compact list of chunks: neighbours are in the same pack, and few have a base.
+struct ChunkList: Sendable {
+    private struct Item: Sendable {
+        let id: ChunkID
+        let packOffset: UInt64
+        let storedLength: UInt32
+        let plainLength: UInt32
+        let plainCRC32: UInt32
+        let storedCRC32: UInt32
+        let pack: UInt32
+        /// The base's index in `bases` plus one; 0 for none.
+        let base: UInt32
+        let codec: ChunkCodec
+    }
+
+    private var items: [Item] = []
+    private var packs: [PackID] = []
+    private var bases: [ChunkID] = []
+
+    mutating func trim() {
+        items.trim()
+        bases.trim()
+    }
+
+    /// - Returns: its index. Does not add the last chunk again.
+    mutating func append(_ chunk: StoredChunk) -> UInt32 {
+        if let last = items.last, last.id == chunk.id, self[items.count - 1] == chunk { return UInt32(items.count - 1) }
+        if packs.last != chunk.pack { packs.append(chunk.pack) }
+        if let base = chunk.base { bases.append(base) }
+        items.append(
+            Item(
+                id: chunk.id, packOffset: chunk.packOffset, storedLength: chunk.storedLength, plainLength: chunk.plainLength,
+                plainCRC32: chunk.plainCRC32, storedCRC32: chunk.storedCRC32, pack: UInt32(packs.count - 1),
+                base: chunk.base == nil ? 0 : UInt32(bases.count), codec: chunk.codec))
+        return UInt32(items.count - 1)
+    }
+
+    subscript(index: Int) -> StoredChunk {
+        let item = items[index]
+        return StoredChunk(
+            id: item.id, pack: packs[Int(item.pack)], packOffset: item.packOffset, storedLength: item.storedLength,
+            plainLength: item.plainLength, codec: item.codec, plainCRC32: item.plainCRC32, storedCRC32: item.storedCRC32,
+            base: item.base == 0 ? nil : bases[Int(item.base) - 1])
+    }
+}

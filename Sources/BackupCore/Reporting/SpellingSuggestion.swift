@@ -1,5 +1,5 @@
 /// Finds the intended word for an unknown one.
-public enum Misspelling {
+public enum SpellingSuggestion {
     /// - Returns: the known word closest to `word`, if it is close: one letter in three may be wrong, missing, extra, or
     ///   swapped with its neighbour; a word of three letters or more may be just a prefix. Ignores case.
     public static func nearest(to word: String, among known: [String]) -> String? {

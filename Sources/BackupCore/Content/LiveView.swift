@@ -1,3 +1,10 @@
+/// One consistent state of the app's data, as the files of `live/`.
+public protocol LiveView: AnyObject, Sendable {
+    /// The entries of the folder at `path` (empty for `live/` itself), sorted by name; `nil` when there is no such folder.
+    func children(of path: [FileName]) throws(BackupError) -> [LiveEntry]?
+    func entry(at path: [FileName]) throws(BackupError) -> LiveEntry?
+}
+
 /// A file or folder of `live/`.
 public struct LiveEntry: Sendable {
     public enum Kind: Sendable, Equatable { case file, directory, symbolicLink }

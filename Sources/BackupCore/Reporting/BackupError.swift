@@ -74,8 +74,8 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
 
     /// Findings that the message does not already contain.
     public var details: [Message] {
-        let told = message.english
-        return findings.filter { !told.hasSuffix($0.english) }
+        let shown = message.english
+        return findings.filter { !shown.hasSuffix($0.english) }
     }
 
     /// Everything but the path, for a person: the message, the findings and the remedy, one line each.
@@ -87,9 +87,9 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
 
     /// One line: `path: message. remedy`.
     public var summary: Message {
-        let told: Message = path.map { "\($0): \(message)" } ?? message
-        guard let remedy else { return told }
-        return message.english.hasSuffix(".") ? "\(told) \(remedy)" : "\(told). \(remedy)"
+        let statement: Message = path.map { "\($0): \(message)" } ?? message
+        guard let remedy else { return statement }
+        return message.english.hasSuffix(".") ? "\(statement) \(remedy)" : "\(statement). \(remedy)"
     }
 
     /// The summary in English.
