@@ -37,7 +37,7 @@ public struct DirectoryReader: ~Copyable, Sendable {
         let fullPath = "\(path)/\(name)"
         let folder = descriptor.rawValue
         let number = try OwnedDescriptor.opening(fullPath, flags) { () throws(BackupError) in
-            try Self.withCString(name) { (cName) throws(BackupError) in
+            try name.withCString { (cName) throws(BackupError) in
                 try SystemCall.check("open", fullPath) { openat(folder, cName, flags | O_CLOEXEC | O_NOFOLLOW, permissions) }
             }
         }
@@ -51,7 +51,7 @@ public struct DirectoryReader: ~Copyable, Sendable {
         let folder = descriptor.rawValue
         let fullPath = "\(path)/\(name)"
         let file = try OwnedDescriptor.waitingForLease { () throws(BackupError) in
-            let number = try Self.withCString(name) { (cName) throws(BackupError) in
+            let number = try name.withCString { (cName) throws(BackupError) in
                 try SystemCall.check("open", fullPath) {
                     openat(folder, cName, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW)
                 }
@@ -69,9 +69,7 @@ public struct DirectoryReader: ~Copyable, Sendable {
         let fullPath = "\(path)/\(name)"
         let folder = descriptor.rawValue
         try FileObservation.perform(.makeDirectory(path: fullPath)) { () throws(BackupError) in
-            let result = try Self.withCString(name) { (cName) throws(BackupError) in
-                mkdirat(folder, cName, 0o700) == 0 ? 0 : errno
-            }
+            let result = name.withCString { mkdirat(folder, $0, 0o700) == 0 ? 0 : errno }
             if result != 0, result != EEXIST { throw SystemCall.error(result, action: "make the folder", path: fullPath) }
         }
     }
@@ -81,7 +79,7 @@ public struct DirectoryReader: ~Copyable, Sendable {
         var value = stat()
         let folderPath = path
         let folder = descriptor.rawValue
-        _ = try Self.withCString(name) { (cName) throws(BackupError) in
+        _ = try name.withCString { (cName) throws(BackupError) in
             try SystemCall.check("read the attributes", "\(folderPath)/\(name)") {
                 fstatat(folder, cName, &value, AT_SYMLINK_NOFOLLOW)
             }
@@ -103,7 +101,7 @@ public struct DirectoryReader: ~Copyable, Sendable {
         let fullPath = "\(path)/\(name)"
         let folder = descriptor.rawValue
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = try Self.withCString(name) { (cName) throws(BackupError) in
+        let count = try name.withCString { (cName) throws(BackupError) in
             try SystemCall.check("read the link", fullPath) {
                 readlinkat(folder, cName, &buffer, buffer.count)
             }
@@ -196,28 +194,13 @@ public struct DirectoryReader: ~Copyable, Sendable {
         let folder = descriptor.rawValue
         let value = timespec(tv_sec: time_t(modificationTime.seconds), tv_nsec: Int(modificationTime.nanoseconds))
         let times = [value, value]
-        try Self.withCString(name) { (cName) throws(BackupError) in
+        try name.withCString { (cName) throws(BackupError) in
             try FileObservation.perform(.makeLink(path: fullPath, target: target)) { () throws(BackupError) in
-                _ = try Self.withCString(FileName(bytes: target)) { (cTarget) throws(BackupError) in
+                _ = try FileName(bytes: target).withCString { (cTarget) throws(BackupError) in
                     try SystemCall.check("make the link", fullPath) { symlinkat(cTarget, folder, cName) }
                 }
             }
             try SystemCall.check("set the time", fullPath) { utimensat(folder, cName, times, AT_SYMLINK_NOFOLLOW) }
-        }
-    }
-
-    static func removeContents(of path: String) throws(BackupError) {
-        try DirectoryReader(descriptor: OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)).removeContents()
-    }
-
-    private borrowing func removeContents() throws(BackupError) {
-        for name in try names() {
-            let isDirectory = try status(name).kind == .directory
-            if isDirectory {
-                try requireNoMount(name)
-                try openDirectory(name).removeContents()
-            }
-            try remove(name, isDirectory: isDirectory)
         }
     }
 
@@ -229,7 +212,7 @@ public struct DirectoryReader: ~Copyable, Sendable {
         try FileObservation.perform(
             isDirectory ? .removeDirectory(path: fullPath) : .remove(path: fullPath)
         ) { () throws(BackupError) in
-            _ = try Self.withCString(name) { (cName) throws(BackupError) in
+            _ = try name.withCString { (cName) throws(BackupError) in
                 try SystemCall.check("remove", fullPath) { unlinkat(folder, cName, isDirectory ? AT_REMOVEDIR : 0) }
             }
         }
@@ -238,7 +221,7 @@ public struct DirectoryReader: ~Copyable, Sendable {
     /// Attributes of an entry beyond its status.
     public borrowing func attributes(_ name: FileName) throws(BackupError) -> EntryAttributes {
         let folder = descriptor.rawValue
-        let value = try Self.withCString(name) { (cName) throws(BackupError) in backupfs_entry_attributes(folder, cName) }
+        let value = name.withCString { backupfs_entry_attributes(folder, $0) }
         // Without an answer, only an attempt shows it.
         return EntryAttributes(isMountRoot: value > 0 && value & 1 != 0, isUnchangeable: value > 0 && value & 2 != 0)
     }
@@ -246,44 +229,17 @@ public struct DirectoryReader: ~Copyable, Sendable {
     /// Whether this program may create and remove entries in the folder `name`, which may be `.`.
     public borrowing func isWritable(_ name: FileName) -> Bool {
         let folder = descriptor.rawValue
-        return (try? Self.withCString(name) { (cName) throws(BackupError) in faccessat(folder, cName, W_OK | X_OK, 0) }) == 0
+        return name.withCString { faccessat(folder, $0, W_OK | X_OK, 0) } == 0
     }
 
     /// - Throws: `busy` for a mountpoint, also of a bind mount of the same disk.
     public borrowing func requireNoMount(_ name: FileName) throws(BackupError) {
         let folder = descriptor.rawValue
-        let isMount = try Self.withCString(name) { (cName) throws(BackupError) in backupfs_is_mount_root(folder, cName) == 1 }
+        let isMount = name.withCString { backupfs_is_mount_root(folder, $0) == 1 }
         let isOtherDevice = try status(name).device != descriptor.status().device
         guard isMount || isOtherDevice else { return }
         throw BackupError(
             .busy, "a folder that something is mounted on is not removed", path: "\(path)/\(name)",
             remedy: "Unmount it and try again.")
-    }
-
-    static func setOwner(ofTree path: String, _ owner: UInt32, _ group: UInt32) throws(BackupError) {
-        let reader = try DirectoryReader(descriptor: OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
-        try reader.setOwnerOfContents(owner, group)
-        try SystemCall.check("set the owner", path) { fchown(reader.descriptor.rawValue, owner, group) }
-    }
-
-    private borrowing func setOwnerOfContents(_ owner: UInt32, _ group: UInt32) throws(BackupError) {
-        for name in try names() {
-            if try status(name).kind == .directory { try openDirectory(name).setOwnerOfContents(owner, group) }
-            let fullPath = "\(path)/\(name)"
-            let folder = descriptor.rawValue
-            _ = try Self.withCString(name) { (cName) throws(BackupError) in
-                try SystemCall.check("set the owner", fullPath) { fchownat(folder, cName, owner, group, AT_SYMLINK_NOFOLLOW) }
-            }
-        }
-    }
-
-    private static func withCString<Result>(
-        _ name: FileName, _ body: (UnsafePointer<CChar>) throws(BackupError) -> Result
-    ) throws(BackupError) -> Result {
-        let characters = name.bytes.map { CChar(bitPattern: $0) } + [0]
-        return try characters.withUnsafeBufferPointer { (buffer) throws(BackupError) -> Result in
-            guard let base = buffer.baseAddress else { throw BackupError(.invalidArgument, "a name is empty") }
-            return try body(base)
-        }
     }
 }

@@ -28,7 +28,7 @@ public final class FolderHandle: Sendable {
     /// - Throws: `alreadyExists`, `noSpace`, …
     public func makeFolder(_ name: FileName) throws(BackupError) -> FolderHandle {
         let folder = descriptor.rawValue
-        let number = Self.withCString(name.bytes) { cName in
+        let number = name.withCString { cName in
             guard mkdirat(folder, cName, 0o700) == 0 else { return Int32(-1) }
             return openat(folder, cName, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         }
@@ -42,7 +42,7 @@ public final class FolderHandle: Sendable {
     public func createFile(_ name: FileName, permissions: mode_t) throws(BackupError) -> OwnedDescriptor {
         let folder = descriptor.rawValue
         let plain = permissions & 0o777
-        let number = Self.withCString(name.bytes) { cName in
+        let number = name.withCString { cName in
             SystemCall.retrying { openat(folder, cName, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, plain) }
         }
         guard number >= 0 else { throw SystemCall.error(errno, action: "create the file", path: "\(path)/\(name)") }
@@ -55,8 +55,8 @@ public final class FolderHandle: Sendable {
     public func makeLink(_ name: FileName, to target: [UInt8], modificationTime: Timestamp) throws(BackupError) {
         let folder = descriptor.rawValue
         let value = timespec(tv_sec: time_t(modificationTime.seconds), tv_nsec: Int(modificationTime.nanoseconds))
-        let result = Self.withCString(name.bytes) { cName in
-            Self.withCString(target) { cTarget in
+        let result = name.withCString { cName in
+            FileName(bytes: target).withCString { cTarget in
                 guard symlinkat(cTarget, folder, cName) == 0 else { return Int32(-1) }
                 return utimensat(folder, cName, [value, value], AT_SYMLINK_NOFOLLOW)
             }
@@ -69,7 +69,7 @@ public final class FolderHandle: Sendable {
         let folder = descriptor.rawValue
         let fullPath = "\(path)/\(name)"
         try FileObservation.perform(.remove(path: fullPath)) { () throws(BackupError) in
-            let failure = Self.withCString(name.bytes) { unlinkat(folder, $0, 0) == 0 ? 0 : errno }
+            let failure = name.withCString { unlinkat(folder, $0, 0) == 0 ? 0 : errno }
             if failure != 0, failure != ENOENT { throw SystemCall.error(failure, action: "remove", path: fullPath) }
         }
     }
@@ -80,7 +80,7 @@ public final class FolderHandle: Sendable {
         let folder = descriptor.rawValue
         let fullPath = "\(path)/\(name)"
         try FileObservation.perform(.removeDirectory(path: fullPath)) { () throws(BackupError) in
-            let failure = Self.withCString(name.bytes) { unlinkat(folder, $0, AT_REMOVEDIR) == 0 ? 0 : errno }
+            let failure = name.withCString { unlinkat(folder, $0, AT_REMOVEDIR) == 0 ? 0 : errno }
             // POSIX allows either error.
             if failure == EEXIST { throw SystemCall.error(ENOTEMPTY, action: "remove the folder", path: fullPath) }
             if failure != 0, failure != ENOENT { throw SystemCall.error(failure, action: "remove the folder", path: fullPath) }
@@ -97,7 +97,7 @@ public final class FolderHandle: Sendable {
     /// The folder of that name in this one; `nil` when there is none.
     public func open(_ name: FileName) throws(BackupError) -> FolderHandle? {
         let folder = descriptor.rawValue
-        let number = Self.withCString(name.bytes) { openat(folder, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
+        let number = name.withCString { openat(folder, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
         if number < 0, errno == ENOENT { return nil }
         guard number >= 0 else { throw SystemCall.error(errno, action: "open the folder", path: "\(path)/\(name)") }
         return FolderHandle(descriptor: OwnedDescriptor(owning: number, path: "\(path)/\(name)"))
@@ -122,7 +122,7 @@ public final class FolderHandle: Sendable {
     public func status(_ name: FileName) throws(BackupError) -> FileStatus? {
         let folder = descriptor.rawValue
         var value = stat()
-        let result = Self.withCString(name.bytes) { cName in fstatat(folder, cName, &value, AT_SYMLINK_NOFOLLOW) }
+        let result = name.withCString { cName in fstatat(folder, cName, &value, AT_SYMLINK_NOFOLLOW) }
         if result == 0 { return FileStatus(value) }
         guard errno == ENOENT else { throw SystemCall.error(errno, action: "read the attributes", path: "\(path)/\(name)") }
         return nil
@@ -137,7 +137,7 @@ public final class FolderHandle: Sendable {
     public func makeAccessible(_ name: FileName) -> Bool {
         let folder = descriptor.rawValue
         // Opened with `O_PATH`, since its mode may forbid opening it; fchmod(2) rejects such a descriptor, but chmod(2) accepts its path in /proc.
-        let number = Self.withCString(name.bytes) { openat(folder, $0, Self.placeOnly | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
+        let number = name.withCString { openat(folder, $0, Self.placeOnly | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
         guard number >= 0 else { return false }
         defer { close(number) }
         return chmod("/proc/self/fd/\(number)", 0o700) == 0
@@ -150,7 +150,7 @@ public final class FolderHandle: Sendable {
     /// it. A file that cannot be opened counts as not locked.
     public func isLocked(_ name: FileName) -> Bool {
         let folder = descriptor.rawValue
-        let number = Self.withCString(name.bytes) { openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
+        let number = name.withCString { openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
         guard number >= 0 else { return false }
         defer { close(number) }
         return backupfs_is_locked(number) == 1
@@ -160,7 +160,7 @@ public final class FolderHandle: Sendable {
     public func openFile(_ name: FileName) throws(BackupError) -> OwnedDescriptor? {
         let folder = descriptor.rawValue
         let number = try OwnedDescriptor.waitingForLease { () throws(BackupError) -> Int32? in
-            let number = Self.withCString(name.bytes) { openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
+            let number = name.withCString { openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
             if number < 0, errno == ENOENT || errno == ELOOP { return nil }
             guard number >= 0 else { throw SystemCall.error(errno, action: "open the file", path: "\(path)/\(name)") }
             return number
@@ -175,7 +175,7 @@ public final class FolderHandle: Sendable {
     public func linkTarget(_ name: FileName) throws(BackupError) -> [UInt8]? {
         let folder = descriptor.rawValue
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = Self.withCString(name.bytes) { readlinkat(folder, $0, &buffer, buffer.count) }
+        let count = name.withCString { readlinkat(folder, $0, &buffer, buffer.count) }
         if count < 0, errno == ENOENT || errno == EINVAL { return nil }
         guard count >= 0 else { throw SystemCall.error(errno, action: "read the link", path: "\(path)/\(name)") }
         return buffer[..<count].map { UInt8(bitPattern: $0) }
@@ -201,8 +201,8 @@ public final class FolderHandle: Sendable {
         let (folder, target) = (descriptor.rawValue, other.descriptor.rawValue)
         let (from, to) = ("\(path)/\(name)", "\(other.path)/\(newName)")
         try FileObservation.perform(.rename(from: from, to: to)) { () throws(BackupError) in
-            let failure = Self.withCString(name.bytes) { cName in
-                Self.withCString(newName.bytes) { Self.moveWithoutReplacing(folder, cName, target, $0) }
+            let failure = name.withCString { cName in
+                newName.withCString { Self.moveWithoutReplacing(folder, cName, target, $0) }
             }
             if failure != 0 { throw SystemCall.error(failure, action: "rename to \(to)", path: from) }
         }
@@ -254,7 +254,7 @@ public final class FolderHandle: Sendable {
     /// fchownat(2) of the entry of that name; of a symbolic link, the link itself.
     public func setOwner(of name: FileName, _ owner: FileOwner) throws(BackupError) {
         let folder = descriptor.rawValue
-        let result = Self.withCString(name.bytes) { fchownat(folder, $0, owner.user, owner.group, AT_SYMLINK_NOFOLLOW) }
+        let result = name.withCString { fchownat(folder, $0, owner.user, owner.group, AT_SYMLINK_NOFOLLOW) }
         guard result == 0 else { throw SystemCall.error(errno, action: "set the owner", path: "\(path)/\(name)") }
     }
 
@@ -262,21 +262,12 @@ public final class FolderHandle: Sendable {
     /// - Throws: `alreadyExists`, `crossDevice`, `notPermitted` where the file system has no hard links, …
     public func link(_ name: FileName, in other: FolderHandle, as newName: FileName) throws(BackupError) {
         let (folder, target) = (descriptor.rawValue, other.descriptor.rawValue)
-        let failure = Self.withCString(name.bytes) { cName in
-            Self.withCString(newName.bytes) { linkat(folder, cName, target, $0, 0) == 0 ? 0 : errno }
+        let failure = name.withCString { cName in
+            newName.withCString { linkat(folder, cName, target, $0, 0) == 0 ? 0 : errno }
         }
         if failure != 0 { throw SystemCall.error(failure, action: "link to \(other.path)/\(newName)", path: "\(path)/\(name)") }
     }
 
     /// syncfs(2).
     public func synchronizeFileSystem() throws(BackupError) { try descriptor.synchronizeFileSystem() }
-
-    private static func withCString<Result>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Result) -> Result {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: bytes.count + 1) { buffer in
-            for (index, byte) in bytes.enumerated() { buffer.initializeElement(at: index, to: CChar(bitPattern: byte)) }
-            buffer.initializeElement(at: bytes.count, to: 0)
-            // It has at least one element, so it has an address.
-            return body(UnsafePointer(buffer.baseAddress.unsafelyUnwrapped))
-        }
-    }
 }

@@ -63,3 +63,79 @@ extension sigaction {
     /// The value of SIG_IGN; Swift's libc module has it in no comparable form.
     fileprivate var isIgnoring: Bool { unsafeBitCast(__sigaction_handler.sa_handler, to: Int.self) == 1 }
 }
+
+/// Signals of this process that no thread handles: the thread that the kernel chose for them is blocked in the kernel on storage that does not answer,
+/// and the kernel chooses no other. For use in one thread, which blocks these signals for itself.
+struct PendingSignals {
+    private let watched: sigset_t
+    private var wasPending = false
+
+    init() {
+        watched = CancellingSignals.set
+        var mask = watched
+        pthread_sigmask(SIG_BLOCK, &mask, nil)
+    }
+
+    /// Takes a signal that was already pending at the last call. Call it a few times a second.
+    mutating func take() -> Bool {
+        var pending = sigset_t()
+        guard sigpending(&pending) == 0 else { return false }
+        let isPending = (1..<Int32(32)).contains { signal in
+            withUnsafePointer(to: watched) { sigismember($0, signal) == 1 } && sigismember(&pending, signal) == 1
+        }
+        defer { wasPending = isPending }
+        guard isPending, wasPending else { return false }
+        var now = timespec()
+        return withUnsafePointer(to: watched) { sigtimedwait($0, nil, &now) } > 0
+    }
+}
+
+/// How long this process waits for a lock that another operation holds: not at all, unless a user asks for it (`--wait`). A mount never waits: it
+/// answers every request immediately.
+public enum LockTimeout {
+    private struct Limit: Sendable {
+        /// `nil` for no limit.
+        let nanoseconds: UInt64?
+        let onWait: @Sendable (Message) -> Void
+    }
+
+    private static let limit = Mutex<Limit?>(nil)
+    private static let pauseMicroseconds: UInt32 = 50_000
+
+    /// - Parameters:
+    ///   - seconds: for each lock; `nil` for no limit.
+    ///   - onWait: called once for each lock that is waited for, with a message that names the lock holder.
+    public static func begin(seconds: Int64?, onWait: @escaping @Sendable (Message) -> Void) {
+        let nanoseconds = seconds.map { UInt64(clamping: $0).multipliedReportingOverflow(by: 1_000_000_000) }
+        limit.withLock {
+            $0 = Limit(nanoseconds: nanoseconds.map { $0.overflow ? .max : $0.partialValue }, onWait: onWait)
+        }
+    }
+
+    /// Retries `body` until it does not throw `busy`, or the time is over.
+    /// - Throws: errors of `body`; `interrupted` for a signal.
+    public static func waiting<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
+        let first: BackupError
+        do throws(BackupError) {
+            return try body()
+        } catch {
+            first = error
+        }
+        guard first.code == .busy, let limit = limit.withLock({ $0 }) else { throw first }
+        let began = SystemClock.monotonicNanoseconds()
+        return try CancellingSignals.run { () throws(BackupError) in
+            // A signal may come as soon as a user sees the message.
+            limit.onWait(first.message)
+            while true {
+                if Cancellation.isProcessEnding { throw BackupError(.interrupted, "cancelled; nothing was changed") }
+                usleep(pauseMicroseconds)
+                do throws(BackupError) {
+                    return try body()
+                } catch {
+                    let waited = SystemClock.monotonicNanoseconds() - began
+                    guard error.code == .busy, limit.nanoseconds.map({ waited < $0 }) != false else { throw error }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import BackupCore
+import CLinux
+import Glibc
+import Synchronization
+
+/// A lock on a file against other processes and other holders in this one (Linux's open file description locks, fcntl(2)). The kernel drops it when
+/// its holder ends in any way. Unlike flock(2), it can be queried without being taken, so a query never makes another program's attempt fail.
+public final class AdvisoryLock: Sendable {
+    private let descriptor: OwnedDescriptor
+
+    /// Takes the lock without waiting.
+    ///
+    /// Refuses a symbolic link, and keeps the mode of a file that has another hard link: a user who can plant either in the folder could otherwise
+    /// make us change any of our files.
+    /// - Throws: `busy` when the lock is already held.
+    public init(path: String, exclusive: Bool = true) throws(BackupError) {
+        let descriptor = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_NOFOLLOW, permissions: 0o600)
+        // A umask may have removed the owner's own bits from a new file; another user's file keeps its mode.
+        if try descriptor.status().linkCount <= 1 { _ = fchmod(descriptor.rawValue, 0o600) }
+        if SystemCall.retrying({ backupfs_lock(descriptor.rawValue, exclusive ? 1 : 0) }) == -1 {
+            if errno == EAGAIN || errno == EACCES {
+                throw BackupError(
+                    .busy, "another operation is running", path: path, remedy: "Wait until it has finished and try again.")
+            }
+            throw SystemCall.error(errno, action: "lock", path: path)
+        }
+        self.descriptor = descriptor
+        HeldLocks.add(self.descriptor.rawValue, unlock: backupfs_unlock)
+    }
+
+    /// Locks a file that is open for writing, without waiting: no other program can lock a byte of it.
+    /// - Returns: `nil` when another program has locked part of it, or the file system has no locks.
+    public init?(holding descriptor: consuming OwnedDescriptor) {
+        let number = descriptor.rawValue
+        guard SystemCall.retrying({ backupfs_lock(number, 1) }) == 0 else { return nil }
+        self.descriptor = descriptor
+        HeldLocks.add(number, unlock: backupfs_unlock)
+    }
+
+    /// Not left to close(2): a program that another thread is starting has a copy of the descriptor until exec, and would hold the lock until then.
+    deinit { HeldLocks.release(descriptor.rawValue) }
+
+    /// Whether the lock is held now, shared or exclusive. Does not take it.
+    /// - Returns: false also when the file does not exist.
+    /// - Throws: when the file cannot be queried.
+    public static func isHeld(path: String) throws(BackupError) -> Bool {
+        do throws(BackupError) {
+            let descriptor = try OwnedDescriptor.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+            return try SystemCall.check("ask for the lock", path) { backupfs_is_locked(descriptor.rawValue) } == 1
+        } catch {
+            guard error.code == .notFound || error.code == .notADirectory else { throw error }
+            return false
+        }
+    }
+
+    /// Whether another program, or another holder in this one, has any lock on some bytes of a file. Does not take one.
+    public static func isHeld(on file: borrowing OwnedDescriptor, from start: Int64, count: Int64) throws(BackupError) -> Bool {
+        try SystemCall.check("ask for the lock", file.path) { backupfs_is_range_locked(file.rawValue, start, count) } == 1
+    }
+}
+
+/// A lock on an existing folder, so that no lock file is created or left behind (flock(2)). The kernel drops it when its holder ends in any way.
+///
+/// Excludes only holders on the same machine: file systems, including network ones, leave locks on folders to the kernel. The folder may be read-only.
+public final class FolderLock: Sendable {
+    private let descriptor: OwnedDescriptor
+
+    private init(_ descriptor: consuming OwnedDescriptor) {
+        self.descriptor = descriptor
+        HeldLocks.add(self.descriptor.rawValue, unlock: backupfs_unlock_folder)
+    }
+
+    /// Takes the lock without waiting. Follows links.
+    /// - Parameter exclusive: whether to exclude all other holders; otherwise other shared holders are allowed.
+    /// - Returns: `nil` when the folder cannot be opened, or its file system has no locks.
+    /// - Throws: `busy` when another holder excludes this one, or another folder is replacing this one.
+    public static func take(_ path: String, exclusive: Bool) throws(BackupError) -> FolderLock? {
+        guard let descriptor = try? OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY) else { return nil }
+        if SystemCall.retrying({ backupfs_lock_folder(descriptor.rawValue, exclusive ? 1 : 0) }) == -1 {
+            guard errno == EWOULDBLOCK else { return nil }
+            throw busy(path)
+        }
+        let identity = FileIdentity(try descriptor.status())
+        let lock = FolderLock(descriptor)
+        // The next process would lock the folder that has the name now.
+        guard try FileSystem.identityIfPresent(path) == identity else { throw busy(path) }
+        return lock
+    }
+
+    private static func busy(_ path: String) -> BackupError {
+        BackupError(
+            .busy, "another program has locked the folder", path: path, remedy: "Wait until it has finished and try again.")
+    }
+
+    /// Releases the lock early. A no-op the second time.
+    public func release() { HeldLocks.release(descriptor.rawValue) }
+
+    /// Not left to close(2), as with `AdvisoryLock`: a program that is being started has a copy of the descriptor until exec.
+    deinit { release() }
+}
+
+/// The locks that this process holds, for an exit that cannot wait for their holders: a thread in uninterruptible sleep (D state) keeps its descriptors,
+/// and with them their locks, until it wakes.
+enum HeldLocks {
+    private static let held = Mutex<[Int32: @Sendable (Int32) -> Int32]>([:])
+
+    /// - Parameter unlock: releases the lock of this descriptor; a no-op where there is none.
+    static func add(_ descriptor: Int32, unlock: @escaping @Sendable (Int32) -> Int32) {
+        held.withLock { $0[descriptor] = unlock }
+    }
+
+    /// Releases one lock. A no-op the second time.
+    static func release(_ descriptor: Int32) {
+        guard let unlock = held.withLock({ $0.removeValue(forKey: descriptor) }) else { return }
+        _ = unlock(descriptor)
+    }
+
+    /// Releases every lock of this process, which exits immediately afterwards.
+    static func releaseAll() {
+        held.withLock { held in
+            for (descriptor, unlock) in held { _ = unlock(descriptor) }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+import BackupCore
+import CLinux
+import Glibc
+
+/// Runs a user's command with /bin/sh: without this program's environment and descriptors, with a time limit, and with its output captured.
+public struct ShellCommand: Sendable {
+    public struct Result: Sendable {
+        /// 128 plus the signal number when a signal ended it.
+        public let exitCode: Int32
+        public let hasTimedOut: Bool
+        /// The end of its output to standard output and standard error, in the original order.
+        public let output: String
+        public let durationSeconds: Double
+    }
+
+    private static let outputLimitBytes = 16 << 10
+    /// How long a command may take to end after SIGTERM.
+    private static let graceSeconds = 2.0
+
+    public let text: String
+    public let timeoutSeconds: Double
+    public let folder: String
+
+    /// - Parameters:
+    ///   - timeoutSeconds: after which it and its descendants get SIGTERM, and two seconds later SIGKILL.
+    ///   - folder: its working directory.
+    public init(_ text: String, timeoutSeconds: Double, folder: String) {
+        self.text = text
+        self.timeoutSeconds = timeoutSeconds
+        self.folder = folder
+    }
+
+    /// A cancelled operation ends the command and its descendants (SIGTERM), and waits for that until its time is over.
+    /// - Parameters:
+    ///   - environment: its whole environment.
+    ///   - onStart: called before the command does anything. If this process ends meanwhile, the command does not begin.
+    /// - Throws: when it cannot be started; `interrupted` when the operation is cancelled: no part of it runs by then.
+    public func run(
+        environment: [String: String], onStart: ((ProcessGroup) -> Void)? = nil
+    ) throws(BackupError) -> Result {
+        try StallWatch.waitingForCommand { () throws(BackupError) in try runCounted(environment, onStart) }
+    }
+
+    private func runCounted(
+        _ environment: [String: String], _ onStart: ((ProcessGroup) -> Void)?
+    ) throws(BackupError) -> Result {
+        try Cancellation.check()
+        let startedAt = SystemClock.monotonicSeconds()
+        let pipe = try Pipe()
+        let writer = try OwnedDescriptor.duplicate(pipe.writer, from: 10)
+        let process: pid_t
+        if let onStart {
+            let gate = try Pipe()
+            let gateReader = try OwnedDescriptor.duplicate(gate.reader, from: 10)
+            process = try spawn([Self.waitingScript, text], environment, output: writer.rawValue, gate: gateReader.rawValue)
+            onStart(ProcessGroup(leader: process))
+            // Without this line the command ends immediately, as a failure.
+            try? gate.writer.writeAll([UInt8(ascii: "\n")])
+        } else {
+            process = try spawn([text], environment, output: writer.rawValue, gate: nil)
+        }
+        let group = ProcessGroup(leader: process)
+        _ = consume writer
+        let reader = pipe.takeReader()
+        var output: [UInt8] = []
+        var killAt = startedAt + timeoutSeconds
+        var signal = SIGTERM
+        var hasTimedOut = false
+        var cancelled: BackupError?
+        var status: Int32 = 0
+        var isOpen = true
+        while true {
+            let ended = waitpid(process, &status, WNOHANG)
+            // Its background processes may keep the pipe open: do not wait for them.
+            if isOpen { isOpen = Self.drain(reader, into: &output, waitMilliseconds: ended == 0 ? 50 : 0) }
+            if ended == process || (ended < 0 && errno != EINTR) { break }
+            if !isOpen { usleep(10_000) }
+            if cancelled == nil {
+                do throws(BackupError) {
+                    try Cancellation.check()
+                } catch {
+                    cancelled = error
+                    group.send(SIGTERM)
+                    signal = SIGKILL
+                }
+            }
+            guard SystemClock.monotonicSeconds() > killAt else { continue }
+            hasTimedOut = true
+            group.send(signal)
+            signal = SIGKILL
+            killAt = SystemClock.monotonicSeconds() + Self.graceSeconds
+        }
+        if hasTimedOut || cancelled != nil { group.waitForEnd(until: killAt) }
+        if let cancelled { throw cancelled }
+        let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + status & 0x7F
+        return Result(
+            exitCode: code, hasTimedOut: hasTimedOut, output: String(decoding: output, as: UTF8.self),
+            durationSeconds: SystemClock.monotonicSeconds() - startedAt)
+    }
+
+    /// Runs the command in its argument when it reads a line, and ends at end of file.
+    private static let waitingScript = #"read -r line <&3 && exec 3<&- && exec /bin/sh -c "$0""#
+
+    /// - Parameters:
+    ///   - words: a script and its arguments.
+    ///   - gate: becomes descriptor 3.
+    private func spawn(
+        _ words: [String], _ environment: [String: String], output: Int32, gate: Int32?
+    ) throws(BackupError) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        SpawnExtensions.changeFolder(to: folder, in: &actions)
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, output, 1)
+        posix_spawn_file_actions_adddup2(&actions, output, 2)
+        if let gate { posix_spawn_file_actions_adddup2(&actions, gate, 3) }
+        SpawnExtensions.closeDescriptors(from: gate == nil ? 3 : 4, in: &actions)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        SpawnExtensions.leadGroup(in: &attributes)
+        var process: pid_t = 0
+        let arguments = Self.strings(["/bin/sh", "-c"] + words)
+        let variables = Self.strings(environment.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" })
+        defer { for string in arguments + variables { free(string) } }
+        let code = posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, variables)
+        guard code == 0 else { throw SystemCall.error(code, action: "start a command", path: text) }
+        return process
+    }
+
+    private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] { texts.map { strdup($0) } + [nil] }
+
+    /// - Returns: false at the end.
+    private static func drain(
+        _ reader: borrowing OwnedDescriptor, into output: inout [UInt8], waitMilliseconds: Int32
+    ) -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        var wait = waitMilliseconds
+        while true {
+            var state = pollfd(fd: reader.rawValue, events: Int16(POLLIN), revents: 0)
+            guard poll(&state, 1, wait) > 0 else { return true }
+            let count = read(reader.rawValue, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            output += buffer[..<count]
+            if output.count > outputLimitBytes { output.removeFirst(output.count - outputLimitBytes) }
+            wait = 0
+        }
+    }
+}
+
+/// Linux extensions of posix_spawn(3).
+public enum SpawnExtensions {
+    /// A flag of posix_spawnattr_setflags(3): the started program leads a new session, without a terminal.
+    public static let newSession = Int32(backupfs_spawn_setsid)
+
+    /// The child blocks and ignores no signal, regardless of the starting thread.
+    public static func resetSignals(in attributes: inout posix_spawnattr_t) {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+    }
+
+    /// Flags of posix_spawnattr_setflags(3) that `resetSignals` needs.
+    public static let resettingSignals = Int32(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
+
+    /// The working directory of the child.
+    public static func changeFolder(to path: String, in actions: inout posix_spawn_file_actions_t) {
+        _ = backupfs_spawn_change_folder(&actions, path)
+    }
+
+    /// The child leads its own process group, through which all its descendants can be ended, and blocks and ignores no signal.
+    public static func leadGroup(in attributes: inout posix_spawnattr_t) {
+        resetSignals(in: &attributes)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(&attributes, Int16(resettingSignals | Int32(POSIX_SPAWN_SETPGROUP)))
+    }
+
+    /// The child gets no descriptor from `first` on.
+    public static func closeDescriptors(from first: Int32, in actions: inout posix_spawn_file_actions_t) {
+        backupfs_spawn_close_from(&actions, first)
+    }
+}
+
+/// Converts between the words of a command line and the text that a person would type into a shell. Words with special characters are put into single quotes.
+public enum ShellWords {
+    private static let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_".unicodeScalars)
+
+    public static func text(of words: [String]) -> String { words.map(quoted).joined(separator: " ") }
+
+    private static func quoted(_ word: String) -> String {
+        if !word.isEmpty, word.unicodeScalars.allSatisfy(plain.contains) { return word }
+        // There is no way to write a single quote within single quotes.
+        var quoted = "'"
+        for scalar in word.unicodeScalars {
+            if scalar == "'" { quoted += "'\\''" } else { quoted.unicodeScalars.append(scalar) }
+        }
+        return quoted + "'"
+    }
+
+    /// - Parameter text: in the form that `text` writes; the rest of the shell's language is not supported.
+    /// - Returns: `nil` for an unterminated quote.
+    public static func words(in text: String) -> [String]? {
+        var words: [String] = []
+        var word: String.UnicodeScalarView?
+        var isQuoted = false
+        var rest = text.unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            switch scalar {
+            case "'":
+                isQuoted.toggle()
+                word = word ?? String.UnicodeScalarView()
+            case " " where !isQuoted:
+                if let word { words.append(String(word)) }
+                word = nil
+            case "\\" where !isQuoted:
+                guard let escaped = rest.popFirst() else { return nil }
+                word = (word ?? String.UnicodeScalarView()) + [escaped]
+            default: word = (word ?? String.UnicodeScalarView()) + [scalar]
+            }
+        }
+        guard !isQuoted else { return nil }
+        if let word { words.append(String(word)) }
+        return words
+    }
+}
