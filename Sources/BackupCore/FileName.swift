@@ -62,6 +62,7 @@ extension FileName {
 
 /// Files created within the same second have the same name: they get `_2`, `_3`, … before their extension, oldest first.
 public enum UniqueFileNames {
+    /// - Returns: the names in the same order, each of them once.
     public static func make(_ names: [String]) -> [String] {
         var taken: Set<String> = []
         return names.map { name in
@@ -81,6 +82,7 @@ public enum UniqueFileNames {
 public enum BytePath {
     private static let slash = UInt8(ascii: "/")
 
+    /// The components, without empty ones.
     public static func components(of path: [UInt8]) -> [FileName] {
         path.split(separator: slash).map { FileName(bytes: Array($0)) }
     }

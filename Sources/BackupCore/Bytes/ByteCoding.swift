@@ -47,6 +47,7 @@ public struct ByteReader: Sendable {
     @inlinable public var remainingCount: Int { bytes.endIndex - position }
     @inlinable public var isAtEnd: Bool { remainingCount == 0 }
 
+    /// A little-endian integer.
     @inlinable
     public mutating func read<Value: FixedWidthInteger>(_: Value.Type = Value.self) throws(BackupError) -> Value {
         let slice = try readRaw(count: MemoryLayout<Value>.size)
@@ -59,6 +60,7 @@ public struct ByteReader: Sendable {
         return slice.withUnsafeBytes { Digest(exactBytes: $0) }
     }
 
+    /// - Throws: `repositoryDamaged` when fewer bytes remain.
     @inlinable
     public mutating func readRaw(count: Int) throws(BackupError) -> ArraySlice<UInt8> {
         guard count >= 0, count <= remainingCount else {
@@ -68,10 +70,12 @@ public struct ByteReader: Sendable {
         return bytes[position..<position + count]
     }
 
+    /// A 32-bit length, and that many bytes.
     public mutating func readLengthPrefixed() throws(BackupError) -> ArraySlice<UInt8> {
         try readRaw(count: Int(read(UInt32.self)))
     }
 
+    /// Length-prefixed UTF-8.
     public mutating func readText() throws(BackupError) -> String {
         let slice = try readLengthPrefixed()
         guard let text = String(validating: slice, as: UTF8.self) else {

@@ -7,6 +7,7 @@ public enum Hexadecimal {
         String(decoding: encodeToUTF8(bytes), as: UTF8.self)
     }
 
+    /// The same, as bytes.
     public static func encodeToUTF8(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count * 2)

@@ -55,6 +55,7 @@ public struct ArchiveMember: Sendable {
 /// a file that matches none is left out. A definition is refused when two of its rules match the same file. The record of a snapshot, which may come from
 /// another definition, can contain such rules: the longest match counts, in both directions.
 public struct ArchivePathMap: Sendable, Hashable {
+    /// A path that begins with `from` begins with `to` in the archive.
     public struct Rule: Sendable, Hashable {
         public let from: String
         public let to: String
@@ -96,6 +97,7 @@ public struct ArchivePathMap: Sendable, Hashable {
     /// Each `from` with its `to`.
     public var prefixes: [String: String] { Dictionary(uniqueKeysWithValues: rules.map { ($0.from, $0.to) }) }
 
+    /// Whether the archive has the paths of the snapshot.
     public var isIdentity: Bool { rules.isEmpty }
 
     /// The path in the archive; `nil` for a file that is left out.

@@ -95,6 +95,7 @@ public struct OperationTiming: Sendable, Equatable {
         while samples.count > 1, samples[1].nanoseconds + Self.windowNanoseconds <= now { samples.removeFirst() }
     }
 
+    /// The values at that moment.
     public func reading(at now: UInt64) -> Reading {
         let elapsed = Self.seconds(from: start, to: now)
         let average = elapsed > 0 ? Double(processedBytes) / elapsed : 0

@@ -2,6 +2,7 @@ import COpenSSL
 
 /// Base64 (RFC 4648, section 4: the alphabet with `+` and `/`, padded).
 public enum Base64 {
+    /// The padded text, without line breaks.
     public static func encode(_ bytes: UnsafeRawBufferPointer) -> String {
         guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return "" }
         // Four characters per three bytes, and a zero byte that OpenSSL appends.

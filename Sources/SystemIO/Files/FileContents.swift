@@ -79,7 +79,7 @@ extension FileSystem {
 
     /// Overwrites the start of an existing file, without waiting for the disk.
     /// - Throws: `notFound` when the file does not exist.
-    public static func writeOver(_ path: String, _ bytes: [UInt8]) throws(BackupError) {
+    public static func overwriteStart(_ path: String, _ bytes: [UInt8]) throws(BackupError) {
         try OwnedDescriptor.open(path, O_WRONLY | O_NOFOLLOW).writeAll(bytes)
     }
 }

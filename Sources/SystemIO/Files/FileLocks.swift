@@ -99,26 +99,52 @@ public final class FolderLock: Sendable {
     deinit { release() }
 }
 
-/// The locks that this process holds, for an exit that cannot wait for their holders: a thread in uninterruptible sleep (D state) keeps its descriptors,
-/// and with them their locks, until it wakes.
-enum HeldLocks {
-    private static let held = Mutex<[Int32: @Sendable (Int32) -> Int32]>([:])
-
-    /// - Parameter unlock: releases the lock of this descriptor; a no-op where there is none.
-    static func add(_ descriptor: Int32, unlock: @escaping @Sendable (Int32) -> Int32) {
-        held.withLock { $0[descriptor] = unlock }
+/// How long this process waits for a lock that another operation holds: not at all, unless a user asks for it (`--wait`). A mount never waits: it
+/// answers every request immediately.
+public enum LockTimeout {
+    private struct Limit: Sendable {
+        /// `nil` for no limit.
+        let nanoseconds: UInt64?
+        let onWait: @Sendable (Message) -> Void
     }
 
-    /// Releases one lock. A no-op the second time.
-    static func release(_ descriptor: Int32) {
-        guard let unlock = held.withLock({ $0.removeValue(forKey: descriptor) }) else { return }
-        _ = unlock(descriptor)
+    private static let limit = Mutex<Limit?>(nil)
+    private static let pauseMicroseconds: UInt32 = 50_000
+
+    /// - Parameters:
+    ///   - seconds: for each lock; `nil` for no limit.
+    ///   - onWait: called once for each lock that is waited for, with a message that names the lock holder.
+    public static func begin(seconds: Int64?, onWait: @escaping @Sendable (Message) -> Void) {
+        let nanoseconds = seconds.map { UInt64(clamping: $0).multipliedReportingOverflow(by: 1_000_000_000) }
+        limit.withLock {
+            $0 = Limit(nanoseconds: nanoseconds.map { $0.overflow ? .max : $0.partialValue }, onWait: onWait)
+        }
     }
 
-    /// Releases every lock of this process, which exits immediately afterwards.
-    static func releaseAll() {
-        held.withLock { held in
-            for (descriptor, unlock) in held { _ = unlock(descriptor) }
+    /// Retries `body` until it does not throw `busy`, or the time is over.
+    /// - Throws: errors of `body`; `interrupted` for a signal.
+    public static func waiting<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
+        let first: BackupError
+        do throws(BackupError) {
+            return try body()
+        } catch {
+            first = error
+        }
+        guard first.code == .busy, let limit = limit.withLock({ $0 }) else { throw first }
+        let began = SystemClock.monotonicNanoseconds()
+        return try CancellingSignals.run { () throws(BackupError) in
+            // A signal may come as soon as a user sees the message.
+            limit.onWait(first.message)
+            while true {
+                if Cancellation.isProcessEnding { throw BackupError(.interrupted, "cancelled; nothing was changed") }
+                usleep(pauseMicroseconds)
+                do throws(BackupError) {
+                    return try body()
+                } catch {
+                    let waited = SystemClock.monotonicNanoseconds() - began
+                    guard error.code == .busy, limit.nanoseconds.map({ waited < $0 }) != false else { throw error }
+                }
+            }
         }
     }
 }

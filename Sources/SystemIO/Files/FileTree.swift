@@ -71,7 +71,7 @@ extension DirectoryReader {
     }
 
     /// fsync(2) of every file and folder, with the folder itself last. Links and special files are part of their folder.
-    fileprivate borrowing func synchronizeContents() throws(BackupError) {
+    borrowing func synchronizeContents() throws(BackupError) {
         for name in try names() {
             switch try status(name).kind {
             case .directory: try openDirectory(name).synchronizeContents()

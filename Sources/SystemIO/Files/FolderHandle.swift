@@ -113,7 +113,7 @@ public final class FolderHandle: Sendable {
     }
 
     /// The folder of that name in this one, created if missing.
-    public func openFolderMakingIt(_ name: FileName) throws(BackupError) -> FolderHandle {
+    public func openOrMakeFolder(_ name: FileName) throws(BackupError) -> FolderHandle {
         if let folder = try openFolder(name) { return folder }
         return try makeFolder(name)
     }
@@ -249,6 +249,7 @@ public final class FolderHandle: Sendable {
     /// The attributes of the folder itself that backups keep.
     public func extendedAttributes() throws(BackupError) -> [ExtendedAttribute] { try descriptor.extendedAttributes() }
 
+    /// The status of the folder itself.
     public func status() throws(BackupError) -> FileStatus { try descriptor.status() }
 
     /// fchownat(2) of the entry of that name; of a symbolic link, the link itself.

@@ -16,6 +16,7 @@ public final class SharedFile: ByteSource {
         size = try descriptor.status().size
     }
 
+    /// Shares a file that is open already.
     public init(_ descriptor: consuming OwnedDescriptor) throws(BackupError) {
         path = descriptor.path
         size = try descriptor.status().size
@@ -27,6 +28,7 @@ public final class SharedFile: ByteSource {
         _ body: (borrowing OwnedDescriptor) throws(BackupError) -> Result
     ) throws(BackupError) -> Result { try body(descriptor) }
 
+    /// For calls that take a descriptor, as long as this file lives.
     public var rawDescriptor: Int32 { descriptor.rawValue }
 
     public func status() throws(BackupError) -> FileStatus { try descriptor.status() }
@@ -55,6 +57,8 @@ public final class SharedFile: ByteSource {
         posix_fadvise(descriptor.rawValue, off_t(clamping: offset), off_t(clamping: count), POSIX_FADV_WILLNEED)
     }
 
+    /// Reads exactly `count` bytes.
+    /// - Throws: `damagedContent` when the file is shorter.
     public func readExactly(at offset: UInt64, count: Int) throws(BackupError) -> [UInt8] {
         try descriptor.readExactly(at: offset, count: count)
     }

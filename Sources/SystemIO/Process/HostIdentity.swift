@@ -17,6 +17,7 @@ public enum HostIdentity {
     /// The permanent number of an installation; empty where there is none.
     public static let machineID = firstLine("/etc/machine-id")
 
+    /// The PID of this process.
     public static var processID: Int32 { getpid() }
 
     /// The start time of a process, in ticks since boot. Together with the PID it identifies a process until the next boot.
@@ -68,6 +69,7 @@ public enum HostIdentity {
 
 /// Identifies a process for programs that only read about it: its PID and start time, and the namespace and boot that they belong to.
 public struct ProcessMark: Hashable, Sendable {
+    /// The PID.
     public let process: Int32
     /// In ticks since the kernel started.
     private let startTicks: UInt64

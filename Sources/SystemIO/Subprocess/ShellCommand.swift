@@ -17,6 +17,7 @@ public struct ShellCommand: Sendable {
     /// How long a command may take to end after SIGTERM.
     private static let graceSeconds = 2.0
 
+    /// The command, in the language of the shell.
     public let text: String
     public let timeoutSeconds: Double
     public let folder: String
@@ -189,6 +190,7 @@ public enum SpawnExtensions {
 public enum ShellWords {
     private static let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_".unicodeScalars)
 
+    /// The words as a person would type them.
     public static func text(of words: [String]) -> String { words.map(quoted).joined(separator: " ") }
 
     private static func quoted(_ word: String) -> String {

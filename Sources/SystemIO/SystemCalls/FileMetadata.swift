@@ -82,6 +82,7 @@ public enum FileAttributes {
     private static let others: Set<[UInt8]> = Set(
         ["security.capability", "system.posix_acl_access", "system.posix_acl_default"].map { Array($0.utf8) })
 
+    /// Whether a backup keeps the attribute of that name.
     public static func isKept(_ name: [UInt8]) -> Bool { name.starts(with: userPrefix) || others.contains(name) }
 
     /// The kept attributes of an open file or folder, sorted by name. One call for a file without attributes.

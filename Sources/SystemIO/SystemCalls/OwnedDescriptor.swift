@@ -154,6 +154,7 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         }
     }
 
+    /// ftruncate(2): shortens the file, or lengthens it with a hole.
     public borrowing func truncate(to size: UInt64) throws(BackupError) {
         guard size <= UInt64(off_t.max) else { throw SystemCall.error(EFBIG, action: "change the size", path: path) }
         try FileObservation.perform(.truncate(path: path, size: size)) { () throws(BackupError) in
@@ -176,6 +177,7 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         }
     }
 
+    /// fstat(2).
     public borrowing func status() throws(BackupError) -> FileStatus {
         var value = stat()
         try SystemCall.check("read the attributes", path) { fstat(rawValue, &value) }

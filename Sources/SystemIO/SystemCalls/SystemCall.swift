@@ -160,6 +160,7 @@ public struct FileSystemSpace: Sendable {
         fileSystemID = UInt64(value.f_fsid)
     }
 
+    /// Free bytes for users other than root.
     public var availableBytes: UInt64 { availableBlockCount * blockSizeBytes }
 }
 

@@ -109,6 +109,7 @@ public final class Monitor<State>: @unchecked Sendable {
         mutex.deallocate()
     }
 
+    /// Reads or changes the value; wakes no thread.
     public func withLock<Result>(_ body: (inout State) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

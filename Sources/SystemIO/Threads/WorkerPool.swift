@@ -105,6 +105,7 @@ public final class WorkGroup: Sendable {
 
     public init(_ pool: WorkerPool) { self.pool = pool }
 
+    /// Whether a piece of the work has failed.
     public var hasFailed: Bool { state.withLock { $0.failure != nil } }
 
     /// Submits work, or runs it in the caller when the pool's queue is full.
@@ -213,7 +214,9 @@ public final class BlockPool: Sendable {
 
         deinit { pool.giveBack(memory) }
 
+        /// The bytes in use.
         public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
+        /// All of the block, for the thread that fills it.
         public var writableBytes: UnsafeMutableRawBufferPointer { memory }
     }
 
@@ -231,6 +234,7 @@ public final class BlockPool: Sendable {
     private let limit: Int
     private let state = Monitor(State())
 
+    /// - Parameter limit: the number of blocks that may be in use.
     public init(blockSizeBytes: Int, limit: Int) {
         self.blockSizeBytes = blockSizeBytes
         self.limit = limit
