@@ -19,7 +19,7 @@ enum MistypedVerb {
         guard !word.contains("/"), word != ".", word != "..", !arguments.dropFirst().contains("mount") else { return nil }
         if let verb = others[word.lowercased()] { return verb }
         let verbs = BackupFS.configuration.subcommands.compactMap { $0.configuration.commandName }
-        guard let near = Misspelling.nearest(to: word, among: verbs) else { return nil }
+        guard let near = SpellingSuggestion.nearest(to: word, among: verbs) else { return nil }
         // An existing folder whose name is not nearly the same is intended as one: mnt is not mount.
         guard (try? FileSystem.exists(word)) != false else { return near }
         return abs(near.utf8.count - word.utf8.count) <= 1 && word.utf8.count > 3 ? near : nil

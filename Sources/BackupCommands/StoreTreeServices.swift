@@ -13,9 +13,9 @@ final class StoreTreeServices: TreeServices {
     private let store: Store
     private let live: LiveData
     /// Computes the whole status, since the store may be on stalling storage as well.
-    private let state: PatientQuestion<Result<StoreState, BackupError>>
+    private let state: StorageQuery<Result<StoreState, BackupError>>
     /// The same while the records have never been read; it waits longer for them.
-    private let firstState: PatientQuestion<Result<StoreState, BackupError>>
+    private let firstState: StorageQuery<Result<StoreState, BackupError>>
     private let lastState = Mutex<StoreState?>(nil)
 
     /// A little longer than the waits inside the status itself.
@@ -31,8 +31,8 @@ final class StoreTreeServices: TreeServices {
         let ask: @Sendable () -> Result<StoreState, BackupError> = {
             Result { () throws(BackupError) in try StoreState(of: store, isPatient: false) }
         }
-        state = PatientQuestion(StoragePatience(nanoseconds: Self.stateNanoseconds), ask: ask)
-        firstState = PatientQuestion(StoragePatience(nanoseconds: Self.firstNanoseconds), ask: ask)
+        state = StorageQuery(StorageTimeout(nanoseconds: Self.stateNanoseconds), ask: ask)
+        firstState = StorageQuery(StorageTimeout(nanoseconds: Self.firstNanoseconds), ask: ask)
         // The mount lock is held, so no other mount can have dropped files here.
         try clearSpool()
         // The storage may no longer respond when the status is first requested. The app's database is left alone: no program has asked for it.

@@ -30,7 +30,7 @@ struct WaitingTime: ExpressibleByArgument {
     }
 
     func begin() {
-        LockPatience.begin(seconds: seconds) { holder in
+        LockTimeout.begin(seconds: seconds) { holder in
             if Terminal.isErrorTerminal || Terminal.verbosity == .verbose { Terminal.complain("Waiting: \(holder)") }
         }
     }

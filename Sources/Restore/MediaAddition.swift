@@ -61,7 +61,7 @@ enum MediaAddition {
         _ log: FileName, _ source: FolderHandle, _ media: RestoreJournal.Media
     ) throws(BackupError) {
         let parent = try FolderHandle(path: FileSystem.parentPath(media.keptPath))
-        let kept = try parent.openFolderMakingIt(FileName(FileSystem.lastComponent(media.keptPath)))
+        let kept = try parent.openOrMakeFolder(FileName(FileSystem.lastComponent(media.keptPath)))
         try MediaUnit.separate(log, source, in: kept)
         try parent.synchronize()
     }

@@ -78,7 +78,7 @@ struct MediaContentExchange {
         for name in try folder.reader().names().reversed() where !amongMedia.hides(name) {
             if amongMedia.isBelow(name) {
                 guard let inner = try folder.openFolder(name) else { continue }
-                let target = try old.openFolderMakingIt(name)
+                let target = try old.openOrMakeFolder(name)
                 try takeOut(inner, staged?.openFolder(name), to: target, amongMedia.entering(name))
                 for changed in [inner, target] { try changed.synchronize() }
                 continue
@@ -124,7 +124,7 @@ struct MediaContentExchange {
         var done: Set<FileName> = []
         for name in names where !done.contains(name) {
             if amongMedia.isBelow(name), let inner = try folder.openFolder(name), let source = try staged.openFolder(name) {
-                let target = try old.openFolderMakingIt(name)
+                let target = try old.openOrMakeFolder(name)
                 try bringIn(source, inner, target, amongMedia.entering(name), at: path + [name], databases)
                 for changed in [inner, source, target] { try changed.synchronize() }
                 continue

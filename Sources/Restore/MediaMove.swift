@@ -62,7 +62,7 @@ enum MediaMove {
     ) throws(BackupError) {
         if status.mode & 0o700 != 0o700 { folder.makeAccessible(name) }
         guard let source = try folder.openFolder(name) else { return }
-        let target = try other.openFolderMakingIt(newName)
+        let target = try other.openOrMakeFolder(newName)
         for _ in 1...tryLimit {
             // A database's logs go before it: without its log it must not be mistaken for a complete one.
             for entry in try source.reader().names().reversed() { try aside(entry, source, to: target) }

@@ -28,7 +28,7 @@ extension MediaContentExchange {
             var (folder, target) = (Optional(media), aside)
             for component in entry.path.dropLast() {
                 folder = try folder?.openFolder(component)
-                if folder != nil { target = try target.openFolderMakingIt(component) }
+                if folder != nil { target = try target.openOrMakeFolder(component) }
             }
             guard let folder, let status = try folder.status(name), status.inode == entry.inode else { continue }
             if status.kind == .regular {
@@ -69,7 +69,7 @@ extension MediaContentExchange {
                 guard let present = try folder.status(name) else { continue }
                 if FileIdentity(present) == FileIdentity(status) { return try old.removeFile(name) }
                 if let inner = try old.openFolder(name), let place = try folder.openFolder(name) {
-                    try putBack(inner, to: place, aside.openFolderMakingIt(name))
+                    try putBack(inner, to: place, aside.openOrMakeFolder(name))
                     for changed in [place, inner] { try changed.synchronize() }
                     return try old.removeFolder(name)
                 }

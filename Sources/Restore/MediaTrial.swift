@@ -72,7 +72,7 @@ struct MediaTrial {
                 continue
             }
             guard let inner = try folder.openFolder(name) else { continue }
-            try moveFolders(of: inner, to: old.openFolderMakingIt(name), amongMedia.entering(name))
+            try moveFolders(of: inner, to: old.openOrMakeFolder(name), amongMedia.entering(name))
             try old.removeFolder(name)
         }
     }
@@ -91,7 +91,7 @@ struct MediaTrial {
             // Its owner can make it writable.
         } catch let error where error.code == .crossDevice {
             guard let inner = try folder.openFolder(name) else { return }
-            let target = try old.openFolderMakingIt(name)
+            let target = try old.openOrMakeFolder(name)
             try moveProbeFile(target, inner)
             for entry in try inner.reader().names() {
                 guard let status = try inner.status(entry), status.kind == .directory else { continue }

@@ -33,7 +33,7 @@ enum MediaUnit {
 
     /// - Parameter kept: the folder for kept files
     static func separate(_ log: FileName, _ folder: FolderHandle, in kept: FolderHandle) throws(BackupError) {
-        let separated = try kept.openFolderMakingIt(separatedName)
+        let separated = try kept.openOrMakeFolder(separatedName)
         try MediaMove.aside(log, folder, to: separated)
         for changed in [separated, kept] { try changed.synchronize() }
     }

@@ -16,10 +16,10 @@ final class RootFolder: FolderNode {
         let live = parent.child("live").child(FileName(context.repository.id))
         nodes = [
             ("README.txt", TextFile("README.txt", in: parent, context: context) { services.readme() }),
-            ("exports", ExportsFolder(inode: parent.child("exports"), context: context)),
+            ("exports", FlatSnapshotsFolder(.snapshot, inode: parent.child("exports"), context: context)),
             ("live", LiveFolder(inode: live, path: [], context: context)),
             ("restore", RestoreFolder(inode: parent.child("restore"), context: context)),
-            ("safety", SafetyFolder(inode: parent.child("safety"), context: context)),
+            ("safety", FlatSnapshotsFolder(.safety, inode: parent.child("safety"), context: context)),
             ("snapshots", SnapshotsFolder(inode: parent.child("snapshots"), context: context)),
             (
                 "status.json",
@@ -46,10 +46,4 @@ final class RootFolder: FolderNode {
     func absenceTimeoutSeconds(of name: FileName) -> Double { TreeContext.immutableTimeoutSeconds }
 
     func listing() throws(BackupError) -> FolderListing { FolderListing(nodes) }
-}
-
-extension BackupError {
-    static func notFound(_ name: FileName) -> BackupError {
-        BackupError(.notFound, "there is no such file or folder", path: name.description)
-    }
 }

@@ -12,7 +12,7 @@ public final class VirtualTree: TreeOperations {
     private let files = HandleTable<any OpenFile>()
     private let folders = HandleTable<OpenFolder>()
     /// Of the store's disk, which may stall, usually together with the repository's.
-    private let diskSpace: PatientQuestion<Result<FileSystemSpace, BackupError>>
+    private let diskSpace: StorageQuery<Result<FileSystemSpace, BackupError>>
     private let lastSpace = Mutex<FileSystemSpace?>(nil)
 
     /// - Parameter isSharedWithOthers: mounted with `allow_other`: files show their own modes, not only the owner's bits.
@@ -20,7 +20,7 @@ public final class VirtualTree: TreeOperations {
         context = TreeContext(services: services, repository: repository, isSharedWithOthers: isSharedWithOthers)
         root = RootFolder(context: context)
         nodes = NodeTable(root: root)
-        diskSpace = PatientQuestion(repository.patience) { [services] in
+        diskSpace = StorageQuery(repository.patience) { [services] in
             Result { () throws(BackupError) in try FileSystem.space(at: services.spoolPath) }
         }
         // Queried in advance: they may no longer respond at the first request.

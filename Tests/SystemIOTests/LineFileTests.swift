@@ -16,7 +16,7 @@ struct LineFileTests {
 
     @Test func `a file that would become too large is begun anew, and so many old ones stay`() throws {
         let folder = try TemporaryFolder()
-        let file = LineFile(path: folder("log"))
+        let file = RotatingLog(path: folder("log"))
         // Two lines of five bytes fit, a third does not.
         for number in 1...9 { try file.append(bytes("row\(number)"), limitBytes: 14, oldFileCount: 2) }
         #expect(try text(folder, "log") == "row9\n")
@@ -40,7 +40,7 @@ struct LineFileTests {
                 for number in 0..<200 {
                     do {
                         // As each process has it: nothing is shared but the file.
-                        try LineFile(path: folder("log")).append(
+                        try RotatingLog(path: folder("log")).append(
                             Array("\(writer)-\(number)-end".utf8), limitBytes: 400, oldFileCount: 100)
                     } catch { failures.withLock { $0 += 1 } }
                 }
@@ -59,7 +59,7 @@ struct LineFileTests {
     @Test func `what a crash left of a line is closed off`() throws {
         let folder = try TemporaryFolder()
         try folder.write(bytes("whole\nhal"), to: "log")
-        try LineFile(path: folder("log")).append(bytes("next"), limitBytes: 1_000, oldFileCount: 1)
+        try RotatingLog(path: folder("log")).append(bytes("next"), limitBytes: 1_000, oldFileCount: 1)
         #expect(try text(folder, "log") == "whole\nhal\nnext\n")
     }
 
@@ -67,23 +67,23 @@ struct LineFileTests {
         let folder = try TemporaryFolder()
         let old = umask(0o277)
         defer { umask(old) }
-        try LineFile(path: folder("log")).append(bytes("one"), limitBytes: 1_000, oldFileCount: 1)
+        try RotatingLog(path: folder("log")).append(bytes("one"), limitBytes: 1_000, oldFileCount: 1)
         umask(old)
         #expect(try FileSystem.status(folder("log")).mode & 0o7777 == 0o600)
         try folder.write(bytes("other"), to: "victim")
         try #require(symlink(folder("victim"), folder("link")) == 0)
         #expect(throws: BackupError.self) {
-            try LineFile(path: folder("link")).append(bytes("one"), limitBytes: 1_000, oldFileCount: 1)
+            try RotatingLog(path: folder("link")).append(bytes("one"), limitBytes: 1_000, oldFileCount: 1)
         }
         #expect(try text(folder, "victim") == "other")
         // A device is written to as it is, also one that is always full.
-        try LineFile(path: "/dev/null").append(bytes("one"), limitBytes: 1, oldFileCount: 1)
-        #expect(throws: BackupError.self) { try LineFile(path: "/dev/full").append(bytes("one"), limitBytes: 1, oldFileCount: 1) }
+        try RotatingLog(path: "/dev/null").append(bytes("one"), limitBytes: 1, oldFileCount: 1)
+        #expect(throws: BackupError.self) { try RotatingLog(path: "/dev/full").append(bytes("one"), limitBytes: 1, oldFileCount: 1) }
     }
 
     @Test func `somebody who holds the lock for ever keeps nobody from writing`() throws {
         let folder = try TemporaryFolder()
-        let file = LineFile(path: folder("log"))
+        let file = RotatingLog(path: folder("log"))
         try file.append(bytes("one"), limitBytes: 4, oldFileCount: 1)
         let lock = try AdvisoryLock(path: folder("log"))
         try file.append(bytes("two"), limitBytes: 4, oldFileCount: 1)

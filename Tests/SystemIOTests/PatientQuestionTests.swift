@@ -20,14 +20,14 @@ struct PatientQuestionTests {
 
     @Test func `each question is answered with what is so after it was asked`() {
         let storage = Storage()
-        let question = PatientQuestion(.ofMount) { storage.ask() }
+        let question = StorageQuery(.ofMount) { storage.ask() }
         #expect(question.answer() == 1)
         #expect(question.answer() == 2)
     }
 
     @Test func `while storage stalls, one thread waits for it and nobody else does`() {
         let storage = Storage()
-        let question = PatientQuestion(StoragePatience(nanoseconds: 50_000_000)) { storage.ask() }
+        let question = StorageQuery(StorageTimeout(nanoseconds: 50_000_000)) { storage.ask() }
         #expect(question.answer() == 1)
         storage.stop(true)
         #expect(question.answer() == nil)
@@ -43,9 +43,9 @@ struct PatientQuestionTests {
 
     @Test func `questions to the same storage share their patience`() {
         let storage = Storage()
-        let patience = StoragePatience(nanoseconds: 2_000_000_000)
-        let first = PatientQuestion(patience) { storage.ask() }
-        let second = PatientQuestion(patience) { storage.ask() }
+        let patience = StorageTimeout(nanoseconds: 2_000_000_000)
+        let first = StorageQuery(patience) { storage.ask() }
+        let second = StorageQuery(patience) { storage.ask() }
         storage.stop(true)
         #expect(first.answer() == nil)
         let start = SystemClock.monotonicNanoseconds()
@@ -56,7 +56,7 @@ struct PatientQuestionTests {
 
     @Test func `a thread that goes on is waited for`() {
         let end = SystemClock.monotonicNanoseconds() + 500_000_000
-        let question = PatientQuestion(StoragePatience(nanoseconds: 50_000_000)) {
+        let question = StorageQuery(StorageTimeout(nanoseconds: 50_000_000)) {
             var turns = 0
             while SystemClock.monotonicNanoseconds() < end { turns += 1 }
             return turns

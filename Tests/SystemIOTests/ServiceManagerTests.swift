@@ -38,10 +38,10 @@ struct ServiceManagerTests {
         for (address, name) in [(folder("notify"), Array(folder("notify").utf8)), ("@\(abstract)", [0] + Array(abstract.utf8))] {
             let receiver = try Receiver(name: name)
             let manager = try ServiceManager(socket: address)
-            try manager.tell(.ready(status: "Serves a\nREADY=0 on b"))
+            try manager.send(.ready(status: "Serves a\nREADY=0 on b"))
             // One status, however many lines the path has.
             #expect(receiver.receive() == "READY=1\nSTATUS=Serves a\u{FFFD}READY=0 on b")
-            try manager.tell(.stopping)
+            try manager.send(.stopping)
             #expect(receiver.receive() == "STOPPING=1")
             #expect(receiver.receive() == "nothing")
         }
@@ -51,7 +51,7 @@ struct ServiceManagerTests {
         let abstract = "backupfs-\(RandomToken.make())"
         let longest = abstract + String(repeating: "x", count: 107 - abstract.utf8.count)
         let receiver = try Receiver(name: [0] + Array(longest.utf8))
-        try ServiceManager(socket: "@\(longest)").tell(.stopping)
+        try ServiceManager(socket: "@\(longest)").send(.stopping)
         #expect(receiver.receive() == "STOPPING=1")
         #expect(errorCode { _ = try ServiceManager(socket: "@\(longest)x") } == .notSupported)
         #expect(errorCode { _ = try ServiceManager(socket: "/" + String(repeating: "x", count: 107)) } == .notSupported)
@@ -65,8 +65,8 @@ struct ServiceManagerTests {
     @Test func `nobody listens`() throws {
         let folder = try TemporaryFolder()
         let manager = try ServiceManager(socket: folder("nobody"))
-        #expect(errorCode { try manager.tell(.stopping) } == .notFound)
+        #expect(errorCode { try manager.send(.stopping) } == .notFound)
         _ = try Receiver(name: Array(folder("gone").utf8))
-        #expect(errorCode { try ServiceManager(socket: folder("gone")).tell(.stopping) } == .inputOutput)
+        #expect(errorCode { try ServiceManager(socket: folder("gone")).send(.stopping) } == .inputOutput)
     }
 }

@@ -88,7 +88,7 @@ public struct DatabaseFit: Sendable, Equatable {
     ///   - none: the advice when there are no candidates.
     ///   - some: the advice otherwise.
     private static func remedy(for name: String, _ none: Message, _ some: Message, among known: [String]) -> Message {
-        if let meant = Misspelling.nearest(to: name, among: known) { return "Did you mean \(meant)?" }
+        if let meant = SpellingSuggestion.nearest(to: name, among: known) { return "Did you mean \(meant)?" }
         guard !known.isEmpty else { return none }
         let shown = known.prefix(shownNameLimit).joined(separator: ", ") + (known.count > shownNameLimit ? ", …" : "")
         return "\(some) There are: \(shown)."

@@ -31,7 +31,7 @@ struct DefinitionNode {
         for (key, _) in mapping {
             let name = key.scalar?.string ?? "?"
             guard !allowed.contains(name) else { continue }
-            let meant = Misspelling.nearest(to: name, among: allowed.filter { !present.contains($0) })
+            let meant = SpellingSuggestion.nearest(to: name, among: allowed.filter { !present.contains($0) })
             if let meant { findings.noteMisspelling(of: meant, at: place) }
             findings.add(
                 DefinitionProblem(
@@ -143,7 +143,7 @@ struct DefinitionNode {
     }
 
     static func suggestion(for word: String, among words: [String]) -> Message {
-        if let meant = Misspelling.nearest(to: word, among: words) { return "Did you mean \(meant)?" }
+        if let meant = SpellingSuggestion.nearest(to: word, among: words) { return "Did you mean \(meant)?" }
         return words.isEmpty ? "There is none to name yet." : "Choose one of: \(words.joined(separator: ", "))."
     }
 }

@@ -75,7 +75,7 @@ public struct CalendarExpression: Sendable, Equatable {
     }
 
     private static func unusable(_ text: String) -> BackupError {
-        let meant = Misspelling.nearest(to: text, among: words.keys.sorted() + ["off"])
+        let meant = SpellingSuggestion.nearest(to: text, among: words.keys.sorted() + ["off"])
         return BackupError(
             .usage, "“\(MessageText.shortened(text))” is no schedule",
             remedy: meant.map { "Did you mean \($0)?" }

@@ -95,6 +95,6 @@ final class StorageWatch: Sendable {
     }
 
     private static func answer<Answer: Sendable>(_ ask: @escaping @Sendable () -> Answer) -> Answer? {
-        PatientQuestion(ask: ask).answer(forNanoseconds: placeNanoseconds)
+        StorageQuery(ask: ask).answer(forNanoseconds: placeNanoseconds)
     }
 }

@@ -64,7 +64,7 @@ struct MountCommand: ParsableCommand {
     func run() throws {
         let channel = BackgroundMount.readinessChannel()
         let manager = serviceManager()
-        MemoryHeaps.useOne()
+        Malloc.limitArenas()
         DescriptorLimit.raise()
         do {
             // Only a foreground mount is the service; a background mount belongs to the command that requested it.
@@ -165,7 +165,7 @@ struct MountCommand: ParsableCommand {
     }
 
     private func tell(_ manager: ServiceManager?, _ state: ServiceManager.State) {
-        do throws(BackupError) { try manager?.tell(state) } catch { Terminal.complain("backupfs: \(error.description)") }
+        do throws(BackupError) { try manager?.send(state) } catch { Terminal.complain("backupfs: \(error.description)") }
     }
 
     /// The default store is created by its first mount; a store named explicitly must exist.

@@ -57,7 +57,7 @@ struct LockFolder {
     /// - Throws: `notFound` when the note is gone.
     static func renew(_ path: String, _ bytes: [UInt8]) throws(BackupError) {
         do {
-            try FileSystem.writeOver(path, bytes)
+            try FileSystem.overwriteStart(path, bytes)
         } catch {
             // A full btrfs or ZFS cannot even overwrite, and an operation that is about to free space must not fail because of it.
             guard error.code == .noSpace else { throw error }

@@ -26,7 +26,7 @@ final class RepositoryLock: Sendable {
         // Nothing may be written to a foreign repository, not even a lock file; and by the time the lock is held, the disk may be another one.
         try layout.requireOpened()
         // With two locks to take, none is held while waiting for the other.
-        locks = try LockPatience.waiting { () throws(BackupError) in try Self.take(layout, mode, operation) }
+        locks = try LockTimeout.waiting { () throws(BackupError) in try Self.take(layout, mode, operation) }
         try layout.requireOpened()
     }
 

@@ -43,12 +43,12 @@ enum PackFolder {
 
 /// Shows whether packs may have been added or removed, at the cost of one stat(2) for each of their 256 folders.
 struct PackFolderVersions: Sendable {
-    private let stamps: [FolderStamp]
+    private let stamps: [FolderVersion]
 
     init(_ layout: RepositoryLayout) throws(BackupError) {
-        var stamps = [try FolderStamp(path: layout.packs)]
+        var stamps = [try FolderVersion(path: layout.packs)]
         for name in try DirectoryReader(path: layout.packs).names() where name.bytes.count == 2 {
-            stamps.append(try FolderStamp(path: "\(layout.packs)/\(name)"))
+            stamps.append(try FolderVersion(path: "\(layout.packs)/\(name)"))
         }
         self.stamps = stamps
     }

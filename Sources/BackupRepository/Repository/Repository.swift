@@ -16,7 +16,7 @@ public final class Repository: Sendable {
     public let id: String
 
     /// How long a query of the mount waits for this repository's storage.
-    public let patience = StoragePatience.ofMount
+    public let patience = StorageTimeout.ofMount
 
     let layout: RepositoryLayout
     let configuration: RepositoryConfiguration

@@ -106,7 +106,7 @@ extension SnapshotStore {
     /// The snapshots that could be undeleted when the folders had these stamps.
     struct KnownRemoved: Sendable {
         let snapshots: [RemovedSnapshot]
-        let stamps: [FolderStamp]
+        let stamps: [FolderVersion]
     }
 
     /// The snapshots that can be undeleted, in the order of their removal, and the records that cannot be read.
@@ -160,12 +160,12 @@ extension SnapshotStore {
     /// of a mount queries them again and again, and there may be thousands.
     func removedSnapshots() throws(BackupError) -> [RemovedSnapshot] {
         try refresh()
-        let stamps: [FolderStamp]
+        let stamps: [FolderVersion]
         do throws(BackupError) {
             // Taken before reading, as in `scan`.
             stamps = [
-                try FolderStamp(path: layout.removed), try FolderStamp(path: layout.snapshots),
-                try FolderStamp(path: layout.labels),
+                try FolderVersion(path: layout.removed), try FolderVersion(path: layout.snapshots),
+                try FolderVersion(path: layout.labels),
             ]
         } catch {
             if error.code == .notFound { return [] }

@@ -7,7 +7,7 @@ final class SnapshotStore: Sendable {
     private struct State: Sendable {
         var list = SnapshotList.empty
         var labels: [SnapshotID: ReadLabel] = [:]
-        var stamps: [FolderStamp] = []
+        var stamps: [FolderVersion] = []
         /// The status of the register's file at the last scan; `nil` if it did not exist.
         var unusableRegister: FileStatus?
         /// The number of the scan that produced it: a slow scan must not replace the result of a later one.
@@ -58,8 +58,8 @@ final class SnapshotStore: Sendable {
     /// Scans again, independent of the folders' times.
     func rescan() throws(BackupError) { try scan() }
 
-    private func stamps() throws(BackupError) -> [FolderStamp] {
-        [try FolderStamp(path: layout.snapshots), try FolderStamp(path: layout.labels)]
+    private func stamps() throws(BackupError) -> [FolderVersion] {
+        [try FolderVersion(path: layout.snapshots), try FolderVersion(path: layout.labels)]
     }
 
     private func nextScanNumber() -> Int {

@@ -10,7 +10,7 @@ import SystemIO
 final class FolderTrace: Sendable {
     private struct State {
         /// From before the folder was listed.
-        var stamp: FolderStamp
+        var stamp: FolderVersion
         var listing = FolderDigest()
         /// Whether a listed file was gone when it was to be read: it may be back by now.
         var lacksListed = false
@@ -27,7 +27,7 @@ final class FolderTrace: Sendable {
     private let state: Mutex<State>
 
     /// - Parameter status: the folder's status before it is listed.
-    init(_ status: FileStatus) { state = Mutex(State(stamp: FolderStamp(status))) }
+    init(_ status: FileStatus) { state = Mutex(State(stamp: FolderVersion(status))) }
 
     /// Lists the folder and remembers the listing.
     func list(_ folder: borrowing DirectoryReader, _ amongMedia: DatabaseAmongMedia) throws(BackupError) -> [FileName] {
@@ -94,7 +94,7 @@ final class FolderTrace: Sendable {
         guard !lacksListed else { return false }
         do throws(BackupError) {
             let name = FileName(bytes: path)
-            let now = FolderStamp(try path.isEmpty ? base.descriptor.status() : base.status(name))
+            let now = FolderVersion(try path.isEmpty ? base.descriptor.status() : base.status(name))
             if stamp.covers(now) { return true }
             let isSame =
                 if path.isEmpty {

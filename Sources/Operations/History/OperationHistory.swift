@@ -24,7 +24,7 @@ public struct OperationHistory: Sendable {
     }
 
     func append(_ record: OperationRecord) throws(BackupError) {
-        try LineFile(path: path).append(record.historyJSON.compactText, limitBytes: Self.limitBytes) {
+        try RotatingLog(path: path).append(record.historyJSON.compactText, limitBytes: Self.limitBytes) {
             (path) throws(BackupError) in
             var room = Self.keptLimitBytes
             let kept = try Self.lines(of: path).suffix(Self.limitCount).reversed().prefix { line in

@@ -28,7 +28,7 @@ public struct LogOverrides: Sendable, Equatable {
     /// - Returns: the current destination; `nil` for none.
     func sink(_ settings: LogSettings, ownPath: String, resolve: (String) -> String) -> LogSink? {
         let file = LogSink.file(
-            LineFile(path: path ?? settings.path.map(resolve) ?? ownPath), limitBytes: UInt64(settings.limitBytes),
+            RotatingLog(path: path ?? settings.path.map(resolve) ?? ownPath), limitBytes: UInt64(settings.limitBytes),
             oldFileCount: settings.oldFileCount)
         switch destination ?? settings.destination {
         case .none?: return nil

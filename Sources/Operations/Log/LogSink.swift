@@ -6,7 +6,7 @@ import SystemIO
 
 /// Receives log lines. Lines that it cannot write are lost: a failing log must not make an operation fail.
 enum LogSink: Sendable {
-    case file(LineFile, limitBytes: UInt64, oldFileCount: Int)
+    case file(RotatingLog, limitBytes: UInt64, oldFileCount: Int)
     /// - otherwise: the destination while there is no journal, or the journal has no space.
     indirect case journal(Journal, otherwise: LogSink)
     case standardError

@@ -103,7 +103,7 @@ struct NoticeState: Sendable, Equatable {
             try FileSystem.writeFileAtomically(path, bytes)
         } catch {
             // A power cut during this causes at most one notice too many.
-            guard (try? FileSystem.writeOver(path, bytes)) != nil else { throw error }
+            guard (try? FileSystem.overwriteStart(path, bytes)) != nil else { throw error }
         }
     }
 }

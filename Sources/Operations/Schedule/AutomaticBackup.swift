@@ -124,7 +124,7 @@ public struct AutomaticBackup: Sendable {
     /// A running operation goes first, unless a user requested to wait for it (`--wait`).
     private func lock() throws(BackupError) -> AdvisoryLock {
         do {
-            return try LockPatience.waiting { () throws(BackupError) in try store.lockQuietly() }
+            return try LockTimeout.waiting { () throws(BackupError) in try store.lockQuietly() }
         } catch {
             store.log.note(ScheduleEvent(phase: .busy, error: error.code))
             throw error

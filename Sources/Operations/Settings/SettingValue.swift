@@ -30,7 +30,7 @@ enum SettingValue {
     ) throws(BackupError) -> Value where Value.RawValue == String {
         if let value = Value(rawValue: text) { return value }
         let words = Value.allCases.map(\.rawValue)
-        let meant = Misspelling.nearest(to: text, among: words)
+        let meant = SpellingSuggestion.nearest(to: text, among: words)
         throw unusable(text, remedy: meant.map { "Did you mean \($0)?" } ?? "Write one of \(words.joined(separator: ", ")).")
     }
 

@@ -70,7 +70,7 @@ struct SettingsText {
 
     static func unknown(_ word: String, path: String?) -> BackupError {
         let names = SettingName.allCases.map(\.rawValue)
-        let meant = Misspelling.nearest(to: word, among: names)
+        let meant = SpellingSuggestion.nearest(to: word, among: names)
         return BackupError(
             .invalidContent, "the setting \(MessageText.shortened(word)) is not known", path: path,
             remedy: meant.map { "Did you mean \($0)?" } ?? "Remove it. There are: \(names.joined(separator: ", ")).")

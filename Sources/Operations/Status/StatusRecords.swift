@@ -35,7 +35,7 @@ final class StatusRecords: Sendable {
     /// The app's database, for callers that cannot wait until it is unlocked.
     let database: AppDatabase
     private let reading: RecordReading
-    private let question: PatientQuestion<Facts>
+    private let question: StorageQuery<Facts>
 
     init(_ database: AppDatabase, _ scheduleSwitch: ScheduleSwitch) {
         self.database = AppDatabase(
@@ -43,7 +43,7 @@ final class StatusRecords: Sendable {
         )
         let reading = RecordReading(self.database, scheduleSwitch)
         self.reading = reading
-        question = PatientQuestion { reading.read() }
+        question = StorageQuery { reading.read() }
     }
 
     func facts(_ patience: Patience) -> Facts {

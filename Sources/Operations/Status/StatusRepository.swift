@@ -19,10 +19,10 @@ final class StatusRepository: Sendable {
         var time: Timestamp
     }
 
-    private let patience: StoragePatience
-    private let known = Mutex<(facts: Facts?, question: PatientQuestion<Result<Facts, BackupError>>?)>((nil, nil))
+    private let patience: StorageTimeout
+    private let known = Mutex<(facts: Facts?, question: StorageQuery<Result<Facts, BackupError>>?)>((nil, nil))
 
-    init(_ patience: StoragePatience) { self.patience = patience }
+    init(_ patience: StorageTimeout) { self.patience = patience }
 
     /// Reads the facts on the calling thread.
     /// - Throws: when it cannot be examined.
@@ -43,7 +43,7 @@ final class StatusRepository: Sendable {
         let question = known.withLock { known in
             let question =
                 known.question
-                ?? PatientQuestion(patience) { [weak self, weak store] in
+                ?? StorageQuery(patience) { [weak self, weak store] in
                     Result { () throws(BackupError) in
                         guard let self, let store else { throw Self.noAnswer }
                         return try self.read(store)

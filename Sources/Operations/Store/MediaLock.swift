@@ -34,7 +34,7 @@ extension Store {
 
     private func lockMedia(exclusive: Bool, _ refusal: Message) throws(BackupError) -> FolderLock? {
         let lock = try mediaPath.map { (path) throws(BackupError) in
-            try LockPatience.waiting { () throws(BackupError) in try waitForMedia(path, exclusive: exclusive, refusal) }
+            try LockTimeout.waiting { () throws(BackupError) in try waitForMedia(path, exclusive: exclusive, refusal) }
         }
         // The previous holder may have died partway.
         try requireNoOtherRestore()

@@ -141,7 +141,7 @@ public final class Store: Sendable {
     /// Locks the store for a user's operation; released with the value. A running automatic backup gives way.
     /// - Throws: `busy` when another operation, in this process or another, runs for longer than the user is willing to wait.
     func lockForOperation() throws(BackupError) -> AdvisoryLock {
-        try LockPatience.waiting { () throws(BackupError) in try lockAtOnce() }
+        try LockTimeout.waiting { () throws(BackupError) in try lockAtOnce() }
     }
 
     private func lockAtOnce() throws(BackupError) -> AdvisoryLock {

@@ -155,3 +155,139 @@ final class DropContent: Sendable {
         return end - offset
     }
 }
+
+/// A dropped file while it is open.
+final class OpenDrop: OpenFile {
+    private let file: DroppedFile
+    /// Its spool file.
+    private let descriptor: SharedFile
+    /// The process; `nil` when it is unknown.
+    private let opener: Int32?
+    /// The number of the last write through this open file; 0 before the first.
+    private let lastWrite = Atomic(0)
+
+    let keepsCache = false
+    let usesDirectIO = true
+
+    init(_ file: DroppedFile, _ descriptor: SharedFile, process: Int32) {
+        self.file = file
+        self.descriptor = descriptor
+        opener = ProcessIdentity.process(ofThread: process)
+    }
+
+    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+        try file.content.read(at: offset, into: buffer, descriptor)
+    }
+
+    func write(at offset: UInt64, _ bytes: UnsafeRawBufferPointer) throws(BackupError) {
+        note(
+            try file.write { () throws(BackupError) in
+                try file.content.spool()
+                try descriptor.write(bytes, at: offset)
+            }.number)
+    }
+
+    func copy(
+        from source: any OpenFile, at sourceOffset: UInt64, to offset: UInt64, count: UInt64
+    ) throws(BackupError) -> UInt64 {
+        let (number, copied) = try file.write { () throws(BackupError) in
+            try file.content.copy(source, at: sourceOffset, to: offset, count: count)
+        }
+        if copied > 0 { note(number) }
+        return copied
+    }
+
+    private func note(_ number: Int) { lastWrite.max(number, ordering: .relaxed) }
+
+    func flush(process: Int32) throws(BackupError) {
+        try file.flush(process: process, opener: opener, lastWrite: lastWrite.load(ordering: .relaxed))
+    }
+
+    func synchronize() throws(BackupError) { try descriptor.synchronize() }
+
+    func release() { file.noteRelease() }
+}
+
+/// The files dropped into one folder, by name, until they are removed or the tree is unmounted.
+final class DropInbox: Sendable {
+    private let files = Mutex<[FileName: DroppedFile]>([:])
+
+    func file(named name: FileName) -> DroppedFile? { files.withLock { $0[name] } }
+
+    var sortedFiles: [(name: FileName, file: DroppedFile)] {
+        files.withLock { files in files.map { ($0.key, $0.value) } }.sorted { $0.name < $1.name }
+    }
+
+    /// Adds a file under a name; a file that had the name before is discarded.
+    func put(_ file: DroppedFile, as name: FileName) {
+        let replaced = files.withLock { files in
+            let old = files[name]
+            files[name] = file
+            return old
+        }
+        if let replaced, replaced !== file { replaced.discard() }
+    }
+
+    /// Removes a file from the folder without discarding its content.
+    func take(_ name: FileName) -> DroppedFile? { files.withLock { $0.removeValue(forKey: name) } }
+}
+
+/// Files that were copied into `restore/` under a name that is never submitted. `mv` has removed the original, so they are kept when the spool is cleared.
+public enum LeftDrops {
+    private static let spoolPrefix = "drop-"
+    private static let noteSuffix = ".left"
+
+    /// The path of the note that holds the name of such a file.
+    static func notePath(of spoolPath: String) -> String { spoolPath + noteSuffix }
+
+    /// The result of clearing a spool.
+    public struct Outcome: Sendable {
+        /// Their names in the folder for kept files.
+        public var kept: [FileName] = []
+        /// Why some stay in the spool, until it is cleared again.
+        public var failure: BackupError?
+    }
+
+    /// Clears a spool of dropped files. It must not be served any more.
+    /// - Parameter folder: for files that were never submitted; created when needed.
+    public static func clear(_ spool: String, keepingIn folder: String) throws(BackupError) -> Outcome {
+        var outcome = Outcome()
+        var staying: Set<FileName> = []
+        let names = try DirectoryReader(path: spool).names().filter { $0.description.hasPrefix(spoolPrefix) }
+        for name in names where name.description.hasSuffix(noteSuffix) {
+            let content = FileName(name.description.dropLast(noteSuffix.count))
+            do throws(BackupError) {
+                guard let status = try FileSystem.look("\(spool)/\(content)"), status.size > 0 else { continue }
+                let note = FileName(bytes: try FileSystem.readFile("\(spool)/\(name)", limitBytes: FileName.byteCountLimit))
+                // A damaged note has no valid name for it; the file is kept all the same.
+                let kept = note.isSafeComponent ? note : content
+                outcome.kept.append(try move(content, in: FileSystem.realPath(spool), to: folder, as: kept))
+            } catch {
+                outcome.failure = error
+                staying.formUnion([content, name])
+            }
+        }
+        for name in names where !staying.contains(name) { try FileSystem.removeFile("\(spool)/\(name)") }
+        return outcome
+    }
+
+    /// - Returns: its name in the folder: existing files are not replaced.
+    private static func move(
+        _ content: FileName, in spool: String, to folder: String, as name: FileName
+    ) throws(BackupError) -> FileName {
+        try FileSystem.makeDirectories(folder)
+        let (source, target) = (try FolderHandle(path: spool), try FolderHandle(path: folder))
+        for number in 1... {
+            let end = number == 1 ? [] : Array(".\(number)".utf8)
+            let candidate = FileName(bytes: name.bytes.prefix(FileName.byteCountLimit - end.count) + end)
+            do throws(BackupError) {
+                try source.move(content, to: target, as: candidate)
+            } catch let error where error.code == .alreadyExists {
+                continue
+            }
+            try target.synchronize()
+            return candidate
+        }
+        return name
+    }
+}

@@ -87,3 +87,156 @@ extension TreeOperations {
     public func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait? { nil }
     public func isPending(_ inode: InodeNumber, forAttributes: Bool) -> Bool { false }
 }
+
+/// The subject of a request, as far as it determines what the request may wait for.
+public enum RequestAim: Sendable {
+    /// The node's attributes.
+    case attributes
+    /// The node's contents: names or bytes.
+    case content
+    case extendedAttribute
+    case change
+    /// A write to a file that is being created here.
+    case writing
+}
+
+/// What may block a request for long. Requests that wait for one of these must not use up all threads or block the others.
+public enum RequestWait: Sendable, CaseIterable {
+    /// The app's database or its media folder.
+    case app
+    /// The storage that the store is on.
+    case store
+    /// The same storage, for files being copied into `restore/`.
+    case drop
+    /// The storage that the repository is on.
+    case repository
+    /// Checksums of large contents.
+    case checksums
+    /// A change of the repository. The kernel keeps the folder locked meanwhile.
+    case change
+}
+
+/// What chmod(2), truncate(2), utimensat(2) and chown(2) request; `nil` leaves a value unchanged.
+public struct AttributeChange: Sendable {
+    public var size: UInt64?
+    public var permissions: UInt16?
+    public var modificationTime: Timestamp?
+    /// Another owner or group was requested.
+    public var changesOwner: Bool
+
+    public init(
+        size: UInt64? = nil, permissions: UInt16? = nil, modificationTime: Timestamp? = nil, changesOwner: Bool = false
+    ) {
+        self.size = size
+        self.permissions = permissions
+        self.modificationTime = modificationTime
+        self.changesOwner = changesOwner
+    }
+}
+
+/// The stat(2) data of a node, and how long the kernel may cache it.
+public struct NodeAttributes: Sendable, Equatable {
+    public enum Kind: Sendable, Equatable { case file, directory, symbolicLink }
+
+    /// The number that the kernel uses.
+    public var inode: InodeNumber
+    /// The number that users and programs see. It stays the same where each state of a file is a separate node.
+    public var shownInode: InodeNumber
+    public var kind: Kind
+    /// Permission bits only (0 to 0o777).
+    public var permissions: UInt16
+    /// Exact size in bytes; for a symbolic link the length of its target.
+    public var size: UInt64
+    public var modificationTime: Timestamp
+    /// The node never changes during the mount: the kernel may cache its attributes and pages.
+    public var isImmutable: Bool
+    /// How long the kernel may cache the name, in seconds; 0 makes it ask each time.
+    public var entryTimeoutSeconds: Double
+    /// How long the kernel may cache these attributes, in seconds.
+    public var attributeTimeoutSeconds: Double
+
+    public init(
+        inode: InodeNumber, shownInode: InodeNumber? = nil, kind: Kind, permissions: UInt16, size: UInt64,
+        modificationTime: Timestamp,
+        isImmutable: Bool = false, entryTimeoutSeconds: Double = 0, attributeTimeoutSeconds: Double = 0
+    ) {
+        self.inode = inode
+        self.shownInode = shownInode ?? inode
+        self.kind = kind
+        self.permissions = permissions
+        self.size = size
+        self.modificationTime = modificationTime
+        self.isImmutable = isImmutable
+        self.entryTimeoutSeconds = entryTimeoutSeconds
+        self.attributeTimeoutSeconds = attributeTimeoutSeconds
+    }
+
+    /// For a name in a listing whose attributes could not be read.
+    static func unread(_ inode: InodeNumber, _ kind: Kind) -> NodeAttributes {
+        NodeAttributes(
+            inode: .unread, shownInode: inode, kind: kind, permissions: 0, size: 0, modificationTime: Timestamp(seconds: 0))
+    }
+
+    /// Whether they were read: otherwise only the kind and the shown number are known, and the kernel gets only the name.
+    public var isRead: Bool { inode != .unread }
+}
+
+/// The properties of an open file for the kernel.
+public struct OpenedFile: Sendable {
+    public let handle: HandleNumber
+    /// Pages cached during an earlier open are still valid (immutable files).
+    public let keepsCache: Bool
+    /// Reads and writes bypass the page cache (files that change without the kernel's knowledge).
+    public let usesDirectIO: Bool
+
+    public init(handle: HandleNumber, keepsCache: Bool, usesDirectIO: Bool) {
+        self.handle = handle
+        self.keepsCache = keepsCache
+        self.usesDirectIO = usesDirectIO
+    }
+}
+
+/// The properties of an open folder for the kernel.
+public struct OpenedDirectory: Sendable {
+    public let handle: HandleNumber
+    /// The list of names may be cached for the next open (immutable folders).
+    public let keepsCache: Bool
+
+    public init(handle: HandleNumber, keepsCache: Bool) {
+        self.handle = handle
+        self.keepsCache = keepsCache
+    }
+}
+
+/// A file's number in the tree, which the kernel uses and `ls -i` shows. A file has the same number in every mount.
+public struct InodeNumber: Hashable, Sendable {
+    public let rawValue: UInt64
+
+    public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// The mountpoint itself (`FUSE_ROOT_ID`).
+    public static let root = InodeNumber(1)
+    /// In a listing with attributes, the kernel looks up a name with this number itself.
+    static let unread = InodeNumber(0)
+}
+
+/// An open file or folder, as long as the kernel keeps it open.
+public struct HandleNumber: Hashable, Sendable {
+    public let rawValue: UInt64
+
+    public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// The side that serves the tree to the kernel. It is informed when data cached by
+/// the kernel becomes stale. The calls come from any thread and return immediately.
+public protocol TreeObserver: AnyObject, Sendable {
+    /// The name in this folder refers to something else now, or to nothing.
+    func nameChanged(_ name: FileName, in parent: InodeNumber)
+    /// Size, times or modes have changed.
+    func attributesChanged(_ inode: InodeNumber)
+    /// Returns when the kernel has received all notifications so far, or after a second: the
+    /// kernel does not accept notifications about a folder while a change is being made in it.
+    func waitUntilTold()
+    /// A node for which `TreeOperations.isPending` was true is no longer pending.
+    func pendingEnded()
+}

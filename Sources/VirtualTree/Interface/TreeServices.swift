@@ -56,3 +56,75 @@ public protocol TreeServices: AnyObject, Sendable {
     /// `last.json` and `last.txt` of `restore/`; empty before the first restore.
     func restoreReports() -> [ReportText]
 }
+
+/// A backup made by `mkdir`.
+public struct MadeSnapshot: Sendable {
+    public let id: SnapshotID
+    /// What the backup lacks, or that it has another name than the requested one: the backup exists and is listed, but it is not exactly what the user
+    /// requested. `nil` when nothing is wrong.
+    public let incompleteness: BackupError?
+
+    public init(id: SnapshotID, incompleteness: BackupError? = nil) {
+        self.id = id
+        self.incompleteness = incompleteness
+    }
+}
+
+/// A submitted dropped file.
+public struct DropSubmission: Sendable {
+    public enum Purpose: Sendable, Equatable {
+        /// To be restored with the app's default strategy.
+        case restore
+        /// To be restored with this strategy.
+        case strategy(String)
+        case preview
+    }
+
+    /// Where the dropped content is.
+    public enum Content: Sendable {
+        /// In a file.
+        case spooled(path: String)
+        /// In the repository: it was copied from a snapshot's file, and no data was moved.
+        case stored(ExtentTable)
+    }
+
+    /// The name that the user gave it.
+    public let name: String
+    public let content: Content
+    public let purpose: Purpose
+
+    public init(name: String, content: Content, purpose: Purpose) {
+        self.name = name
+        self.content = content
+        self.purpose = purpose
+    }
+}
+
+/// The result for a dropped file that was accepted.
+public struct DropOutcome: Sendable {
+    /// The text for the user; for a preview the text of `NAME.preview.txt`.
+    public let text: [UInt8]
+    /// The same for programs.
+    public let json: [UInt8]
+    /// Whether some of the file's content was not restored: the file may then be the only copy of that.
+    public let leavesSome: Bool
+
+    public init(text: [UInt8], json: [UInt8], leavesSome: Bool = false) {
+        self.text = text
+        self.json = json
+        self.leavesSome = leavesSome
+    }
+}
+
+/// One of the files in `restore/` that report the result of the last restore.
+public struct ReportText: Sendable {
+    public let name: String
+    public let content: [UInt8]
+    public let modificationTime: Timestamp
+
+    public init(name: String, content: [UInt8], modificationTime: Timestamp) {
+        self.name = name
+        self.content = content
+        self.modificationTime = modificationTime
+    }
+}

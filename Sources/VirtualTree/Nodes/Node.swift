@@ -1,4 +1,5 @@
 import BackupCore
+import Glibc
 
 /// A file, folder or link of the tree. Nodes hold what they need to answer requests; they never hold an open file.
 protocol Node: AnyObject, Sendable {
@@ -52,5 +53,116 @@ extension BackupError {
     /// The error for writing where nothing may be written.
     static var readOnlyHere: BackupError {
         BackupError(.readOnly, "nothing can be changed here", remedy: "Copy the file out and change the copy.")
+    }
+
+    static func notFound(_ name: FileName) -> BackupError {
+        BackupError(.notFound, "there is no such file or folder", path: name.description)
+    }
+}
+
+/// A file of the tree.
+protocol FileNode: Node {
+    /// - Parameters:
+    ///   - flags: those of open(2).
+    ///   - process: the process (thread group) that opens it; 0 when unknown.
+    func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile
+}
+
+/// A symbolic link of the tree.
+protocol LinkNode: Node {
+    func target() throws(BackupError) -> [UInt8]
+}
+
+extension Int32 {
+    /// Whether open(2) flags request writing or truncation.
+    var asksToWrite: Bool { self & O_ACCMODE != O_RDONLY || self & O_TRUNC != 0 }
+}
+
+/// A folder of the tree. Operations that it does not allow fail with EROFS.
+protocol FolderNode: Node {
+    /// - Throws: `notFound`.
+    func child(named name: FileName) throws(BackupError) -> any Node
+    /// - Throws: the reason why the folder cannot be opened although it is listed.
+    func requireOpenable() throws(BackupError)
+    /// The current contents. A listing does not change while it is read.
+    func listing() throws(BackupError) -> FolderListing
+    /// Whether the listing never changes during the mount: the kernel may cache it.
+    var isImmutable: Bool { get }
+    /// How long the kernel may cache that a name does not exist, in seconds.
+    func absenceTimeoutSeconds(of name: FileName) -> Double
+
+    /// - Parameter isCancelled: whether the requesting program has stopped waiting; polled repeatedly.
+    func makeDirectory(_ name: FileName, unless isCancelled: () -> Bool) throws(BackupError) -> any Node
+    func removeDirectory(_ name: FileName) throws(BackupError)
+    func createFile(_ name: FileName) throws(BackupError) -> any FileNode
+    func removeFile(_ name: FileName) throws(BackupError)
+    func rename(_ name: FileName, to newName: FileName, in newParent: any FolderNode, mayReplace: Bool) throws(BackupError)
+}
+
+extension FolderNode {
+    func requireOpenable() throws(BackupError) {}
+    var isImmutable: Bool { false }
+    func absenceTimeoutSeconds(of name: FileName) -> Double { 0 }
+
+    func makeDirectory(_ name: FileName, unless isCancelled: () -> Bool) throws(BackupError) -> any Node {
+        throw .readOnlyHere
+    }
+    func removeDirectory(_ name: FileName) throws(BackupError) { throw .readOnlyHere }
+    func createFile(_ name: FileName) throws(BackupError) -> any FileNode { throw .readOnlyHere }
+    func removeFile(_ name: FileName) throws(BackupError) { throw .readOnlyHere }
+
+    func rename(
+        _ name: FileName, to newName: FileName, in newParent: any FolderNode, mayReplace: Bool
+    ) throws(BackupError) {
+        throw .readOnlyHere
+    }
+}
+
+/// The contents of a folder at one moment. Children are created on demand: a folder of 100,000 files costs only its names.
+struct FolderListing: Sendable {
+    typealias Child = (name: FileName, attributes: NodeAttributes)
+
+    let count: Int
+    private let describe: @Sendable (Int) throws(BackupError) -> Child
+    private let make: @Sendable (Int) throws(BackupError) -> any Node
+
+    /// - Parameters:
+    ///   - child: describes a child in the listing.
+    ///   - node: creates the node, when the kernel wants to keep it.
+    init(
+        count: Int, child: @escaping @Sendable (Int) throws(BackupError) -> Child,
+        node: @escaping @Sendable (Int) throws(BackupError) -> any Node
+    ) {
+        self.count = count
+        describe = child
+        make = node
+    }
+
+    /// A listing of existing nodes. A node with unreadable attributes is listed all the same, so that it does not hide the others. A request for its own
+    /// attributes gets the error.
+    init(_ nodes: [(name: FileName, node: any Node)]) {
+        self.init(count: nodes.count) { index in
+            let node = nodes[index].node
+            return (nodes[index].name, (try? node.attributes()) ?? .unread(node.inode, Self.kind(of: node)))
+        } node: { index in
+            nodes[index].node
+        }
+    }
+
+    private static func kind(of node: any Node) -> NodeAttributes.Kind {
+        if node is any FolderNode { return .directory }
+        return node is any LinkNode ? .symbolicLink : .file
+    }
+
+    func child(_ index: Int) throws(BackupError) -> Child { try describe(index) }
+    func node(_ index: Int) throws(BackupError) -> any Node { try make(index) }
+
+    /// This listing followed by another one.
+    func followed(by other: FolderListing) -> FolderListing {
+        FolderListing(count: count + other.count) { (index) throws(BackupError) in
+            index < count ? try child(index) : try other.child(index - count)
+        } node: { (index) throws(BackupError) in
+            index < count ? try node(index) : try other.node(index - count)
+        }
     }
 }

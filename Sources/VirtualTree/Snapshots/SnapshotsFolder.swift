@@ -36,12 +36,7 @@ final class SnapshotsFolder: FolderNode {
         return [(Self.generationName, String(context.announcer.settledGeneration()))]
     }
 
-    func absenceTimeoutSeconds(of name: FileName) -> Double { Self.hiddenNameTimeoutSeconds(name) }
-
-    /// Hidden names are probes of file managers and shells: folders of backups never contain any.
-    static func hiddenNameTimeoutSeconds(_ name: FileName) -> Double {
-        name.bytes.first == UInt8(ascii: ".") ? TreeContext.immutableTimeoutSeconds : 0
-    }
+    func absenceTimeoutSeconds(of name: FileName) -> Double { TreeContext.hiddenNameTimeoutSeconds(name) }
 
     func child(named name: FileName) throws(BackupError) -> any Node {
         // File managers and shells probe for dozens of hidden names; none of them can be a snapshot.
@@ -252,5 +247,30 @@ final class SnapshotsFolder: FolderNode {
                 remedy: "Use a name that does not start with a dot and has no control characters.")
         }
         return name.description
+    }
+}
+
+/// `snapshots/latest`: the backup that is being made, or else the newest.
+final class LatestLink: LinkNode {
+    let inode: InodeNumber
+    private let latest: LatestSnapshot
+    private let context: TreeContext
+
+    init(inode: InodeNumber, target: LatestSnapshot, context: TreeContext) {
+        self.inode = inode
+        latest = target
+        self.context = context
+    }
+
+    func attributes() throws(BackupError) -> NodeAttributes {
+        NodeAttributes(
+            inode: inode, kind: .symbolicLink, permissions: 0o777, size: UInt64(latest.name.bytes.count),
+            modificationTime: latest.time)
+    }
+
+    /// Determined each time, since the newest backup may have changed or gone.
+    func target() throws(BackupError) -> [UInt8] {
+        guard let newest = try context.latestSnapshot() else { throw .notFound(SnapshotsFolder.latestName) }
+        return newest.name.bytes
     }
 }

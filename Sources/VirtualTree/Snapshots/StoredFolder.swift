@@ -140,3 +140,65 @@ extension StoredFolder {
 
     func path(of name: FileName) -> String { "\(path)/\(name)" }
 }
+
+/// A file inside a snapshot. The kernel may know hundreds of thousands of them, so each holds only its folder and its index there.
+final class StoredFile: FileNode {
+    let inode: InodeNumber
+    private let folder: StoredFolder
+    private let index: Int32
+
+    init(_ index: Int32, in folder: StoredFolder, inode: InodeNumber) {
+        self.index = index
+        self.folder = folder
+        self.inode = inode
+    }
+
+    private func entry() throws(BackupError) -> TreeEntry { try folder.entry(at: index) }
+
+    var looksAtTheRepository: Bool { true }
+
+    func attributes() throws(BackupError) -> NodeAttributes { folder.attributes(of: try entry(), inode) }
+
+    var mimeType: String? { (try? entry()).map { MIMEType.of($0.name) } }
+    var hasChecksums: Bool { (try? entry().checksums) != nil }
+    func checksums() throws(BackupError) -> Checksums? { try entry().checksums }
+
+    func storedExtendedAttributes() throws(BackupError) -> [ExtendedAttribute] {
+        try entry().metadata?.extendedAttributes ?? []
+    }
+
+    func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
+        guard !flags.asksToWrite else { throw .readOnlyHere }
+        let entry = try entry()
+        return OpenExtents(
+            ExtentTable(plainContent: try folder.pieces(of: index, entry)), repository: folder.repository,
+            isImmutable: true, isOwnMaking: folder.isMade(entry), path: { [self] in folder.path(of: entry.name) })
+    }
+}
+
+/// A symbolic link inside a snapshot's media folder, shown as it was; this program never follows it.
+final class StoredLink: LinkNode {
+    let inode: InodeNumber
+    private let folder: StoredFolder
+    private let index: Int32
+
+    init(_ index: Int32, in folder: StoredFolder, inode: InodeNumber) {
+        self.index = index
+        self.folder = folder
+        self.inode = inode
+    }
+
+    var looksAtTheRepository: Bool { true }
+
+    func attributes() throws(BackupError) -> NodeAttributes { folder.attributes(of: try folder.entry(at: index), inode) }
+
+    /// - Throws: `repositoryDamaged` for a target that no writer stores: the kernel would cut it off at the NUL, and show another target.
+    func target() throws(BackupError) -> [UInt8] {
+        let entry = try folder.entry(at: index)
+        let target = try folder.repository.readAll(ExtentTable(plainContent: folder.repository.pieces(of: entry.content)))
+        guard !target.isEmpty, !target.contains(0) else {
+            throw BackupError(.repositoryDamaged, "the link leads to no path", path: MessageText.name(entry.name.bytes))
+        }
+        return target
+    }
+}

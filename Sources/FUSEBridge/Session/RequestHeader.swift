@@ -1,0 +1,163 @@
+import Glibc
+import SystemIO
+import VirtualTree
+
+/// The common part of all requests, `struct fuse_in_header` of <linux/fuse.h>, and those parts of the rest that are needed before libfuse parses the request.
+struct RequestHeader {
+    static let sizeBytes = 40
+    private static let opcodeOffset = 4
+    private static let numberOffset = 8
+    private static let nodeOffset = 16
+    private static let processOffset = 32
+
+    private let opcode: UInt32
+    /// The kernel's number for the request.
+    let number: UInt64
+    let node: UInt64
+    /// The calling thread, or 0 when it is in a process namespace without a number here.
+    let process: Int32
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        opcode = bytes.loadUnaligned(fromByteOffset: Self.opcodeOffset, as: UInt32.self)
+        number = bytes.loadUnaligned(fromByteOffset: Self.numberOffset, as: UInt64.self)
+        node = bytes.loadUnaligned(fromByteOffset: Self.nodeOffset, as: UInt64.self)
+        process = bytes.loadUnaligned(fromByteOffset: Self.processOffset, as: Int32.self)
+    }
+
+    /// Its subject; `nil` for requests that never wait (forgetting, interrupting), and for closing and for creating folders, which are few.
+    func aim(_ bytes: UnsafeRawBufferPointer) -> RequestAim? {
+        switch opcode {
+        // GETATTR
+        case 3: return .attributes
+        // FUSE_LOOKUP, READLINK, OPEN, READ, LISTXATTR, OPENDIR, READDIR, READDIRPLUS, COPY_FILE_RANGE
+        case 1, 5, 14, 15, 23, 27, 28, 44, 47: return .content
+        // GETXATTR: no file here has attributes outside the `user.` namespace.
+        case 22: return asksForAttribute(bytes, exceptFor: "") ? .extendedAttribute : nil
+        // UNLINK, RMDIR, RENAME, SETXATTR, REMOVEXATTR, RENAME2
+        case 10, 11, 12, 21, 24, 45: return .change
+        // SETATTR, WRITE, FSYNC, CREATE
+        case 4, 16, 20, 35: return .writing
+        default: return nil
+        }
+    }
+
+    /// Whether it opens a folder to list it (OPENDIR).
+    var opensFolder: Bool { opcode == 27 }
+
+    /// Its name in messages.
+    var name: StaticString {
+        switch opcode {
+        case 1: "lookup"
+        case 3: "getattr"
+        case 4: "setattr"
+        case 5: "readlink"
+        case 10: "unlink"
+        case 11: "rmdir"
+        case 12, 45: "rename"
+        case 14: "open"
+        case 15: "read"
+        case 16: "write"
+        case 20: "fsync"
+        case 21: "setxattr"
+        case 22: "getxattr"
+        case 23: "listxattr"
+        case 24: "removexattr"
+        case 27: "opendir"
+        case 28, 44: "readdir"
+        case 35: "create"
+        default: "request"
+        }
+    }
+
+    /// The number of the request that it interrupts (FUSE_INTERRUPT), because the program that waits for it has received a signal.
+    func interruptedNumber(_ bytes: UnsafeRawBufferPointer) -> UInt64? {
+        guard opcode == 36, bytes.count >= Self.sizeBytes + 8 else { return nil }
+        return bytes.loadUnaligned(fromByteOffset: Self.sizeBytes, as: UInt64.self)
+    }
+
+    /// What a request needs from a node that may not be ready for it.
+    enum Look {
+        /// The node's attributes, or a name in it.
+        case attributes
+        /// Its contents, or attributes other than the basic ones.
+        case content
+    }
+
+    /// - Parameter exception: an extended attribute that is always available.
+    /// - Returns: `nil` for requests that never wait.
+    func look(_ bytes: UnsafeRawBufferPointer, exceptAttribute exception: StaticString) -> Look? {
+        switch opcode {
+        // LOOKUP, GETATTR
+        case 1, 3: return .attributes
+        // OPEN, OPENDIR
+        case 14, 27: return .content
+        // GETXATTR
+        case 22: return asksForAttribute(bytes, exceptFor: exception) ? .content : nil
+        default: return nil
+        }
+    }
+
+    /// No file here has attributes outside the `user.` namespace.
+    private func asksForAttribute(_ bytes: UnsafeRawBufferPointer, exceptFor exception: StaticString) -> Bool {
+        // The size of the reply comes before the name.
+        guard bytes.count > Self.sizeBytes + 8 else { return false }
+        let name = bytes[(Self.sizeBytes + 8)...].prefix { $0 != 0 }
+        return name.starts(with: "user.".utf8) && !exception.withUTF8Buffer { name.elementsEqual($0) }
+    }
+}
+
+/// Accesses to folders of unfinished backups: they wait here, without a thread, until the backup has ended.
+final class ParkedRequests: Sendable {
+    private struct State {
+        var requests: [[UInt8]] = []
+        var isEnding = false
+        var isServing = false
+    }
+
+    private let state = Monitor(State())
+
+    /// - Parameter isPending: called again under the lock, while no request can be taken out.
+    /// - Returns: whether the request waits here now.
+    func park(_ request: UnsafeRawBufferPointer, if isPending: () -> Bool) -> Bool {
+        // Usually there is nothing to wait for, and no lock is taken.
+        guard isPending() else { return false }
+        return state.withLock { state in
+            guard !state.isEnding, isPending() else { return false }
+            state.requests.append(Array(request))
+            return true
+        }
+    }
+
+    /// Removes a request that is not to be served any more.
+    /// - Returns: whether it was here.
+    func remove(_ number: UInt64) -> Bool { state.withLock { $0.requests.remove(number) } }
+
+    /// Serves all waiting requests. Those whose folder is still pending are parked again.
+    func serve(_ process: (UnsafeMutableRawBufferPointer) -> Void) {
+        while true {
+            var requests = state.changeWakingAll { state in
+                state.isServing = !state.isEnding && !state.requests.isEmpty
+                defer { state.requests = [] }
+                return state.isServing ? state.requests : []
+            }
+            guard !requests.isEmpty else { return }
+            for index in requests.indices { requests[index].withUnsafeMutableBytes { process($0) } }
+        }
+    }
+
+    /// Stops serving: the kernel ends the waiting requests with the mount. Returns when none is being served.
+    func end() {
+        state.withLock { $0.isEnding = true }
+        state.wait(until: { !$0.isServing }) { _ in }
+    }
+}
+
+extension [[UInt8]] {
+    /// Removes the request with this number.
+    /// - Returns: whether it was there.
+    mutating func remove(_ number: UInt64) -> Bool {
+        guard let index = firstIndex(where: { $0.withUnsafeBytes { RequestHeader($0).number } == number }) else { return false }
+        remove(at: index)
+        return true
+    }
+}

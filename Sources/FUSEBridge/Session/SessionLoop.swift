@@ -1,0 +1,275 @@
+import BackupCore
+import CFUSE
+import Glibc
+import Synchronization
+import SystemIO
+import VirtualTree
+
+/// The threads that read requests from the kernel and serve them.
+///
+/// libfuse's own loop is not used: it ends its threads by pthread_cancel(3), even while one of them writes a message, and standard error then stays locked
+/// forever. Here every thread ends by itself.
+final class SessionLoop: Sendable {
+    /// One of the threads.
+    private final class Worker: Sendable {
+        /// Whether it waits for a request, or is about to.
+        let isWaiting = Atomic(true)
+    }
+
+    private struct State {
+        var threads: [(thread: SystemThread, worker: Worker)] = []
+        /// The errno of a read that failed for another reason than the end of the mount.
+        var failure: Int32 = 0
+    }
+
+    /// libfuse serves a session from several threads; it is destroyed after they were joined.
+    private struct Session: @unchecked Sendable {
+        let pointer: OpaquePointer
+    }
+
+    private let session: Session
+    private let descriptor: Int32
+    private let maximumThreadCount: Int
+    private let lanes: [RequestWait: WaitingLane]
+    private let stuck: StuckRequests
+    private let parked = ParkedRequests()
+    private let interrupts = EarlyInterrupts()
+    private let wait: @Sendable (RequestHeader, RequestAim) -> RequestWait?
+    private let isPending: @Sendable (RequestHeader, RequestHeader.Look) -> Bool
+    private let onEnd: @Sendable () -> Void
+    private let state = Mutex(State())
+    // Fields that every request uses are not part of the state: threads that take one lock for every request are ten times slower.
+    private let isEnding = Atomic(false)
+    /// Threads that wait for a request.
+    private let idleCount = Atomic(0)
+    private let threadCount = Atomic(0)
+    private let endedThreadCount = Atomic<Int>(0)
+
+    /// Serves with one thread at first, and adds one whenever all are busy, up to `maximumThreadCount`.
+    /// - Parameters:
+    ///   - session: mounted; must stay mounted, and live, until `end` has returned.
+    ///   - limits: the maximum number of threads for requests that may wait, for each of the things they wait for.
+    ///   - wait: returns what a request may wait for.
+    ///   - isPending: whether the node of a request is not accessible yet; `servePending` must be called once it is.
+    ///   - onStalled: called with a request that was answered with an error, because the storage did not respond.
+    ///   - onEnd: called by a thread that finds that the mount has ended or the connection has broken; possibly several times.
+    init(
+        _ session: OpaquePointer, maximumThreadCount: Int, limits: [RequestWait: Int],
+        wait: @escaping @Sendable (RequestHeader, RequestAim) -> RequestWait?,
+        isPending: @escaping @Sendable (RequestHeader, RequestHeader.Look) -> Bool,
+        onStalled: @escaping @Sendable (RequestHeader) -> Void, onEnd: @escaping @Sendable () -> Void
+    ) throws(BackupError) {
+        _ = Self.isWakeSignalHandled
+        self.session = Session(pointer: session)
+        let descriptor = fuse_session_fd(session)
+        self.descriptor = descriptor
+        self.maximumThreadCount = maximumThreadCount
+        let lanes = Dictionary(
+            uniqueKeysWithValues: limits.map { wait, limit in
+                let idleSeconds = StallLimits.idleSeconds(of: wait)
+                return (
+                    wait,
+                    WaitingLane(limit: limit, idleSeconds: idleSeconds, hurriedSeconds: StallLimits.hurriedSeconds(of: wait))
+                )
+            })
+        self.lanes = lanes
+        stuck = StuckRequests(
+            Array(lanes.values), turnSeconds: StallLimits.turnSeconds,
+            onInterrupted: { Self.answer($0.number, EINTR, descriptor) },
+            onStalled: { header in
+                Self.answer(header.number, EIO, descriptor)
+                onStalled(header)
+            })
+        self.wait = wait
+        self.isPending = isPending
+        self.onEnd = onEnd
+        try state.withLock { (state) throws(BackupError) in try startThread(&state) }
+    }
+
+    /// Lets the threads finish the requests in progress, and ends them.
+    /// - Returns: 0, or the errno with which the connection broke.
+    func end() -> Int32 {
+        let threads = state.withLock { state in
+            isEnding.store(true, ordering: .sequentiallyConsistent)
+            return state.threads
+        }
+        // Repeated, since a signal that comes just before a thread begins to read is lost.
+        // A thread that serves a request, which may be a backup, is not interrupted.
+        var pauseMicroseconds: UInt32 = 500
+        while endedThreadCount.load(ordering: .acquiring) < threads.count {
+            for (thread, worker) in threads where worker.isWaiting.load(ordering: .sequentiallyConsistent) {
+                pthread_kill(thread.handle, Self.wakeSignal)
+            }
+            usleep(pauseMicroseconds)
+            pauseMicroseconds = min(pauseMicroseconds * 2, 20_000)
+        }
+        for (thread, _) in threads { thread.join() }
+        stuck.end()
+        parked.end()
+        return state.withLock { $0.failure }
+    }
+
+    /// Interrupts a thread's read; it has no other effect.
+    private static let wakeSignal = SIGUSR2
+    private static let isWakeSignalHandled: Bool = {
+        var action = sigaction()
+        action.__sigaction_handler.sa_handler = { _ in }
+        // Without SA_RESTART: the read must end.
+        sigaction(wakeSignal, &action, nil)
+        return true
+    }()
+
+    /// The largest request with its header.
+    private static let bufferSizeBytes = MountOptions.largestRequestBytes + 4096
+
+    private func startThread(_ state: inout State) throws(BackupError) {
+        let worker = Worker()
+        let thread = try SystemThread { [self] in serve(worker) }
+        state.threads.append((thread, worker))
+        threadCount.add(1, ordering: .relaxed)
+        idleCount.add(1, ordering: .relaxed)
+    }
+
+    /// The main loop of each thread.
+    private func serve(_ worker: Worker) {
+        Self.blockSignals()
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferSizeBytes, alignment: 4096)
+        let activity = ThreadActivity()
+        defer {
+            memory.deallocate()
+            worker.isWaiting.store(false, ordering: .sequentiallyConsistent)
+            endedThreadCount.add(1, ordering: .releasing)
+        }
+        while let count = nextRequest(memory) {
+            worker.isWaiting.store(false, ordering: .sequentiallyConsistent)
+            beginServing()
+            serve(UnsafeMutableRawBufferPointer(rebasing: memory[..<count]), activity)
+            worker.isWaiting.store(true, ordering: .sequentiallyConsistent)
+            idleCount.add(1, ordering: .relaxed)
+        }
+    }
+
+    /// Serves a request, and then those that have waited for it. A request that cannot be served now is left to another thread.
+    private func serve(_ request: UnsafeMutableRawBufferPointer, _ activity: ThreadActivity) {
+        let bytes = UnsafeRawBufferPointer(request)
+        let header = RequestHeader(bytes)
+        if let number = header.interruptedNumber(bytes) {
+            if !takeBack(number) { process(request) }
+            return
+        }
+        if header.opensFolder { stuck.hurry(header.node) }
+        if let look = header.look(bytes, exceptAttribute: "user.backupfs.state"),
+            parked.park(bytes, if: { isPending(header, look) })
+        {
+            answerIfInterrupted(header.number)
+            return
+        }
+        guard let aim = header.aim(bytes), let wait = wait(header, aim), let lane = lanes[wait] else { return process(request) }
+        guard lane.enter(header, bytes, activity) else { return answerIfInterrupted(header.number) }
+        // The signal may have come before the request was registered.
+        if interrupts.contains(header.number) { _ = stuck.interrupt(header.number) }
+        process(request)
+        var number = header.number
+        while var next = lane.leave(number, activity, isEnding: isEnding.load(ordering: .sequentiallyConsistent)) {
+            number = next.withUnsafeBytes { RequestHeader($0).number }
+            next.withUnsafeMutableBytes { process($0) }
+        }
+    }
+
+    /// Serves the requests that have waited for a backup, on the calling thread.
+    func servePending() { parked.serve { process($0) } }
+
+    /// Answers a waiting request whose program has received a signal.
+    /// - Returns: whether it was waiting; otherwise libfuse may know it.
+    private func takeBack(_ number: UInt64) -> Bool {
+        interrupts.note(number)
+        guard parked.remove(number) || lanes.values.contains(where: { $0.remove(number) }) else {
+            _ = stuck.interrupt(number)
+            return false
+        }
+        answerInterrupted(number)
+        return true
+    }
+
+    /// The signal may have come before the request could be found.
+    private func answerIfInterrupted(_ number: UInt64) {
+        guard interrupts.contains(number), parked.remove(number) || lanes.values.contains(where: { $0.remove(number) })
+        else { return }
+        answerInterrupted(number)
+    }
+
+    private func answerInterrupted(_ number: UInt64) {
+        interrupts.remove(number)
+        Self.answer(number, EINTR, descriptor)
+    }
+
+    /// `struct fuse_out_header`: libfuse does not know the request, or its thread's own reply comes too late and has no effect.
+    private static func answer(_ number: UInt64, _ error: Int32, _ descriptor: Int32) {
+        var answer = (length: UInt32(16), error: -error, number: number)
+        _ = withUnsafeBytes(of: &answer) { write(descriptor, $0.baseAddress, 16) }
+    }
+
+    private func process(_ request: UnsafeMutableRawBufferPointer) {
+        var buffer = fuse_buf()
+        buffer.mem = request.baseAddress
+        buffer.size = request.count
+        fuse_session_process_buf(session.pointer, &buffer)
+    }
+
+    /// Counts one idle thread less; if it was the last one, starts another. If that fails, the existing threads have to do.
+    private func beginServing() {
+        let left = idleCount.subtract(1, ordering: .relaxed).newValue
+        guard left <= 0, threadCount.load(ordering: .relaxed) < maximumThreadCount else { return }
+        state.withLock { state in
+            if state.threads.count < maximumThreadCount, !isEnding.load(ordering: .relaxed) { try? startThread(&state) }
+        }
+    }
+
+    /// Waits for a request.
+    /// - Returns: its length in bytes, or `nil` when the thread has to end.
+    private func nextRequest(_ memory: UnsafeMutableRawBufferPointer) -> Int? {
+        while !isEnding.load(ordering: .sequentiallyConsistent) {
+            let count = read(descriptor, memory.baseAddress, memory.count)
+            if count >= RequestHeader.sizeBytes { return count }
+            let number = count == -1 ? errno : (count == 0 ? ENODEV : EIO)
+            switch number {
+            // ENOENT: the request was interrupted before it could be read.
+            case EINTR, EAGAIN, ENOENT: continue
+            // Unmounted, or ended through /sys/fs/fuse/connections.
+            case ENODEV, ECONNABORTED: break
+            default: state.withLock { $0.failure = number }
+            }
+            onEnd()
+            return nil
+        }
+        return nil
+    }
+
+    /// Other threads handle the signals for the program.
+    private static func blockSignals() {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        for signal in [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD, SIGUSR1] { sigaddset(&signals, signal) }
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        sigemptyset(&signals)
+        sigaddset(&signals, wakeSignal)
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    }
+}
+
+/// The latest requests that the kernel has interrupted: a request that another thread has just read may not be registered as waiting yet.
+final class EarlyInterrupts: Sendable {
+    private static let limit = 64
+    private let numbers = Monitor<[UInt64]>([])
+
+    func note(_ number: UInt64) {
+        numbers.withLock { numbers in
+            if numbers.count >= Self.limit { numbers.removeFirst() }
+            numbers.append(number)
+        }
+    }
+
+    func contains(_ number: UInt64) -> Bool { numbers.withLock { $0.contains(number) } }
+
+    func remove(_ number: UInt64) { numbers.withLock { $0.removeAll { $0 == number } } }
+}

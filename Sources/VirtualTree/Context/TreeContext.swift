@@ -1,0 +1,176 @@
+import BackupCore
+import BackupRepository
+import Synchronization
+import SystemIO
+
+/// The data that every node needs: the services, the repository and how the tree is shown.
+final class TreeContext: Sendable {
+    let services: any TreeServices
+    let repository: Repository
+    /// Other users may see the tree (`allow_other`): files then show their own modes, otherwise only the owner's bits.
+    let isSharedWithOthers: Bool
+    let archives: ArchiveCache
+    let places = ChunkLocationCache()
+    private let own = PerList<[SnapshotKind: [Snapshot]]>()
+    private let exportFiles = PerList<FlatFiles>()
+    private let safetyFiles = PerList<FlatFiles>()
+    let live: LiveViews
+    let announcer = SnapshotAnnouncer()
+    let pending = PendingBackups()
+    /// Queries the repository, which may not respond.
+    private let look: StorageQuery<Look>
+    private let wasNewestKnown = Mutex(false)
+    /// When the tree was mounted: the time of folders without a time of their own.
+    let mountTime: Timestamp
+
+    /// The result of a query besides the list of snapshots: whether the newest is certainly this store's.
+    private typealias Look = Result<Bool, BackupError>
+
+    /// Snapshots never change: the kernel may cache them as long as it likes (a year, in seconds).
+    static let immutableTimeoutSeconds = 31_536_000.0
+    /// Other processes can remove a snapshot's name. They notify the kernel immediately if they are on this machine.
+    static let snapshotTimeoutSeconds = 1.0
+
+    init(services: any TreeServices, repository: Repository, isSharedWithOthers: Bool) {
+        self.services = services
+        self.repository = repository
+        self.isSharedWithOthers = isSharedWithOthers
+        archives = ArchiveCache()
+        live = LiveViews(services: services)
+        look = StorageQuery(repository.patience) { [own] in
+            Look { () throws(BackupError) in
+                try repository.refresh()
+                // First, since the query checks the store, which may belong to another line of backups by now.
+                let isNewestKnown = services.isNewestKnown
+                _ = own.value(for: repository.snapshots()) { Dictionary(grouping: services.own($0), by: \.kind) }
+                return isNewestKnown
+            }
+        }
+        mountTime = SystemClock.now()
+    }
+
+    /// The current snapshots, including those of other processes; while the repository does not respond, the last known ones.
+    /// - Throws: `inputOutput`, never `notFound`, when the repository is gone with its disk: that does not mean that there are no backups.
+    func refreshedSnapshots() throws(BackupError) -> [Snapshot] {
+        _ = try isRepositoryAnswering()
+        return repository.snapshots()
+    }
+
+    /// For changes, which must not rely on cached data: they wait longer than reads, unless the storage is known to stall.
+    private static let changeNanoseconds: UInt64 = 2_000_000_000
+    private static let stallNanoseconds: UInt64 = 5_000_000_000
+
+    /// - Parameter looks: how often `snapshots/` had been opened and read when the kernel locked it for this request, so that a program that wants to list it
+    ///   does not wait for long; `nil` if it is not locked.
+    /// - Throws: `inputOutput`, also while the repository does not respond.
+    func requireRepository(lockedAfter looks: Int? = nil) throws(BackupError) {
+        let answer = look.answer(
+            forNanoseconds: Self.changeNanoseconds, evenIfOverdueFor: Self.stallNanoseconds,
+            unlessHurried: looks.map { looks in { [pending] in pending.looks != looks } })
+        guard try isRepositoryAnswering(answer) else {
+            throw BackupError(
+                .inputOutput, "the repository does not answer", path: repository.path,
+                remedy: "Check whether its disk or its server can be reached.")
+        }
+    }
+
+    /// Determines in advance whose backup the newest one is. Announces nothing.
+    func noteNewest() {
+        guard let isNewestKnown = try? look.answer()?.get() else { return }
+        wasNewestKnown.withLock { $0 = isNewestKnown }
+    }
+
+    /// Queries the repository and announces changes.
+    /// - Returns: false when it does not respond.
+    func isRepositoryAnswering() throws(BackupError) -> Bool { try isRepositoryAnswering(look.answer()) }
+
+    private func isRepositoryAnswering(_ answer: Look?) throws(BackupError) -> Bool {
+        guard let answer else { return false }
+        do {
+            let isNewestKnown = try answer.get()
+            wasNewestKnown.withLock { $0 = isNewestKnown }
+        } catch {
+            guard error.code == .notFound || error.code == .noRepository else { throw error }
+            throw BackupError(
+                .inputOutput, "the repository cannot be reached: \(error.message)", path: error.path,
+                remedy: "Check whether its disk is there, and mounted.")
+        }
+        announcer.announce(repository.snapshots())
+        return true
+    }
+
+    /// The creation time of the newest known snapshot: used as the time of a folder, which must stay visible even if its repository is unavailable.
+    func newestTime(_ kind: SnapshotKind, ofOwn: Bool) -> Timestamp {
+        _ = try? isRepositoryAnswering()
+        let known = ofOwn ? (own(of: repository.snapshots())[kind] ?? []) : repository.snapshots(kind: kind)
+        return known.last?.creationTime ?? mountTime
+    }
+
+    private func own(of snapshots: [Snapshot]) -> [SnapshotKind: [Snapshot]] {
+        own.value(for: snapshots) { Dictionary(grouping: services.own($0), by: \.kind) }
+    }
+
+    func refreshedSnapshots(_ kind: SnapshotKind) throws(BackupError) -> [Snapshot] {
+        try refreshedSnapshots().filter { $0.kind == kind }
+    }
+
+    /// This store's own, in the order in which they were made.
+    func ownSnapshots(_ kind: SnapshotKind) throws(BackupError) -> [Snapshot] {
+        own(of: try refreshedSnapshots())[kind] ?? []
+    }
+
+    /// The flat files of this store's own snapshots of a kind.
+    func flatFiles(_ kind: SnapshotKind) throws(BackupError) -> FlatFiles {
+        let snapshots = try ownSnapshots(kind)
+        return switch kind {
+        case .snapshot: exportFiles.value(for: snapshots) { FlatFiles($0, services.exportFile) }
+        case .safety: safetyFiles.value(for: snapshots) { FlatFiles($0, services.safetyFile) }
+        }
+    }
+
+    /// The current target of `latest`. An unfinished backup already counts: a program that
+    /// has started it by `mkdir` and continues with `latest` must not get an older one.
+    /// - Returns: `nil` when there is none, or when the newest may be another store's: its data must not be restored by mistake.
+    func latestSnapshot() throws(BackupError) -> LatestSnapshot? {
+        let newest = try ownSnapshots(.snapshot).last
+        guard wasNewestKnown.withLock({ $0 }) else { return nil }
+        if let backup = pending.shown.last { return LatestSnapshot(name: backup.name, time: backup.startedAt) }
+        return newest.map { LatestSnapshot(name: $0.name, time: $0.creationTime) }
+    }
+
+    /// Resumes requests that waited for a backup.
+    var pendingEnded: @Sendable () -> Void { { [announcer] in announcer.pendingEnded() } }
+
+    /// Hidden names are probes of file managers and shells: folders of backups never contain any.
+    static func hiddenNameTimeoutSeconds(_ name: FileName) -> Double {
+        name.bytes.first == UInt8(ascii: ".") ? immutableTimeoutSeconds : 0
+    }
+
+    /// Folders are writable by their mode, even where nothing may be written: otherwise the kernel would return EACCES instead of the correct EROFS.
+    var folderPermissions: UInt16 { isSharedWithOthers ? 0o755 : 0o700 }
+
+    var filePermissions: UInt16 { isSharedWithOthers ? 0o644 : 0o600 }
+
+    /// The permissions shown for a stored or live file: always readable and, by mode, writable for its owner.
+    /// - Parameter isMade: whether this program created it; every user who can access the tree may then read it. Other files have their own modes.
+    func permissions(_ mode: UInt32, isFolder: Bool, isMade: Bool) -> UInt16 {
+        if isMade { return isFolder ? folderPermissions : filePermissions }
+        let owner: UInt16 = isFolder ? 0o700 : 0o600
+        return (UInt16(mode & 0o777) | owner) & (isSharedWithOthers ? 0o777 : 0o700)
+    }
+
+    /// Attributes of a folder that always exists under its name, so that the kernel need not query it for every path through it. Its contents are queried each
+    /// time; only its modification time, which another process may change, can lag by a second.
+    func folderAttributes(_ inode: InodeNumber, time: Timestamp, isImmutable: Bool = false) -> NodeAttributes {
+        NodeAttributes(
+            inode: inode, kind: .directory, permissions: folderPermissions, size: 0, modificationTime: time,
+            isImmutable: isImmutable, entryTimeoutSeconds: Self.immutableTimeoutSeconds,
+            attributeTimeoutSeconds: isImmutable ? Self.immutableTimeoutSeconds : 1)
+    }
+}
+
+/// The target of `snapshots/latest`.
+struct LatestSnapshot: Sendable {
+    let name: FileName
+    let time: Timestamp
+}
