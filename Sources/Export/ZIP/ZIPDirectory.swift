@@ -88,3 +88,111 @@ struct ZIPDirectory {
 
     mutating func setDataOffset(_ offset: UInt64, of index: Int) { entries.setDataOffset(offset, of: index) }
 }
+
+/// The location of the central directory, from the record at the archive's end and its ZIP64 form.
+struct ZIPEndRecord {
+    let entryCount: UInt64
+    let centralOffset: UInt64
+    let centralSize: UInt64
+
+    /// - Throws: `invalidContent` for a file that is not a ZIP; `damagedContent` for one that is truncated, has data before or after
+    ///   it, or has an ambiguous end.
+    init(_ window: inout ArchiveWindow) throws(BackupError) {
+        let size = window.size
+        guard size >= 4 else { throw ArchiveFailure.notAnArchive("The file has \(size) bytes; the smallest ZIP archive has 22.") }
+        let first: UInt32 = try window.bytes(at: 0, count: 4).littleEndian(0)
+        guard first == ZIPFormat.localHeaderSignature || first == ZIPFormat.endRecordSignature else {
+            throw ArchiveFailure.notAnArchive("The file does not start with a ZIP entry.")
+        }
+        let (position, record) = try Self.find(&window)
+        let disks = (record.littleEndian(4, UInt16.self), record.littleEndian(6, UInt16.self))
+        let counts = (record.littleEndian(8, UInt16.self), record.littleEndian(10, UInt16.self))
+        let shortSize = record.littleEndian(12, UInt32.self)
+        let shortOffset = record.littleEndian(16, UInt32.self)
+        guard disks.0 == disks.1, counts.0 == counts.1, disks.0 == 0 || disks.0 == ZIPFormat.limit16 else {
+            throw ArchiveFailure.refused("The archive is a part of one that is split over several files.")
+        }
+        var centralEnd = position
+        if let large = try Self.zip64(&window, endRecord: position) {
+            guard counts.0 == ZIPFormat.limit16 || UInt64(counts.0) == large.entryCount,
+                shortSize == ZIPFormat.limit32 || UInt64(shortSize) == large.centralSize,
+                shortOffset == ZIPFormat.limit32 || UInt64(shortOffset) == large.centralOffset
+            else { throw ArchiveFailure.damaged("The two end records of the archive contradict each other.") }
+            entryCount = large.entryCount
+            centralSize = large.centralSize
+            centralOffset = large.centralOffset
+            centralEnd = large.position
+        } else {
+            guard disks.0 == 0 else { throw ArchiveFailure.damaged("The end record names a ZIP64 record that is missing.") }
+            entryCount = UInt64(counts.0)
+            centralSize = UInt64(shortSize)
+            centralOffset = UInt64(shortOffset)
+        }
+        guard centralOffset <= centralEnd, centralSize == centralEnd - centralOffset else {
+            throw ArchiveFailure.damaged(
+                "The central directory, \(centralSize) bytes at \(centralOffset), does not end at byte \(centralEnd), as it must."
+            )
+        }
+        guard (first == ZIPFormat.endRecordSignature) == (entryCount == 0 && centralEnd == 0) else {
+            throw ArchiveFailure.damaged("Something stands in front of the archive's first entry.")
+        }
+    }
+
+    /// The last end record in the file. Programs search for it backwards, so it counts only when nothing after it looks like another one and its
+    /// comment ends exactly with the file.
+    private static func find(_ window: inout ArchiveWindow) throws(BackupError) -> (UInt64, ArraySlice<UInt8>) {
+        guard window.size >= UInt64(ZIPFormat.endRecordSize) else {
+            throw ArchiveFailure.damaged("The archive is cut off: it has no end record.")
+        }
+        // Usually there is no comment. Then no other part of the archive's end is read, since it may be damaged.
+        let last = window.size - UInt64(ZIPFormat.endRecordSize)
+        let plain = try window.bytes(at: last, count: ZIPFormat.endRecordSize)
+        if plain.littleEndian(0, UInt32.self) == ZIPFormat.endRecordSignature, plain.littleEndian(20, UInt16.self) == 0 {
+            return (last, plain)
+        }
+        let tailCount = Int(min(window.size, UInt64(ZIPFormat.endRecordSize) + UInt64(ZIPFormat.limit16)))
+        let tailStart = window.size - UInt64(tailCount)
+        let tail = try window.bytes(at: tailStart, count: tailCount)
+        var index = tailCount - ZIPFormat.endRecordSize
+        while index >= 0, tail.littleEndian(index, UInt32.self) != ZIPFormat.endRecordSignature { index -= 1 }
+        guard index >= 0 else { throw ArchiveFailure.damaged("The archive is cut off: it has no end record.") }
+        let record = tail.dropFirst(index)
+        let following = record.count - ZIPFormat.endRecordSize
+        guard Int(record.littleEndian(20, UInt16.self)) == following else {
+            throw ArchiveFailure.damaged("The archive's end record and its comment do not end with the file.")
+        }
+        return (tailStart + UInt64(index), record)
+    }
+
+    private struct Large {
+        let position: UInt64
+        let entryCount: UInt64
+        let centralSize: UInt64
+        let centralOffset: UInt64
+    }
+
+    /// The ZIP64 end record, if its locator precedes the end record.
+    private static func zip64(_ window: inout ArchiveWindow, endRecord: UInt64) throws(BackupError) -> Large? {
+        guard endRecord >= UInt64(ZIPFormat.zip64LocatorSize) else { return nil }
+        let locatorPosition = endRecord - UInt64(ZIPFormat.zip64LocatorSize)
+        let locator = try window.bytes(at: locatorPosition, count: ZIPFormat.zip64LocatorSize)
+        guard locator.littleEndian(0, UInt32.self) == ZIPFormat.zip64LocatorSignature else { return nil }
+        let position = locator.littleEndian(8, UInt64.self)
+        guard locator.littleEndian(4, UInt32.self) == 0, locator.littleEndian(16, UInt32.self) <= 1 else {
+            throw ArchiveFailure.refused("The archive is a part of one that is split over several files.")
+        }
+        guard locatorPosition >= UInt64(ZIPFormat.zip64EndRecordSize),
+            position == locatorPosition - UInt64(ZIPFormat.zip64EndRecordSize)
+        else { throw ArchiveFailure.damaged("The ZIP64 end record is not where its locator says.") }
+        let record = try window.bytes(at: position, count: ZIPFormat.zip64EndRecordSize)
+        guard record.littleEndian(0, UInt32.self) == ZIPFormat.zip64EndRecordSignature,
+            record.littleEndian(4, UInt64.self) == UInt64(ZIPFormat.zip64EndRecordSize - 12)
+        else { throw ArchiveFailure.damaged("The ZIP64 end record is not where its locator says.") }
+        guard record.littleEndian(16, UInt32.self) == 0, record.littleEndian(20, UInt32.self) == 0,
+            record.littleEndian(24, UInt64.self) == record.littleEndian(32, UInt64.self)
+        else { throw ArchiveFailure.refused("The archive is a part of one that is split over several files.") }
+        return Large(
+            position: position, entryCount: record.littleEndian(32), centralSize: record.littleEndian(40),
+            centralOffset: record.littleEndian(48))
+    }
+}

@@ -1,3 +1,6 @@
+import BackupCore
+import Glibc
+
 /// The constants of the ZIP format (PKWARE's APPNOTE.TXT 6.3), shared by the layout and the reader.
 enum ZIPFormat {
     static let localHeaderSignature: UInt32 = 0x0403_4B50
@@ -42,4 +45,41 @@ enum ZIPFormat {
     static let regularFileType: UInt32 = 0o100000
     static let directoryType: UInt32 = 0o040000
     static let symbolicLinkType: UInt32 = 0o120000
+}
+
+/// The two clocks of a ZIP entry. The old one (MS-DOS, two-second steps, 1980 to 2107) has no time zone; this program writes and reads it as UTC, so that
+/// an archive does not depend on where it is created. The extended timestamp beside it is exact to the second, and tools prefer it.
+enum ZIPTime {
+    /// Clamps times outside the clock's range.
+    static func msdos(_ time: Timestamp) -> (time: UInt16, date: UInt16) {
+        let earliest: (UInt16, UInt16) = (0, 1 << 5 | 1)
+        let latest: (UInt16, UInt16) = (23 << 11 | 59 << 5 | 29, 127 << 9 | 12 << 5 | 31)
+        var seconds = time_t(time.seconds)
+        var parts = tm()
+        // gmtime_r fails only for years that do not fit in an Int32.
+        guard gmtime_r(&seconds, &parts) != nil else { return time.seconds < 0 ? earliest : latest }
+        let year = Int(parts.tm_year) + 1900
+        if year < 1980 { return earliest }
+        if year > 2107 { return latest }
+        let clock = UInt16(parts.tm_hour) << 11 | UInt16(parts.tm_min) << 5 | UInt16(min(parts.tm_sec, 59) / 2)
+        let date = UInt16(year - 1980) << 9 | UInt16(parts.tm_mon + 1) << 5 | UInt16(parts.tm_mday)
+        return (clock, date)
+    }
+
+    /// The time of an MS-DOS timestamp in UTC; a month or day of 0 counts as 1.
+    static func timestamp(msdosTime: UInt16, date: UInt16) -> Timestamp {
+        var parts = tm()
+        parts.tm_year = Int32(date >> 9) + 80
+        parts.tm_mon = max(0, Int32(date >> 5 & 15) - 1)
+        parts.tm_mday = max(1, Int32(date & 31))
+        parts.tm_hour = Int32(msdosTime >> 11)
+        parts.tm_min = Int32(msdosTime >> 5 & 63)
+        parts.tm_sec = Int32(msdosTime & 31) * 2
+        return Timestamp(seconds: Int64(timegm(&parts)))
+    }
+
+    /// The extended timestamp's value; `nil` outside 1970 to 2038, where readers do not agree on the sign.
+    static func unix(_ time: Timestamp) -> UInt32? {
+        (0...Int64(Int32.max)).contains(time.seconds) ? UInt32(time.seconds) : nil
+    }
 }

@@ -96,3 +96,115 @@ public struct ZIPLayout: ArchiveLayout {
         literal = ByteWriter()
     }
 }
+
+extension ZIPLayout {
+    /// Counts the bytes of an archive member by member, for a folder listing, without the extents.
+    public struct SizeCounter: ArchiveSizeCounter {
+        /// Bytes of the local headers and the entries' data so far: the offset of the next local header.
+        private(set) var localSize: UInt64 = 0
+        private var centralSize: UInt64 = 0
+        private var entryCount: UInt64 = 0
+
+        public init() {}
+
+        /// - Throws: like `ZIPLayout.append(_:)`.
+        public mutating func append(_ member: ArchiveMember) throws(BackupError) { append(try ZIPEntryHeader(member)) }
+
+        /// - Parameter content: the totals of the member's content, which the member itself may omit.
+        /// - Throws: like `ZIPLayout.append(_:)`.
+        public mutating func append(_ member: ArchiveMember, _ content: ZIPContentMeasure) throws(BackupError) {
+            append(try ZIPEntryHeader(member, content))
+        }
+
+        mutating func append(_ header: ZIPEntryHeader) {
+            centralSize += header.centralHeaderSize(localOffset: localSize)
+            localSize += header.localHeaderSize + header.compressedSize
+            entryCount += 1
+        }
+
+        /// Exact size in bytes of the archive of all members so far.
+        public var archivedSize: UInt64 {
+            let zip64Size = needsZIP64 ? ZIPFormat.zip64EndRecordSize + ZIPFormat.zip64LocatorSize : 0
+            return localSize + centralSize + UInt64(zip64Size + ZIPFormat.endRecordSize)
+        }
+
+        private var needsZIP64: Bool {
+            entryCount >= UInt64(ZIPFormat.limit16) || centralSize >= UInt64(ZIPFormat.limit32)
+                || localSize >= UInt64(ZIPFormat.limit32)
+        }
+
+        func appendEndRecords(to writer: inout ByteWriter) {
+            if needsZIP64 {
+                writer.append(ZIPFormat.zip64EndRecordSignature)
+                writer.append(UInt64(ZIPFormat.zip64EndRecordSize - 12))  // what follows this field
+                writer.append(ZIPFormat.unixHost << 8 | 45)
+                writer.append(UInt16(45))
+                writer.append(UInt32(0))  // this disk
+                writer.append(UInt32(0))  // the central directory's disk
+                writer.append(entryCount)
+                writer.append(entryCount)
+                writer.append(centralSize)
+                writer.append(localSize)
+                writer.append(ZIPFormat.zip64LocatorSignature)
+                writer.append(UInt32(0))  // the record's disk
+                writer.append(localSize + centralSize)
+                writer.append(UInt32(1))  // disks in all
+            }
+            let count = UInt16(min(entryCount, UInt64(ZIPFormat.limit16)))
+            writer.append(ZIPFormat.endRecordSignature)
+            writer.append(UInt16(0))
+            writer.append(UInt16(0))
+            writer.append(count)
+            writer.append(count)
+            writer.append(UInt32(min(centralSize, UInt64(ZIPFormat.limit32))))
+            writer.append(UInt32(min(localSize, UInt64(ZIPFormat.limit32))))
+            writer.append(UInt16(0))  // comment length
+        }
+    }
+}
+
+/// Plain bytes inside a DEFLATE stream (RFC 1951, section 3.2.4): stored blocks, each a header of five bytes and up to 65,535
+/// raw bytes. They may be anywhere the stream is on a byte boundary, so before and after every stored segment.
+enum DeflateFraming {
+    static let blockSizeLimitBytes: UInt64 = 65_535
+    static let blockHeaderSize: UInt64 = 5
+
+    /// An empty final block with fixed codes: it completes a run of segments to a whole stream.
+    static let end: [UInt8] = [0x03, 0x00]
+
+    /// Length of `plainLength` bytes with their block headers; 0 for 0.
+    static func framedLength(_ plainLength: UInt64) -> UInt64 {
+        let blockCount = plainLength / blockSizeLimitBytes + (plainLength.isMultiple(of: blockSizeLimitBytes) ? 0 : 1)
+        return plainLength + blockCount * blockHeaderSize
+    }
+
+    /// Header of a block that is not the final one: a zero byte, the length and its complement, both little-endian.
+    static func blockHeader(length: UInt16) -> [UInt8] {
+        let complement = ~length
+        return [
+            0, UInt8(truncatingIfNeeded: length), UInt8(length >> 8), UInt8(truncatingIfNeeded: complement),
+            UInt8(complement >> 8),
+        ]
+    }
+}
+
+/// The totals of a ZIP entry's content, added up piece by piece: a database has millions of pieces.
+public struct ZIPContentMeasure: Sendable {
+    /// Bytes of the plain content.
+    private(set) var size: UInt64 = 0
+    private(set) var hasDeflated = false
+    /// Bytes of the content as DEFLATE: the stored bytes of deflated chunks, and everything else in frames.
+    private(set) var deflatedSize = UInt64(DeflateFraming.end.count)
+
+    public init() {}
+
+    public mutating func append(_ piece: ContentPiece) {
+        size += piece.length
+        if case .chunk(let chunk) = piece, ZIPEntryHeader.isDeflated(piece) {
+            hasDeflated = true
+            deflatedSize += UInt64(chunk.storedLength)
+        } else {
+            deflatedSize += DeflateFraming.framedLength(piece.length)
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import BackupCore
+import SystemIO
+
+/// A member of a record: its name, and its value as JSON text.
+public struct RecordField: Sendable, Equatable {
+    /// Longer values are shortened; they can still be compared for equality.
+    public static let valueLimitBytes = 4096
+    /// The shown length of a long text.
+    private static let shortenedScalarCount = 1000
+
+    public let name: String
+    /// Valid JSON on one line. For a long text its beginning with "…" at the end, for a long list or object `null`.
+    public let value: [UInt8]
+    public let isShortened: Bool
+    /// Of the whole value, if it was shortened.
+    private let digest: SHA256Digest?
+
+    init(name: String, value: [UInt8]) {
+        self.name = name
+        guard value.count > Self.valueLimitBytes else {
+            self.value = value
+            isShortened = false
+            digest = nil
+            return
+        }
+        isShortened = true
+        digest = SHA256Hasher.hash(value)
+        guard value.first == UInt8(ascii: "\"") else {
+            self.value = Array("null".utf8)
+            return
+        }
+        // Cuts the text, not its JSON form: half an escape would not be JSON.
+        let text = RecordText.unescaped(value).unicodeScalars.prefix(Self.shortenedScalarCount)
+        self.value = OrderedJSON.text(String(String.UnicodeScalarView(text)) + "…").compactText
+    }
+
+    func hasValue(of other: RecordField) -> Bool { value == other.value && digest == other.digest }
+}
+
+/// A member that differs between two versions of a record.
+public struct FieldChange: Sendable, Equatable {
+    public let name: String
+    /// `nil` when the member did not exist
+    public let old: RecordField?
+    public let new: RecordField?
+}
+
+/// The members of individual records of a collection, found by key.
+public struct RecordDetails: Sendable {
+    private let records: [JSONKey: [RecordField]]
+
+    /// Reads a collection until all keys are found. The requested records bound the memory.
+    /// - Parameters:
+    ///   - source: an array of objects (`data/COLLECTION.json`); `nil` for a missing one.
+    ///   - key: the member that identifies a record.
+    ///   - ignoredFields: members that are left out.
+    /// - Throws: `damagedContent` when it is not such an array.
+    public init(
+        of keys: Set<JSONKey>, in source: (any ByteSource)?, key: String, ignoredFields: Set<String> = []
+    ) throws(BackupError) {
+        var records: [JSONKey: [RecordField]] = [:]
+        if let source, !keys.isEmpty {
+            let cursor = RecordCursor(source, key: key, ignoredFields: ignoredFields)
+            while records.count < keys.count, try cursor.advance() {
+                guard let found = cursor.key, keys.contains(found) else { continue }
+                records[found] = RecordText.fields(cursor.content)
+            }
+        }
+        self.records = records
+    }
+
+    /// The differences between two versions of a record: members in the order of the newer one, then those that only the older one has.
+    public static func changes(_ key: JSONKey, from old: RecordDetails, to new: RecordDetails) -> [FieldChange] {
+        let before = old.records[key] ?? []
+        let after = new.records[key] ?? []
+        var changes: [FieldChange] = []
+        for field in after {
+            let earlier = before.first { $0.name.utf8.elementsEqual(field.name.utf8) }
+            if let earlier, earlier.hasValue(of: field) { continue }
+            changes.append(FieldChange(name: field.name, old: earlier, new: field))
+        }
+        for field in before where !after.contains(where: { $0.name.utf8.elementsEqual(field.name.utf8) }) {
+            changes.append(FieldChange(name: field.name, old: field, new: nil))
+        }
+        return changes
+    }
+}
+
+/// Converts the tokens of a record from `RecordCursor` back into JSON text, member by member.
+enum RecordText {
+    private enum Token {
+        static let beginObject: UInt8 = 1
+        static let endObject: UInt8 = 2
+        static let beginArray: UInt8 = 3
+        static let endArray: UInt8 = 4
+        static let key: UInt8 = 8
+    }
+
+    /// The outermost object's members.
+    /// - Parameter content: of a complete object, without its opening brace, as in the cursor.
+    static func fields(_ content: [UInt8]) -> [RecordField] {
+        var fields: [RecordField] = []
+        var rest = content[...]
+        while rest.popFirst() == Token.key {
+            let name = takeText(&rest)
+            var value: [UInt8] = []
+            appendValue(&rest, to: &value)
+            fields.append(RecordField(name: String(decoding: name, as: UTF8.self), value: value))
+        }
+        return fields
+    }
+
+    /// The text of a JSON string that `OrderedJSON` wrote.
+    static func unescaped(_ json: [UInt8]) -> String {
+        var text: [UInt8] = []
+        var rest = json.dropFirst().dropLast()
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "\\"), let escape = rest.popFirst() else {
+                text.append(byte)
+                continue
+            }
+            switch escape {
+            case UInt8(ascii: "n"): text.append(10)
+            case UInt8(ascii: "r"): text.append(13)
+            case UInt8(ascii: "t"): text.append(9)
+            case UInt8(ascii: "u"):
+                text += Hexadecimal.decode(rest.prefix(4)).map { [$0[1]] } ?? []
+                rest = rest.dropFirst(4)
+            default: text.append(escape)
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func takeText(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let count = rest.prefix(4).withUnsafeBytes { $0.count == 4 ? Int($0.loadUnaligned(as: UInt32.self)) : 0 }
+        let text = rest.dropFirst(4).prefix(count)
+        rest = rest.dropFirst(4 + count)
+        return text
+    }
+
+    private static func appendValue(_ rest: inout ArraySlice<UInt8>, to output: inout [UInt8]) {
+        switch rest.popFirst() {
+        case Token.beginObject: appendMembers(&rest, to: &output)
+        case Token.beginArray: appendElements(&rest, to: &output)
+        case 5: output += "true".utf8
+        case 6: output += "false".utf8
+        case 9: output += OrderedJSON.text(String(decoding: takeText(&rest), as: UTF8.self)).compactText
+        case 10: output += takeText(&rest)
+        default: output += "null".utf8
+        }
+    }
+
+    private static func appendMembers(_ rest: inout ArraySlice<UInt8>, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "{"))
+        var isFirst = true
+        while rest.popFirst() == Token.key {
+            if !isFirst { output.append(UInt8(ascii: ",")) }
+            isFirst = false
+            output += OrderedJSON.text(String(decoding: takeText(&rest), as: UTF8.self)).compactText
+            output.append(UInt8(ascii: ":"))
+            appendValue(&rest, to: &output)
+        }
+        output.append(UInt8(ascii: "}"))
+    }
+
+    private static func appendElements(_ rest: inout ArraySlice<UInt8>, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "["))
+        var isFirst = true
+        while let next = rest.first, next != Token.endArray {
+            if !isFirst { output.append(UInt8(ascii: ",")) }
+            isFirst = false
+            appendValue(&rest, to: &output)
+        }
+        rest = rest.dropFirst()
+        output.append(UInt8(ascii: "]"))
+    }
+}
