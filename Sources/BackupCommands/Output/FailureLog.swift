@@ -1,4 +1,6 @@
 import BackupCore
+import BackupRepository
+import Operations
 import SystemIO
 
 /// Logs a mount's failed requests, and backups. Repeated failures with the same reason are logged once. A separate thread writes the lines: standard error may
@@ -74,6 +76,18 @@ final class FailureLog: Sendable {
                 .plural(
                     omittedCount, one: "backupfs: \(omittedCount) more line was left out here",
                     other: "backupfs: \(omittedCount) more lines were left out here"))
+        }
+    }
+}
+
+/// A mount's messages about backups that no command waits for, on standard error, which is `mount.log` in the background.
+enum MountComplaint {
+    static let log = FailureLog()
+
+    static func show(_ warnings: [Message], of backup: Snapshot) {
+        for warning in warnings {
+            let text = Message.joined([.verbatim(backup.name.description), warning], separator: ": ")
+            log.note("warning: \(text)")
         }
     }
 }

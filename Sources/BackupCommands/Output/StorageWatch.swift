@@ -80,7 +80,7 @@ final class StorageWatch: Sendable {
             remedy: "Check whether its disk or its server can be reached, and try again.")
         guard state.withLock({ !$0.isOver }) else { return }
         let status = ExitStatus(error.code)
-        say { BackupFS.complain(error) }
+        say { Terminal.complainAsRequested(error) }
         StallWatch.endProcess(status.rawValue)
     }
 

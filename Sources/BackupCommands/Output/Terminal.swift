@@ -1,3 +1,4 @@
+import ArgumentParser
 import BackupCore
 import Export
 import Glibc
@@ -71,6 +72,16 @@ enum Terminal {
         put(isErrorTerminal ? TerminalText.harmless(document: bytes) : bytes, STDERR_FILENO)
     }
 
+    /// Prints an error in the form that the command line requests.
+    static func complainAsRequested(_ error: BackupError) {
+        // For an export, --json is the form of the data, not of messages.
+        if CommandLine.arguments.contains("--json"), CommandLine.arguments.dropFirst().first != "export" {
+            complain(json: error, status: ExitStatus(error.code))
+        } else {
+            complain(error)
+        }
+    }
+
     /// Prints a prompt to standard error, without a line feed.
     /// - Parameter isRed: on a terminal with colours.
     static func complain(prompt: Message, isRed: Bool = false) {
@@ -118,5 +129,63 @@ enum Terminal {
             }
             rest = rest.dropFirst(count)
         }
+    }
+}
+
+/// Text for a terminal. File names, and texts from a database or another person's repository, may contain terminal control sequences: these are shown as octal
+/// escapes, as in `ls -b`.
+enum TerminalText {
+    /// The marks that this program itself puts at the start of a line. No other escape sequence reaches a terminal through this.
+    static let marks = ["\u{1B}[32m✓\u{1B}[0m ", "\u{1B}[31m✗\u{1B}[0m "]
+
+    /// - Parameter keepsLines: for text with several lines and columns; a name has none.
+    static func harmless(_ text: String, keepsLines: Bool) -> String {
+        let mark = marks.first { text.hasPrefix($0) } ?? ""
+        var result = mark
+        for scalar in text.unicodeScalars.dropFirst(mark.unicodeScalars.count) {
+            let isLine = keepsLines && (scalar == "\n" || scalar == "\t")
+            if isLine || MessageText.isHarmless(scalar) {
+                result.unicodeScalars.append(scalar)
+            } else {
+                for byte in Array(String(scalar).utf8) {
+                    let digits = String(byte, radix: 8)
+                    result += "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+                }
+            }
+        }
+        return result
+    }
+
+    /// The same for a document of JSON or YAML, which has its own escapes: its meaning to programs is unchanged.
+    static func harmless(document bytes: [UInt8]) -> [UInt8] {
+        var result = String.UnicodeScalarView()
+        for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
+            if scalar == "\n" || scalar == "\t" || MessageText.isHarmless(scalar) {
+                result.append(scalar)
+            } else {
+                // No such character has more than four hexadecimal digits.
+                let digits = String(scalar.value, radix: 16)
+                result.append(contentsOf: "\\u\(String(repeating: "0", count: max(0, 4 - digits.count)))\(digits)".unicodeScalars)
+            }
+        }
+        return Array(String(result).utf8)
+    }
+}
+
+/// How much a command prints besides its result.
+enum Verbosity: Sendable { case quiet, normal, verbose }
+
+struct VerbosityOptions: ParsableArguments {
+    @Flag(name: [.short, .long], help: "Print only errors and warnings.")
+    var quiet = false
+    @Flag(name: [.short, .long], help: "Report each step immediately, also without a terminal.")
+    var verbose = false
+
+    init() {}
+
+    func validate() throws {
+        if quiet, verbose { throw ValidationError("Choose one of --quiet and --verbose.") }
+        if quiet { Terminal.verbosity = .quiet }
+        if verbose { Terminal.verbosity = .verbose }
     }
 }

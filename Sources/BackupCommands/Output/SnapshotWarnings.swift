@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import Operations
 
 /// Backups missing from a list because their records are unreadable. A list that does not mention them, or says that there are none, would hide them.
 enum UnlistedBackups {
@@ -18,5 +19,20 @@ enum UnlistedBackups {
             damages.contains { $0.code != .unsupportedVersion }
                 ? "See what is damaged with: backupfs check" : "List it with a later version of backupfs.")
         return true
+    }
+}
+
+/// Warns that another store continues a store's backups, before a command or a mount uses or removes some. A command that refuses has an error with the same
+/// text: check for that first.
+enum SuccessorWarning {
+    static func show(_ store: Store) {
+        if let notice = store.successorNotice { Terminal.complain("warning: \(notice)") }
+    }
+}
+
+/// Names the owners of other stores' backups that a user has named, before they are removed.
+enum OtherSourceWarning {
+    static func show(_ snapshots: [Snapshot], _ store: Store) {
+        for notice in snapshots.compactMap(store.otherSourceNotice) { Terminal.complain("warning: \(notice)") }
     }
 }

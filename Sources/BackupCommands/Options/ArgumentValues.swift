@@ -1,3 +1,4 @@
+import AppData
 import ArgumentParser
 import BackupCore
 import Glibc
@@ -56,5 +57,18 @@ enum SnapshotCompletion {
     private static func atHome(_ path: String) -> String {
         guard path.hasPrefix("~/"), let home = getenv("HOME") else { return path }
         return String(cString: home) + path.dropFirst()
+    }
+}
+
+extension Channel: ExpressibleByArgument {}
+
+extension ImportStrategy: ExpressibleByArgument {}
+
+/// `SNAP:path` on a command line.
+enum SnapshotPlace {
+    /// The path is empty when there is none.
+    static func split(_ text: String) -> (name: String, path: String) {
+        guard let colon = text.firstIndex(of: ":") else { return (text, "") }
+        return (String(text[..<colon]), String(text[text.index(after: colon)...]))
     }
 }

@@ -1,4 +1,0 @@
-import AppData
-import ArgumentParser
-
-extension Channel: ExpressibleByArgument {}

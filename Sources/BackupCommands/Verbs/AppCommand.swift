@@ -1,0 +1,174 @@
+import AppData
+import ArgumentParser
+import BackupCore
+import Export
+import Operations
+import SystemIO
+
+struct AppCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "app",
+        abstract: "Show, check and create app definitions.",
+        discussion: """
+            A definition is a YAML file that says which tables an app's records lie in, how they are exported and what is checked. \
+            Docs/app-definitions.md teaches how to write one.
+
+            Example:
+              backupfs app list
+              backupfs app add --database my-app.sqlite
+              backupfs app show ev-charging-tracker > my-app.yaml
+              backupfs app check my-app.yaml --database my-app.sqlite
+            """,
+        subcommands: [
+            AppAddCommand.self, AppCheckCommand.self, AppListCommand.self, AppMigrateCommand.self,
+            AppSchemaCommand.self, AppShowCommand.self,
+        ])
+}
+
+struct AppListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the known apps: the store's own, and the built-in ones.",
+        discussion: """
+            Example:
+              backupfs app list
+              backupfs app list --json | jq -r '.[].name'
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let path = try store.path()
+        // Without a store, only the built-in apps are listed; a store named explicitly must exist.
+        let storePath = store.store != nil || StoreLocation.hasStore(path) ? path : nil
+        let apps = try KnownApp.all(storePath: storePath).map { ($0, $0.check()) }
+        if output.json {
+            Terminal.say(OrderedJSON.array(apps.map(describe)).prettyText)
+        } else {
+            Terminal.say(verbatim: Table.text(["NAME", "TITLE", "FROM"], apps.map(row)))
+        }
+    }
+
+    private func row(_ app: KnownApp, _ check: DefinitionCheck) -> [String] {
+        let place: Message = app.path.map(Message.verbatim) ?? "built in"
+        let title: Message =
+            check.definition.map { .verbatim($0.title) } ?? "(it has problems: backupfs app check \(app.path ?? ""))"
+        let origin: Message = app.isOfStore ? "\(place), the store's app" : place
+        return [check.definition?.name ?? "?", Terminal.language.text(title), Terminal.language.text(origin)]
+    }
+
+    private func describe(_ app: KnownApp, _ check: DefinitionCheck) -> OrderedJSON {
+        .members([
+            "name": .optional(check.definition?.name), "title": .optional(check.definition?.title),
+            "builtIn": .boolean(app.path == nil), "path": .optional(app.path), "ofStore": .boolean(app.isOfStore),
+            "problems": .integer(check.problems.count),
+        ])
+    }
+}
+
+struct AppShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Print an app's definition, as it was written.",
+        discussion: """
+            Without a name it is that of the store's app. With --json: a summary of what the definition says.
+
+            Example:
+              backupfs app show ev-charging-tracker > my-app.yaml
+              backupfs app show --json | jq -r '.collections[].name'
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+    @Argument(help: ArgumentHelp("A built-in app's name, or a definition's file.", valueName: "name|file"), completion: .file())
+    var app: String?
+
+    func run() throws {
+        let found = try find()
+        guard output.json else { return Terminal.say(Array(found.text.utf8)) }
+        Terminal.say(DefinitionSummary.json(try found.load(), path: found.path).prettyText)
+    }
+
+    private func find() throws -> KnownApp {
+        guard let app else { return try KnownApp.ofStore(at: store.path()) }
+        if AppDefinition.builtInNames.contains(app) { return try KnownApp.builtIn(named: app) }
+        if app.contains("/") || app.hasSuffix(".yaml") || (try? FileSystem.exists(app)) == true { return try KnownApp.file(app) }
+        // The store's own app may have this name.
+        if let own = try? KnownApp.ofStore(at: store.path()), own.check().definition?.name == app { return own }
+        throw BackupError(
+            .notFound, "there is no app called \(app)", remedy: "Name a definition's file, or one of: backupfs app list")
+    }
+}
+
+/// The content of a definition, for programs.
+enum DefinitionSummary {
+    static func json(_ definition: AppDefinition, path: String?) -> OrderedJSON {
+        .members([
+            "name": .text(definition.name), "title": .text(definition.title), "builtIn": .boolean(path == nil),
+            "path": .optional(path), "schemaVersion": .integer(definition.schemaVersion),
+            "minimumSchemaVersion": .integer(definition.minimumSchemaVersion),
+            "envelope": .array(definition.envelope.map { .text(name(of: $0, in: definition)) }),
+            "metadata": object(definition.metadata), "settings": definition.settings.map(object) ?? .null,
+            "collections": .array(definition.collections.map { collection($0, in: definition) }),
+            "media": definition.media.map { .members(["folder": .text($0.folder)]) } ?? .null,
+            "strategy": .text(definition.defaultStrategy.rawValue),
+            "strategies": .array(definition.strategies.map { .text($0.rawValue) }),
+            "migrations": .array(definition.migrations.map { .text($0.name) }),
+        ])
+    }
+
+    private static func name(of member: EnvelopeMember, in definition: AppDefinition) -> String {
+        switch member {
+        case .metadata: definition.metadata.name
+        case .metadataField(let index): definition.metadata.fields[index].name
+        case .settings: definition.settings?.name ?? ""
+        case .collection(let index): definition.collections[index].name
+        }
+    }
+
+    private static func object(_ object: ObjectDefinition) -> OrderedJSON {
+        .members([
+            "name": .text(object.name), "table": .optional(object.table),
+            "fields": .array(object.fields.map { field($0, columnKey: "key", reference: nil) }),
+            "onMerge": .text(object.onMerge.rawValue),
+        ])
+    }
+
+    private static func collection(_ collection: CollectionDefinition, in definition: AppDefinition) -> OrderedJSON {
+        let fields = collection.fields.map { each in
+            let reference = each.reference.map { "\(definition.collections[$0.collection].name).\($0.field)" }
+            return field(each, columnKey: "column", reference: reference)
+        }
+        return .members([
+            "name": .text(collection.name), "table": .text(collection.table), "key": .text(collection.keyField.name),
+            "fields": .array(fields),
+            "identity": .array(collection.rules.identity.map { .text(collection.fields[$0].name) }),
+            "onMerge": .text(collection.rules.onMerge.rawValue),
+            "keepOnReplace": .optional(collection.rules.keepOnReplaceIndex.map { collection.fields[$0].name }),
+        ])
+    }
+
+    private static func field(_ field: FieldDefinition, columnKey: String, reference: String?) -> OrderedJSON {
+        .members([
+            "name": .text(field.name), columnKey: field.column.isEmpty ? .null : .text(field.column),
+            "type": .text(field.type.rawValue), "required": .boolean(field.isRequired), "nullable": .boolean(field.isNullable),
+            "references": .optional(reference), "media": .boolean(field.isMedia),
+        ])
+    }
+}
+
+struct AppSchemaCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "schema",
+        abstract: "Print the JSON Schema of app definitions, for editors.",
+        discussion: """
+            An editor with the YAML language server completes and checks a definition whose first line names the schema's file.
+
+            Example:
+              backupfs app schema > app-definition.schema.json
+              # yaml-language-server: $schema=app-definition.schema.json
+            """)
+
+    func run() throws { Terminal.say(AppDefinition.formatSchema) }
+}
