@@ -305,7 +305,9 @@ extension Repository {
         let now = try independentlyDamaged()
         #expect(after.damaged.sorted() == now)
         // A folder of which nothing was known may be known again, and only some of its files damaged.
-        for path in now { #expect(damaged.contains { $0 == path || ($0.hasSuffix("/") && path.hasPrefix($0)) }, "\(path): \(damaged)") }
+        for path in now {
+            #expect(damaged.contains { $0 == path || ($0.hasSuffix("/") && path.hasPrefix($0)) }, "\(path): \(damaged)")
+        }
         #expect(summary.findingCount > 0)
         let setAside = try FileManager.default.contentsOfDirectory(atPath: path + "/damaged")
         #expect(!setAside.isEmpty)

@@ -40,7 +40,9 @@ final class Tally: Sendable {
     /// Called when a suite has ended: a suite without a single run has tested nothing.
     func printTotal() {
         let total = all.withLock { $0 }
-        if total.runs == 0, !Selection.current.isRestricted { Issue.record("crash matrix: no fault was reached in any run: \(total)") }
+        if total.runs == 0, !Selection.current.isRestricted {
+            Issue.record("crash matrix: no fault was reached in any run: \(total)")
+        }
         print("crash matrix: in total so far \(total) (\(Selection.current))")
     }
 }

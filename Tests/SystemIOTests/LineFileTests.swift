@@ -78,7 +78,9 @@ struct LineFileTests {
         #expect(try text(folder, "victim") == "other")
         // A device is written to as it is, also one that is always full.
         try RotatingLog(path: "/dev/null").append(bytes("one"), limitBytes: 1, oldFileCount: 1)
-        #expect(throws: BackupError.self) { try RotatingLog(path: "/dev/full").append(bytes("one"), limitBytes: 1, oldFileCount: 1) }
+        #expect(throws: BackupError.self) {
+            try RotatingLog(path: "/dev/full").append(bytes("one"), limitBytes: 1, oldFileCount: 1)
+        }
     }
 
     @Test func `somebody who holds the lock for ever keeps nobody from writing`() throws {

@@ -86,19 +86,6 @@ public struct AppDefinition: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Reads a definition.
-    /// - Throws: `invalidContent`; its message is the first problem and begins with the line ("line 12: …"), its findings are all problems.
-    public static func load(yaml: String, path: String? = nil) throws(BackupError) -> AppDefinition {
-        let check = check(yaml: yaml)
-        if let definition = check.definition { return definition }
-        throw BackupError(
-            .invalidContent, check.problems.first?.text ?? "the definition cannot be read", path: path,
-            remedy: check.problems.first?.remedy, findings: check.problems.map(\.text))
-    }
-
-    /// Reads a definition and reports all its problems.
-    public static func check(yaml: String) -> DefinitionCheck { AppDefinitionReader.check(yaml) }
-
     /// The format of a version's data: this one, or another of the app's. A version newer than all has the newest format.
     public func format(ofVersion version: Int) -> AppDefinition {
         let known = min(version, newestSchemaVersion)
@@ -177,4 +164,112 @@ public struct AppDefinition: Sendable {
 
     /// - Returns: the index of the metadata field with this source, the first if there are several
     func metadataIndex(source: FieldSource) -> Int? { metadata.fields.firstIndex { $0.source == source } }
+}
+
+/// A member of the exported object.
+public enum EnvelopeMember: Sendable, Equatable {
+    case metadata
+    /// Index of a field of the metadata, if these are direct members of the outermost object.
+    case metadataField(Int)
+    /// Index into `AppDefinition.collections`.
+    case collection(Int)
+    case settings
+}
+
+/// The meaning of a number where a date is expected.
+public enum DateNumbers: String, Sendable, CaseIterable {
+    /// Seconds since 2001-01-01T00:00:00Z, the default of Foundation's encoders for dates.
+    case secondsSince2001
+}
+
+/// The wire format's spelling of JSON; the content is the same.
+public enum WireStyle: String, Sendable, CaseIterable {
+    /// `"key": value`, doubles always with `.0` or exponent, a line feed at the end.
+    case plain
+    /// As Foundation's `JSONEncoder` writes it with `.prettyPrinted`: `"key" : value`, integral doubles without `.0`, `\/` for slashes, no line feed at
+    /// the end.
+    case foundation
+}
+
+/// What a restore does with records of a database without a definition if its columns have changed since.
+public enum SchemaDrift: String, Sendable, CaseIterable {
+    /// Refuses the file, and reports the differences. `database.sqlite` contains its own tables.
+    case refuse
+    /// Columns missing from the file get their defaults, values without a column are dropped, and tables missing from the file stay unchanged. Each
+    /// difference is reported as a warning.
+    case adapt
+}
+
+/// A value that never leaves the app's database: it is in no export and in no copy of the database, and a restore does not change it.
+public struct SecretRule: Sendable, Equatable {
+    public let table: String
+    /// The row of a key/value table; `nil` for all rows of the table.
+    public let key: String?
+}
+
+/// What a restore does with existing data.
+public enum ImportStrategy: String, Sendable, CaseIterable {
+    /// Deletes all of it, and inserts the file's data.
+    case replace
+    /// Adds missing records; existing ones get the file's values, unless the collection says otherwise.
+    case merge
+    /// Adds missing records; existing ones stay unchanged.
+    case skip
+}
+
+/// The app version that makes a backup: the production one, or the one of its developers. Backups of the two are named, listed, counted and removed separately.
+public enum Channel: String, CaseIterable, Sendable {
+    case production
+    case development
+}
+
+/// The app's retention rules. The newest backup is always kept.
+public struct RetentionDefinition: Sendable, Equatable {
+    public let keepLast: Int?
+    public let keepWithinDays: Int?
+    public let safetyKeepLast: Int
+    /// The backups that are counted and removed.
+    public let counted: CountedBackups
+
+    public init(keepLast: Int?, keepWithinDays: Int?, safetyKeepLast: Int, counted: CountedBackups = .unnamed) {
+        self.keepLast = keepLast
+        self.keepWithinDays = keepWithinDays
+        self.safetyKeepLast = safetyKeepLast
+        self.counted = counted
+    }
+}
+
+/// The backups that a retention rule counts and removes; it leaves the others alone.
+public enum CountedBackups: String, Sendable, CaseIterable {
+    /// Backups that the schedule made.
+    case automatic
+    /// Backups without a chosen name, which are named after their time: includes manual ones.
+    case unnamed
+    case all
+}
+
+/// A migration of the embedded database to the next version of its schema.
+public struct MigrationDefinition: Sendable, Equatable {
+    /// Unique and never changed: the database records it when done.
+    public let name: String
+    public let sql: String
+
+    public init(name: String, sql: String) {
+        self.name = name
+        self.sql = sql
+    }
+}
+
+/// A file in which the app kept its data before it had a database.
+public struct LegacyFile: Sendable, Equatable {
+    /// Its name in the migrated folder.
+    public let name: String
+    /// The export member that it contains: a collection's name, or that of the settings.
+    public let member: String
+}
+
+/// Whether the `notify` command of a store's settings runs after requested operations, if the settings do not say.
+public enum Announcements: String, CaseIterable, Sendable {
+    case on
+    case off
 }

@@ -1,3 +1,5 @@
+import BackupCore
+
 /// A table of the app, which is exported as a JSON array.
 public struct CollectionDefinition: Sendable {
     /// The member's name in JSON; also the name of `data/NAME.json`.
@@ -50,4 +52,147 @@ public struct CollectionDefinition: Sendable {
     }
 
     public var keyField: FieldDefinition { fields[keyIndex] }
+}
+
+/// A collection's name at the start of a line: `Cars`. Those of the built-in apps are translated; others are shown as their definition has them.
+public enum CollectionHeading {
+    public static func of(_ plural: String) -> Message {
+        Message(stringLiteral: plural.prefix(1).uppercased() + plural.dropFirst())
+    }
+}
+
+/// The source of a collection's records.
+public enum CollectionSource: String, Sendable, CaseIterable {
+    /// A table of the database.
+    case table
+    /// Generated from the media folder, one for each record of another collection that has a file there. A restore reads them to find the files, and to
+    /// check them.
+    case manifest
+    /// Generated: one for each file of the media folder.
+    case files
+}
+
+/// A single object of the wire format (metadata, settings) whose values are in a key/value table.
+public struct ObjectDefinition: Sendable {
+    /// The member's name in JSON; empty for metadata whose fields are direct members of the outermost object.
+    public let name: String
+    /// The table, with the columns `key` and `value`. `nil` when no value of the object is stored.
+    public let table: String?
+    /// Whether the object is required on reading.
+    public let isRequired: Bool
+    /// Fields in writing order; their `column` is the key. A dotted name is a member of an inner object: `securitySettings.hasPIN`.
+    public let fields: [FieldDefinition]
+    /// What `merge` does with existing values.
+    public let onMerge: ExistingRecordRule
+    /// The same for `replace`. The user may override it in a restore.
+    public let onReplace: ExistingRecordRule
+
+    public init(
+        name: String, table: String?, isRequired: Bool, fields: [FieldDefinition], onMerge: ExistingRecordRule = .keep,
+        onReplace: ExistingRecordRule = .update
+    ) {
+        self.name = name
+        self.table = table
+        self.isRequired = isRequired
+        self.fields = fields
+        self.onMerge = onMerge
+        self.onReplace = onReplace
+    }
+
+    /// Whether the fields are direct members of the outermost object.
+    public var isInline: Bool { name.isEmpty }
+
+    /// A field's name for messages: `metadata.createdAt`.
+    func path(of field: FieldDefinition) -> String { isInline ? field.name : "\(name).\(field.name)" }
+}
+
+/// A collection's rules for existing records.
+public struct MergeRules: Sendable, Equatable {
+    /// Indices of the fields that identify a record: only the key, unless the definition names others.
+    public let identity: [Int]
+    /// What `merge` does with an existing record.
+    public let onMerge: ExistingRecordRule
+    /// Index of the boolean field that marks records which `replace` does not delete.
+    public let keepOnReplaceIndex: Int?
+    /// A note about each record that `merge` updates.
+    public let note: NoteTemplate?
+
+    public init(
+        identity: [Int], onMerge: ExistingRecordRule = .update, keepOnReplaceIndex: Int? = nil, note: NoteTemplate? = nil
+    ) {
+        self.identity = identity
+        self.onMerge = onMerge
+        self.keepOnReplaceIndex = keepOnReplaceIndex
+        self.note = note
+    }
+
+    /// The collections whose records must be identified before this one's: the targets of references in the identity or the key.
+    func referredCollections(_ fields: [FieldDefinition], keyIndex: Int) -> [Int] {
+        (identity + [keyIndex]).compactMap { fields[$0].reference?.collection }
+    }
+}
+
+/// What `merge` does with existing records.
+public enum ExistingRecordRule: String, Sendable, CaseIterable {
+    /// The file's values win.
+    case update
+    /// The existing record stays unchanged.
+    case keep
+}
+
+/// A sentence about a record, with field names in braces: `Updated existing category: {displayName}`.
+public struct NoteTemplate: Sendable, Equatable {
+    enum Part: Sendable, Equatable {
+        case text(String)
+        /// Index of a field.
+        case field(Int)
+    }
+
+    let parts: [Part]
+
+    /// Why a template is invalid.
+    enum Problem: Error, Equatable {
+        /// An unbalanced brace.
+        case brace
+        /// A name that is not a field's.
+        case unknownField(String)
+    }
+
+    init(_ text: String, fieldNames: [String]) throws(Problem) {
+        var parts: [Part] = []
+        var rest = text[...]
+        while let opening = rest.firstIndex(where: { $0 == "{" || $0 == "}" }) {
+            guard rest[opening] == "{", let closing = rest[opening...].firstIndex(of: "}") else { throw .brace }
+            if opening > rest.startIndex { parts.append(.text(String(rest[..<opening]))) }
+            let name = String(rest[rest.index(after: opening)..<closing])
+            guard let index = fieldNames.firstIndex(of: name) else { throw .unknownField(name) }
+            parts.append(.field(index))
+            rest = rest[rest.index(after: closing)...]
+        }
+        if !rest.isEmpty { parts.append(.text(String(rest))) }
+        self.parts = parts
+    }
+
+    /// The sentence about one record. Values are shortened, since it goes to terminals and logs.
+    func text(of record: RecordBuffer) -> Message {
+        var message = Message.StringInterpolation(literalCapacity: 0, interpolationCount: parts.count)
+        for part in parts {
+            switch part {
+            case .text(let text): message.appendLiteral(text)
+            case .field(let index): message.appendInterpolation(MessageText.shortened(Self.text(record.value(index))))
+            }
+        }
+        return Message(stringInterpolation: message)
+    }
+
+    private static func text(_ value: FieldValue) -> String {
+        switch value {
+        case .null: ""
+        case .integer(let number): String(number)
+        case .real(let number): "\(number)"
+        case .boolean(let flag): flag ? "true" : "false"
+        case .text: value.string ?? ""
+        case .blob(let bytes): "\(bytes.count) bytes"
+        }
+    }
 }

@@ -21,3 +21,51 @@ public struct DefinitionProblem: Sendable, Equatable {
     /// "line 3: the definition has no title".
     public var text: Message { "line \(line): \(message)" }
 }
+
+/// The findings from reading a definition. Reading continues after a problem, so that all of them are reported together; a definition with problems is
+/// never used.
+final class DefinitionFindings {
+    private(set) var problems: [DefinitionProblem] = []
+    private(set) var warnings: [DefinitionProblem] = []
+    private(set) var tables: [DefinitionTable] = []
+    /// Members that exist under a misspelt name.
+    private var misspelt: Set<String> = []
+
+    func add(_ problem: DefinitionProblem) { problems.append(problem) }
+    func add(warning: DefinitionProblem) { warnings.append(warning) }
+    func add(_ table: DefinitionTable) { tables.append(table) }
+
+    func noteMisspelling(of name: String, at place: String) { misspelt.insert("\(place).\(name)") }
+    func isMisspelt(_ name: String, at place: String) -> Bool { misspelt.contains("\(place).\(name)") }
+
+    /// In line order; on one line, in the order in which they were found.
+    static func sorted(_ problems: [DefinitionProblem]) -> [DefinitionProblem] {
+        problems.enumerated().sorted { ($0.element.line, $0.offset) < ($1.element.line, $1.offset) }.map(\.element)
+    }
+}
+
+/// A table that a definition names, with the lines that name it and its columns. Available as far as it could be read, also for a definition with problems.
+public struct DefinitionTable: Sendable, Equatable {
+    public struct Column: Sendable, Equatable {
+        public let name: String
+        public let line: Int
+    }
+
+    public let name: String
+    public let line: Int
+    public let columns: [Column]
+    /// Whether a restore writes whole rows, as for collections: values of columns that are not named would be lost. Key/value tables keep their other rows.
+    public let isWrittenWhole: Bool
+}
+
+/// The result of reading a definition.
+public struct DefinitionCheck: Sendable {
+    /// `nil` when there is any problem
+    public let definition: AppDefinition?
+    /// All problems found, in line order.
+    public let problems: [DefinitionProblem]
+    /// Constructs that are allowed, but surely not intended.
+    public let warnings: [DefinitionProblem]
+    /// The database tables that the definition names, one for each line that names one.
+    public let tables: [DefinitionTable]
+}

@@ -1,3 +1,5 @@
+import BackupCore
+
 /// One member of a record, on the wire and in the database.
 public struct FieldDefinition: Sendable {
     /// The member's name in JSON, exactly.
@@ -65,4 +67,121 @@ public struct FieldDefinition: Sendable {
     public var mayBeMissing: Bool { isNullable || !isRequired }
     /// Whether null is a valid value. A missing member may have a value that is not null.
     public var mayBeNull: Bool { isNullable || (!isRequired && missingValue == nil) }
+}
+
+/// The source of a metadata or settings field's value.
+public enum FieldSource: String, Sendable, CaseIterable {
+    /// A column of the collection's table, or a row of the key/value table.
+    case stored
+    /// The time of the export; not stored.
+    case creationTime
+    /// The definition's schema version; a row of the key/value table repeats it for other readers of the database.
+    case schemaVersion
+    /// Always the definition's default; not stored.
+    case constant
+}
+
+/// A lower limit for a field's value.
+public struct FieldLimit: Sendable, Equatable {
+    public let value: Double
+    /// As written in the definition, for messages.
+    public let text: String
+    /// Whether the limit itself is allowed.
+    public let isInclusive: Bool
+
+    public init(value: Double, text: String, isInclusive: Bool) {
+        self.value = value
+        self.text = text
+        self.isInclusive = isInclusive
+    }
+
+    /// - Returns: false for a value below the limit, and for one that is not a number.
+    public func allows(_ number: Double) -> Bool { isInclusive ? number >= value : number > value }
+
+    /// "must not be negative", "must be above 0".
+    var requirement: Message {
+        if isInclusive { return value == 0 ? "must not be negative" : "must be at least \(text)" }
+        return "must be above \(text)"
+    }
+}
+
+/// Marks a field as the key of a record in another collection.
+public struct FieldReference: Sendable, Equatable {
+    /// Index into `AppDefinition.collections`.
+    public let collection: Int
+    /// The name of that collection's key field.
+    public let field: String
+    /// Whether the record may be missing.
+    public let mayDangle: Bool
+
+    public init(collection: Int, field: String, mayDangle: Bool = false) {
+        self.collection = collection
+        self.field = field
+        self.mayDangle = mayDangle
+    }
+}
+
+/// The dates that a field accepts.
+public enum DateRule: Sendable, Equatable {
+    case any
+    /// At most 24 hours from now: clocks and time zones differ.
+    case notInFuture
+    /// At most this many years (of 365.25 days) from now: for planned events.
+    case withinYears(Int)
+
+    private static let slackSeconds: Int64 = 86_400
+    private static let yearSeconds: Int64 = 31_557_600
+
+    /// The latest allowed moment.
+    func latest(now: Timestamp) -> Timestamp {
+        switch self {
+        case .any: Timestamp(seconds: .max, nanoseconds: 999_999_999)
+        case .notInFuture: Timestamp(seconds: now.seconds + Self.slackSeconds, nanoseconds: now.nanoseconds)
+        case .withinYears(let years):
+            Timestamp(seconds: now.seconds + Int64(years) * Self.yearSeconds, nanoseconds: now.nanoseconds)
+        }
+    }
+}
+
+/// The values from the media folder that a collection's field can have.
+public enum MediaValue: String, Sendable, CaseIterable {
+    /// The key of the record that has the file.
+    case recordKey
+    /// The record's name for its file.
+    case recordPath
+    /// The file's path in the archive, and its last component.
+    case archivePath
+    case archiveName
+    /// The file's path in the media folder, and its last component.
+    case path
+    case name
+    /// In bytes.
+    case size
+    /// Lower-case hexadecimal digits. Null for a file that has not been read since it was written: the next backup reads it.
+    case md5
+    case sha256
+    case modificationTime
+    /// `photos/2024/06/<md5>.jpg`: a name from the content and the month. Null when the MD5 is.
+    case storageKey
+
+    /// Whether the file must have been read to compute it.
+    var isOfChecksum: Bool { self == .md5 || self == .sha256 || self == .storageKey }
+
+    /// The allowed types of a field with this value.
+    var types: [FieldType] {
+        switch self {
+        case .recordKey: [.integer, .text, .uuid]
+        case .size: [.integer]
+        case .modificationTime: [.date, .epochMilliseconds]
+        case .recordPath, .archivePath, .archiveName, .path, .name, .md5, .sha256, .storageKey: [.text]
+        }
+    }
+
+    /// Whether it exists only for records of other collections.
+    var isOfRecord: Bool {
+        switch self {
+        case .recordKey, .recordPath, .archivePath, .archiveName: true
+        case .path, .name, .size, .md5, .sha256, .modificationTime, .storageKey: false
+        }
+    }
 }

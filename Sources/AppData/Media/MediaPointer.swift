@@ -63,3 +63,36 @@ public struct MediaPointer: Sendable {
         return nil
     }
 }
+
+/// The content of a media folder, for collections that are generated from it.
+public protocol MediaCatalog: Sendable {
+    /// - Parameter path: below the folder, without a leading slash.
+    /// - Returns: `nil` when there is no such file; links and folders do not count.
+    func file(at path: [UInt8]) throws(BackupError) -> MediaFileFacts?
+    /// All files in ascending byte order of their paths.
+    func forEachFile(_ body: (MediaFileFacts) throws(BackupError) -> Void) throws(BackupError)
+    /// Distinguishes states of the folder; `nil` when that is not possible.
+    func state() throws(BackupError) -> String?
+}
+
+/// A file of the media folder, as far as known without reading it.
+public struct MediaFileFacts: Sendable {
+    /// Below the folder.
+    public let path: [UInt8]
+    /// In bytes.
+    public let size: UInt64
+    public let modificationTime: Timestamp
+    /// `nil` when the file has not been read since it was written.
+    public let checksums: Checksums?
+
+    public init(path: [UInt8], size: UInt64, modificationTime: Timestamp, checksums: Checksums?) {
+        self.path = path
+        self.size = size
+        self.modificationTime = modificationTime
+        self.checksums = checksums
+    }
+
+    public var name: ArraySlice<UInt8> {
+        path.lastIndex(of: UInt8(ascii: "/")).map { path[($0 + 1)...] } ?? path[...]
+    }
+}

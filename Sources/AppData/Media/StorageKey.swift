@@ -28,3 +28,84 @@ public struct StorageKey: Sendable, Equatable {
         return String(decoding: bytes, as: UTF8.self).lowercased()
     }
 }
+
+/// The name in an export for a file whose name is not UTF-8, which JSON cannot contain: each invalid byte becomes U+FFFD and its two hexadecimal digits, so
+/// that two such names stay different. Older programs wrote U+FFFD alone.
+public enum PathText {
+    private static let longestScalarBytes = 4
+
+    public static func text(of path: some Collection<UInt8>) -> [UInt8] {
+        let bytes = Array(path)
+        guard !isText(bytes[...]) else { return bytes }
+        var text: [UInt8] = []
+        var index = 0
+        while index < bytes.count {
+            let length = (1...longestScalarBytes).first { index + $0 <= bytes.count && isText(bytes[index..<index + $0]) }
+            if let length {
+                text += bytes[index..<index + length]
+            } else {
+                text += Array("\u{FFFD}\(Hexadecimal.encode([bytes[index]]).uppercased())".utf8)
+            }
+            index += length ?? 1
+        }
+        return text
+    }
+
+    /// All names that exports use, or have used, for it.
+    public static func texts(of path: [UInt8]) -> [[UInt8]] {
+        isText(path[...]) ? [path] : [text(of: path), Array(String(decoding: path, as: UTF8.self).utf8)]
+    }
+
+    private static func isText(_ bytes: ArraySlice<UInt8>) -> Bool { String(validating: bytes, as: UTF8.self) != nil }
+}
+
+/// The archive names of the files of one export's records. Shortened names can be equal: those get numbers.
+struct ArchiveFileNames {
+    /// Shorter names have not been shortened: a character has at most four bytes.
+    private static let longNameBytes = FileName.byteCountLimit - 4
+
+    let naming: ArchiveNaming
+    private var taken: Set<[UInt8]> = []
+
+    init(_ naming: ArchiveNaming) { self.naming = naming }
+
+    /// To be called once for each record, in export order.
+    mutating func name(of path: [UInt8], key: String) -> [UInt8] {
+        let name = naming.name(of: path, key: key)
+        guard naming == .keyed, name.count >= Self.longNameBytes else { return name }
+        var candidate = name
+        var number = 2
+        while !taken.insert(candidate).inserted {
+            candidate = FileName.fitting(name, "_\(number)")
+            number += 1
+        }
+        return candidate
+    }
+}
+
+/// Records whose file is missing from the media folder.
+public struct MissingFiles: Sendable, Equatable {
+    /// The number of examples; further records are only counted.
+    static let exampleLimit = 100
+
+    public private(set) var count = 0
+    /// "photo 4: gone.jpg": the first ones.
+    public private(set) var examples: [Message] = []
+
+    public init() {}
+
+    mutating func add(_ text: Message) {
+        count += 1
+        if examples.count < Self.exampleLimit { examples.append(text) }
+    }
+
+    /// For people: the examples, and the number of further ones.
+    public var lines: [Message] {
+        count > examples.count
+            ? examples + [
+                .plural(
+                    count - examples.count, one: "\(count - examples.count) more file",
+                    other: "\(count - examples.count) more files")
+            ] : examples
+    }
+}

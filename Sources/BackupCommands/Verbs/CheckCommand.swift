@@ -86,7 +86,8 @@ struct CheckCommand: ParsableCommand {
             summary.findingCount, one: "\(summary.findingCount) finding", other: "\(summary.findingCount) findings")
         guard summary.damagedFileCount > 0 else { return "\(findings); no file of any backup is damaged" }
         let backups = Message.plural(
-            summary.damagedSnapshotCount, one: "\(summary.damagedSnapshotCount) backup", other: "\(summary.damagedSnapshotCount) backups")
+            summary.damagedSnapshotCount, one: "\(summary.damagedSnapshotCount) backup",
+            other: "\(summary.damagedSnapshotCount) backups")
         let files = Message.plural(
             summary.damagedFileCount, one: "\(summary.damagedFileCount) file is damaged in \(backups)",
             other: "\(summary.damagedFileCount) files are damaged in \(backups)")
