@@ -64,11 +64,6 @@ public struct AppDefinition: Sendable {
     /// The JSON Schema (2020-12) of definitions, for editors.
     public static var formatSchema: [UInt8] { PackageResources.app_definition_schema_json }
 
-    /// - Throws: `notFound` for a name that is not in `builtInNames`
-    public static func builtIn(named name: String) throws(BackupError) -> AppDefinition {
-        try load(yaml: builtInText(named: name), path: "\(name).yaml")
-    }
-
     /// The original YAML of a built-in definition.
     /// - Throws: `notFound` for a name that is not in `builtInNames`
     public static func builtInText(named name: String) throws(BackupError) -> String {

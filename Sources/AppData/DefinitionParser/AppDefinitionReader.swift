@@ -302,6 +302,11 @@ extension AppDefinition {
 }
 
 extension AppDefinition {
+    /// - Throws: `notFound` for a name that is not in `builtInNames`
+    public static func builtIn(named name: String) throws(BackupError) -> AppDefinition {
+        try load(yaml: builtInText(named: name), path: "\(name).yaml")
+    }
+
     /// Reads a definition.
     /// - Throws: `invalidContent`; its message is the first problem and begins with the line ("line 12: …"), its findings are all problems.
     public static func load(yaml: String, path: String? = nil) throws(BackupError) -> AppDefinition {

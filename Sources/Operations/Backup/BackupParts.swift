@@ -123,3 +123,9 @@ struct BackupParts {
             metadata: metadata)
     }
 }
+
+extension EarlierBackup {
+    init(of store: Store) {
+        self.init(store.ownership.newest(of: store.repository.snapshots()), in: store.repository)
+    }
+}

@@ -135,3 +135,108 @@ extension OrderedJSON {
         }
     }
 }
+
+/// Which files differ between two stored folders. Folders that are the same object are not walked.
+struct TreeComparison {
+    /// Paths beyond this number are counted but not listed.
+    static let pathLimit = 10_000
+
+    struct Changes {
+        var count = 0
+        var paths: [[UInt8]] = []
+
+        mutating func add(_ path: [UInt8]) {
+            count = count.addingSaturating(1)
+            if paths.count < TreeComparison.pathLimit { paths.append(path) }
+        }
+
+        /// Counts the content of a folder without reading it, once no more paths are listed.
+        /// - Returns: false when it must be walked.
+        mutating func addUntold(_ folder: TreeEntry) -> Bool {
+            guard paths.count >= TreeComparison.pathLimit, let totals = folder.totals else { return false }
+            count = count.addingSaturating(Int(clamping: totals.fileCount)).addingSaturating(
+                Int(clamping: totals.symbolicLinkCount))
+            return true
+        }
+    }
+
+    private let repository: Repository
+    private(set) var added = Changes()
+    private(set) var changed = Changes()
+    private(set) var removed = Changes()
+
+    init(repository: Repository) { self.repository = repository }
+
+    mutating func compare(_ old: Directory?, _ new: Directory?, prefix: [UInt8]) throws(BackupError) {
+        let names = Set((old?.entries ?? []).map(\.name)).union((new?.entries ?? []).map(\.name)).sorted()
+        for name in names {
+            try compare(old?.entry(named: name), new?.entry(named: name), path: prefix + name.bytes)
+        }
+    }
+
+    private mutating func compare(_ old: TreeEntry?, _ new: TreeEntry?, path: [UInt8]) throws(BackupError) {
+        let oldFolder = old?.kind == .directory ? old : nil
+        let newFolder = new?.kind == .directory ? new : nil
+        if oldFolder != nil || newFolder != nil {
+            if let oldFolder, let newFolder, oldFolder.content == newFolder.content { return }
+            try compareBelow(oldFolder, newFolder, path: path)
+        }
+        switch (oldFolder == nil ? old : nil, newFolder == nil ? new : nil) {
+        case (nil, .some): added.add(path)
+        case (.some, nil): removed.add(path)
+        case (.some(let old), .some(let new)) where old.checksums != new.checksums || old.linkTarget != new.linkTarget:
+            changed.add(path)
+        default: break
+        }
+    }
+
+    /// Compares the folders that one name refers to on both sides.
+    private mutating func compareBelow(_ old: TreeEntry?, _ new: TreeEntry?, path: [UInt8]) throws(BackupError) {
+        if old == nil, let new, added.addUntold(new) { return }
+        if new == nil, let old, removed.addUntold(old) { return }
+        var oldDirectory: Directory?
+        var newDirectory: Directory?
+        if let old { oldDirectory = try repository.directory(of: old) }
+        if let new { newDirectory = try repository.directory(of: new) }
+        try compare(oldDirectory, newDirectory, prefix: path + [UInt8(ascii: "/")])
+    }
+}
+
+/// Whether a backup would hold exactly what another one holds.
+struct SameContent {
+    let repository: Repository
+
+    /// Compares records and files. The export is not compared, since it contains its creation time. Anything unreadable counts as different.
+    func isSame(_ root: Directory, as snapshot: Snapshot) -> Bool {
+        guard let earlier = try? repository.rootDirectory(of: snapshot) else { return false }
+        let names: [FileName] = ["data", "database.sqlite", "media"]
+        return names.allSatisfy { name in
+            guard let now = root.entry(named: name), let then = earlier.entry(named: name) else {
+                return root.entry(named: name) == nil && earlier.entry(named: name) == nil
+            }
+            return name == "data" ? isSameData(now, then) : isSameEntry(now, then)
+        }
+    }
+
+    /// The folder's own content includes the times of its files.
+    private func isSameData(_ now: TreeEntry, _ then: TreeEntry) -> Bool {
+        guard let now = try? repository.directory(of: now), let then = try? repository.directory(of: then) else { return false }
+        return now.entries.map(\.name) == then.entries.map(\.name)
+            && now.entries.map(\.content) == then.entries.map(\.content)
+    }
+
+    /// A file that changed just before the earlier backup was stored without its identity, since a second change might have left no trace. A newly known
+    /// identity is not a change.
+    private func isSameEntry(_ now: TreeEntry, _ then: TreeEntry) -> Bool {
+        guard now.kind == then.kind else { return false }
+        if now.metadata != then.metadata { return false }
+        if now.content == then.content { return true }
+        guard let now = try? repository.directory(of: now), let then = try? repository.directory(of: then),
+            now.entries.count == then.entries.count
+        else { return false }
+        return zip(now.entries, then.entries).allSatisfy { now, then in
+            now.name == then.name && now.mode == then.mode && now.modificationTime == then.modificationTime
+                && isSameEntry(now, then)
+        }
+    }
+}

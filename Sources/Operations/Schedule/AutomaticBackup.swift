@@ -5,11 +5,6 @@ import SystemIO
 
 /// A store's automatic backups: determines when one is due, and makes it.
 public struct AutomaticBackup: Sendable {
-    /// The operation name. A user's operation interrupts it, and it is retried soon.
-    static let operationName = "automatic backup"
-    /// The tag of its snapshots. Without the tag, it is a backup like any other.
-    public static let tag = "automatic"
-
     /// The outcome of a check.
     public enum Outcome: Sendable {
         /// There is no schedule.
@@ -188,13 +183,13 @@ public struct AutomaticBackup: Sendable {
     ) throws(BackupError) -> BackupResult? {
         let skipsUnchanged = store.settings.skipsUnchanged
         return try store.monitor.run(
-            Self.operationName, phase: BackupProgress.firstMessage(store.definition), percent: 0,
+            OperationKind.automaticBackupName, phase: BackupProgress.firstMessage(store.definition), percent: 0,
             retry: store.command(["backup"]), progress
         ) {
             (report) throws(BackupError) in
             let operation = BackupOperation(store: store)
             let made = try operation.make(
-                .snapshot, label: nil, tag: Self.tag, unlessAs: skipsUnchanged ? newest : nil, report)
+                .snapshot, label: nil, tag: Snapshot.automaticTag, unlessAs: skipsUnchanged ? newest : nil, report)
             return made.map { operation.removingOld($0, report) }
         }
     }

@@ -139,3 +139,93 @@ public struct StoreSettings: Sendable, Equatable {
         return SettingsText.text(values)
     }
 }
+
+/// The handling of old backups after a new one. From `store.yaml`.
+public struct RetentionSettings: Sendable, Equatable {
+    /// Whether to remove any.
+    public var isOn = true
+    /// Whether to free the space of removed backups at intervals.
+    public var prunes = true
+    /// The number of days during which a removed backup can be brought back.
+    public var undeleteDays = Self.standardUndeleteDays
+    /// `nil` for the app definition's default.
+    public var counted: CountedBackups?
+    /// Which backups to keep; empty for the app definition's default.
+    public var policy = RetentionPolicy()
+
+    static let standardUndeleteDays = 7
+    static let undeleteDaysRange = 0...3_650
+
+    public init() {}
+}
+
+/// The user's commands that run around a restore, to stop and start a service, and for notices of automatic backups. From `store.yaml`.
+public struct HookSettings: Sendable, Equatable {
+    static let defaultTimeoutSeconds = 60
+    static let timeoutLimitSeconds = 86_400
+
+    /// Runs before anything is changed; if it fails, nothing is.
+    public var beforeRestore: String?
+    /// Runs after a restore, whatever its outcome.
+    public var afterRestore: String?
+    /// Runs when automatic backups fail or work again; with some values of `notify-automatic`, after each one.
+    public var automatic: String?
+    /// The timeout for each command.
+    public var timeoutSeconds = HookSettings.defaultTimeoutSeconds
+
+    public init() {}
+
+    /// Whether none runs around a restore.
+    var isEmpty: Bool { beforeRestore == nil && afterRestore == nil }
+}
+
+/// The user's command that reports the end of requested operations, and failures of automatic backups. From `store.yaml`.
+public struct NoticeSettings: Sendable, Equatable {
+    static let standardFailureLimit = 3
+    static let failureLimitRange = 1...1_000
+    static let standardOverdueDays = 3
+    static let overdueDaysRange = 1...3_650
+
+    public var command: String?
+    /// Whether to run it; `nil` for the app definition's default.
+    public var isOn: Bool?
+    /// Which automatic backups are reported, by this command and by `automatic-hook`.
+    public var automatic = AutomaticNotices.failures
+    /// The number of consecutive failures of automatic backups before a notice.
+    public var failureLimit = Self.standardFailureLimit
+    /// The number of days that a backup must have been due, without success, before a notice.
+    public var overdueDays = Self.standardOverdueDays
+
+    public init() {}
+}
+
+/// The subjects of notices about automatic backups.
+enum AutomaticNotice: String, Sendable {
+    /// A backup was made.
+    case made
+    /// A backup was due, but nothing had changed.
+    case unchanged
+    /// Enough have failed in a row that the user should know.
+    case failing
+    /// None has succeeded for days since one was due.
+    case overdue
+    /// A backup succeeded after a notice of failures.
+    case recovered
+
+    /// Whether it is sent where only failures are reported.
+    var isAboutFailure: Bool {
+        switch self {
+        case .failing, .overdue, .recovered: true
+        case .made, .unchanged: false
+        }
+    }
+}
+
+/// Which notices of automatic backups a user wants: the setting `notify-automatic`.
+public enum AutomaticNotices: String, CaseIterable, Sendable {
+    case off
+    /// When backups fail, when none was made for days, and when they work again.
+    case failures
+    /// Also each backup that was made or had nothing to do.
+    case all
+}

@@ -162,8 +162,8 @@ public final class Store: Sendable {
 
     /// - Returns: whether an automatic backup is running; it has then been asked to end.
     private func endAutomaticBackup() -> Bool {
-        if monitor.cancel(AutomaticBackup.operationName) { return true }
-        guard isOperationRunning, monitor.recordedOperation() == AutomaticBackup.operationName else { return false }
+        if monitor.cancel(OperationKind.automaticBackupName) { return true }
+        guard isOperationRunning, monitor.recordedOperation() == OperationKind.automaticBackupName else { return false }
         return RunningOperation(paths: paths)?.cancel() ?? false
     }
 

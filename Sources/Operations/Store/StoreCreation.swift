@@ -1,3 +1,4 @@
+import AppData
 import BackupCore
 import BackupRepository
 import Glibc
@@ -81,5 +82,86 @@ public struct StoreCreation {
         guard let masterKey else { return try Store.open(path) }
         let store = try Store.open(path) { (_) throws(BackupError) in .masterKey(masterKey) }
         return store
+    }
+}
+
+/// An app's definition and its source.
+public struct KnownApp: Sendable {
+    /// The definition's file; `nil` for a built-in app.
+    public let path: String?
+    /// The original YAML.
+    public let text: String
+    /// Whether it is the store's own app.
+    public let isOfStore: Bool
+
+    public static func builtIn(named name: String) throws(BackupError) -> KnownApp {
+        KnownApp(path: nil, text: try AppDefinition.builtInText(named: name), isOfStore: false)
+    }
+
+    /// - Throws: `notFound`, …
+    public static func file(_ path: String) throws(BackupError) -> KnownApp { try file(path, isOfStore: false) }
+
+    private static func file(_ path: String, isOfStore: Bool) throws(BackupError) -> KnownApp {
+        KnownApp(path: path, text: String(decoding: try FileSystem.readFile(path), as: UTF8.self), isOfStore: isOfStore)
+    }
+
+    /// The app of the store at `storePath`. Does not open the repository, so no password is needed.
+    /// - Throws: `noRepository` when there is no store.
+    public static func ofStore(at storePath: String) throws(BackupError) -> KnownApp {
+        let paths = StorePaths(root: storePath)
+        try paths.requireTrustedStore()
+        let app = try StoreSettings.read(paths.settings).app
+        guard app.hasSuffix(".yaml") else {
+            return KnownApp(path: nil, text: try AppDefinition.builtInText(named: app), isOfStore: true)
+        }
+        return try file(paths.resolve(app), isOfStore: true)
+    }
+
+    /// The store's own app first, if any, then the built-in apps in alphabetical order.
+    /// - Parameter storePath: `nil` for no store.
+    public static func all(storePath: String?) throws(BackupError) -> [KnownApp] {
+        var apps: [KnownApp] = []
+        if let storePath { apps.append(try ofStore(at: storePath)) }
+        for name in AppDefinition.builtInNames.sorted() {
+            let app = try builtIn(named: name)
+            if !apps.contains(where: { $0.path == nil && $0.text == app.text }) { apps.append(app) }
+        }
+        return apps
+    }
+
+    public func check() -> DefinitionCheck { AppDefinition.check(yaml: text) }
+
+    /// - Throws: `invalidContent`.
+    public func load() throws(BackupError) -> AppDefinition { try AppDefinition.load(yaml: text, path: path) }
+}
+
+/// The content of a new, empty database: no records, and this machine's name as the device in exports.
+struct NewDeviceData: RecordSource {
+    /// The metadata member, in the wire formats that have one.
+    private static let deviceField = "deviceName"
+
+    let definition: AppDefinition
+
+    func visit(with visitor: any RecordVisitor) throws(BackupError) {
+        let fields = definition.metadata.fields
+        guard let index = fields.firstIndex(where: { $0.name == Self.deviceField }), let name = Self.hostName else { return }
+        let metadata = RecordBuffer(fieldCount: fields.count)
+        for (other, field) in fields.enumerated() {
+            switch field.source {
+            case .stored: if let value = field.defaultValue { metadata.set(other, text: value) }
+            case .creationTime: metadata.set(other, time: SystemClock.now(), as: field.type)
+            case .constant: if let value = field.defaultValue { metadata.set(other, text: value) }
+            case .schemaVersion: metadata.set(other, integer: Int64(definition.schemaVersion))
+            }
+        }
+        metadata.set(index, text: name)
+        try visitor.visit(metadata: metadata)
+    }
+
+    private static var hostName: String? {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard gethostname(&buffer, buffer.count - 1) == 0 else { return nil }
+        let name = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return name.isEmpty ? nil : name
     }
 }

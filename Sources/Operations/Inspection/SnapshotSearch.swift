@@ -1,0 +1,201 @@
+import BackupCore
+import BackupRepository
+
+/// Finds files in backups by name, path or content: `backupfs find`.
+public struct SnapshotSearch {
+    public struct Match {
+        public let snapshot: Snapshot
+        public let path: FileName
+        public let entry: TreeEntry
+    }
+
+    private enum Pattern {
+        case name(GlobPattern)
+        case path(GlobPattern)
+        /// The first hexadecimal digits of a SHA-256.
+        case content(String)
+    }
+
+    private static let contentPrefix = "sha256:"
+    private static let shortestDigits = 8
+    /// Cache limit for folders known to contain no match; beyond it the cache is cleared.
+    private static let knownFolderLimit = 200_000
+
+    private let repository: Repository
+    private let pattern: Pattern
+    /// A folder, with its path if that matters.
+    private struct Place: Hashable {
+        let content: FileContent
+        let prefix: [UInt8]
+    }
+
+    /// Folders without a match at any depth. If the next backup has the same folder, it need not be walked.
+    private var barren: Set<Place> = []
+
+    /// - Parameter text: a name or a pattern for names; with a slash in it, a pattern for paths relative to the backup's folder; or `sha256:` and 8 to 64
+    ///   digits.
+    /// - Throws: `usage` for `sha256:` with anything else.
+    public init(_ text: String, in store: Store) throws(BackupError) {
+        repository = store.repository
+        if text.hasPrefix(Self.contentPrefix) {
+            let digits = text.dropFirst(Self.contentPrefix.count).lowercased()
+            guard (Self.shortestDigits...64).contains(digits.utf8.count), digits.utf8.allSatisfy({ Self.isDigit($0) }) else {
+                throw BackupError(
+                    .usage, "sha256: is followed by \(Self.shortestDigits) to 64 hexadecimal digits", path: text,
+                    remedy: "Take them from sha256sum.")
+            }
+            pattern = .content(digits)
+        } else if text.contains("/") {
+            var path = text[...]
+            // Ignored, as a slash before the paths of a backup's folder is.
+            while path.hasPrefix("/") { path = path.dropFirst() }
+            while path.hasSuffix("/") { path = path.dropLast() }
+            pattern = .path(GlobPattern(String(path)))
+        } else {
+            pattern = .name(GlobPattern(text))
+        }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+    }
+
+    /// Searches the backups in the given order, and each one's folders in order of their names.
+    /// - Parameter found: called for each match.
+    /// - Throws: `repositoryDamaged` naming the backup, and what `found` throws.
+    public mutating func run(
+        in snapshots: [Snapshot], _ found: (Match) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        for snapshot in snapshots {
+            do throws(BackupError) {
+                _ = try search(try repository.rootDirectory(of: snapshot), prefix: []) { (path, entry) throws(BackupError) in
+                    try found(Match(snapshot: snapshot, path: FileName(bytes: path), entry: entry))
+                }
+            } catch {
+                throw error.at(snapshot.name.description)
+            }
+        }
+    }
+
+    /// - Returns: whether anything was found.
+    private mutating func search(
+        _ directory: Directory, prefix: [UInt8], _ found: ([UInt8], TreeEntry) throws(BackupError) -> Void
+    ) throws(BackupError) -> Bool {
+        var hasMatch = false
+        for entry in directory.entries {
+            let path = prefix + entry.name.bytes
+            if matches(entry, path) {
+                hasMatch = true
+                try found(path, entry)
+            }
+            guard entry.kind == .directory else { continue }
+            let place = Place(content: entry.content, prefix: dependsOnPath ? path : [])
+            if barren.contains(place) { continue }
+            if try search(repository.directory(of: entry), prefix: path + [UInt8(ascii: "/")], found) {
+                hasMatch = true
+            } else {
+                if barren.count >= Self.knownFolderLimit { barren.removeAll(keepingCapacity: true) }
+                barren.insert(place)
+            }
+        }
+        return hasMatch
+    }
+
+    /// If so, a folder without a match here may have one at another path.
+    private var dependsOnPath: Bool { if case .path = pattern { true } else { false } }
+
+    private func matches(_ entry: TreeEntry, _ path: [UInt8]) -> Bool {
+        switch pattern {
+        case .name(let glob): glob.matches(entry.name.bytes)
+        case .path(let glob): glob.matches(path)
+        case .content(let digits): entry.checksums?.sha256.hexadecimal.hasPrefix(digits) ?? false
+        }
+    }
+}
+
+/// A shell pattern for names: `*` matches any text, `?` one character, `[a-z]` one of a set, `[!a-z]` one outside it; `\` makes the next character literal.
+/// Case-sensitive. `*` and `?` also match slashes and leading dots.
+struct GlobPattern {
+    private enum Part {
+        case character(UInt32)
+        case any
+        case anyText
+        case set(ranges: [ClosedRange<UInt32>], isNegated: Bool)
+
+        func matches(_ character: UInt32) -> Bool {
+            switch self {
+            case .character(let own): own == character
+            case .any: true
+            case .anyText: false
+            case .set(let ranges, let isNegated): ranges.contains { $0.contains(character) } != isNegated
+            }
+        }
+    }
+
+    private let parts: [Part]
+
+    init(_ text: String) {
+        var parts: [Part] = []
+        var rest = Self.characters(Array(text.utf8))[...]
+        while let character = rest.popFirst() {
+            switch character {
+            case 0x2A: if case .anyText = parts.last {} else { parts.append(.anyText) }
+            case 0x3F: parts.append(.any)
+            case 0x5B: parts.append(Self.takeSet(&rest) ?? .character(character))
+            case 0x5C: parts.append(.character(rest.popFirst() ?? character))
+            default: parts.append(.character(character))
+            }
+        }
+        self.parts = parts
+    }
+
+    /// Parses the rest after `[`; `nil`, with nothing consumed, when there is no `]`.
+    private static func takeSet(_ rest: inout ArraySlice<UInt32>) -> Part? {
+        var inner = rest
+        let isNegated = inner.first == 0x21 || inner.first == 0x5E
+        if isNegated { inner = inner.dropFirst() }
+        var ranges: [ClosedRange<UInt32>] = []
+        // A bracket that closes nothing is literal.
+        while let low = inner.popFirst(), low != 0x5D || ranges.isEmpty {
+            if inner.first == 0x2D, let high = inner.dropFirst().first, high != 0x5D {
+                inner = inner.dropFirst(2)
+                if low <= high { ranges.append(low...high) }
+            } else {
+                ranges.append(low...low)
+            }
+            if inner.isEmpty { return nil }
+        }
+        guard !ranges.isEmpty else { return nil }
+        rest = inner
+        return .set(ranges: ranges, isNegated: isNegated)
+    }
+
+    /// Takes time at most proportional to the product of both lengths.
+    func matches(_ name: [UInt8]) -> Bool {
+        let characters = Self.characters(name)
+        var (part, position) = (0, 0)
+        // Where to resume when the part after the last `*` does not match.
+        var retry: (part: Int, position: Int)?
+        while position < characters.count {
+            if part < parts.count, case .anyText = parts[part] {
+                retry = (part + 1, position)
+                part += 1
+            } else if part < parts.count, parts[part].matches(characters[position]) {
+                part += 1
+                position += 1
+            } else if let last = retry {
+                retry = (last.part, last.position + 1)
+                (part, position) = (last.part, last.position + 1)
+            } else {
+                return false
+            }
+        }
+        return parts[part...].allSatisfy { if case .anyText = $0 { true } else { false } }
+    }
+
+    /// The characters of a name. In a name that is not UTF-8, each non-ASCII byte becomes a code point that no text contains.
+    private static func characters(_ bytes: [UInt8]) -> [UInt32] {
+        if let text = String(validating: bytes, as: UTF8.self) { return text.unicodeScalars.map(\.value) }
+        return bytes.map { $0 < 0x80 ? UInt32($0) : 0xDC00 + UInt32($0) }
+    }
+}

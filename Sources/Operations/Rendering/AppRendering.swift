@@ -1,0 +1,183 @@
+import AppData
+import BackupCore
+import Export
+import Glibc
+import Synchronization
+import SystemIO
+
+/// One instant of the app's records: the export, with the ranges of its collections, and a copy of the database. Both are unnamed spool files. The export is
+/// made from the copy, so they agree whatever the app writes meanwhile.
+final class AppRendering: Sendable {
+    let createdAt: Timestamp
+    /// Unique to this rendering.
+    let version = UInt64.random(in: 0...UInt64.max)
+    let export: SpoolFile
+    /// The range of `data/NAME.json` in the export, in the definition's order.
+    let collections: [(name: String, range: Range<UInt64>)]
+    let database: SpoolFile
+    /// The JSON Schema of the export.
+    let schema: [UInt8]
+    let facts: RecordFacts
+    /// Values that the export cannot represent exactly.
+    let inexact: InexactValues?
+    /// A second export with a placeholder for each unknown checksum; `nil` when all are known, or when not requested.
+    let placeholderExport: (text: SpoolFile, placeholders: ChecksumPlaceholders)?
+    /// Values that some restores would refuse; `nil` when there are none, or when not requested.
+    let refused: RefusedValues?
+    /// The damage that SQLite found in the database; `nil` when there is none, or when not requested.
+    let damage: String?
+
+    /// - Parameters:
+    ///   - folder: for the spool files: empty, and on a disk with space for them. They are unlinked immediately.
+    ///   - createdAt: the creation time in the export.
+    ///   - checksDatabase: whether SQLite checks the copy of the database, and the definition whether a restore would accept its values.
+    ///   - fillsChecksums: whether to make `placeholderExport`.
+    ///   - progress: receives the number of export bytes as they are written.
+    ///   - databaseIsReady: receives the copy of the database before the export is written, so that it can be used meanwhile.
+    init(
+        of database: AppDatabase, in folder: String, createdAt: Timestamp, checksDatabase: Bool = false,
+        fillsChecksums: Bool = false, progress: @escaping (UInt64) -> Void = { _ in },
+        databaseIsReady: (SpoolFile) throws(BackupError) -> Void = { _ in }
+    ) throws(BackupError) {
+        self.createdAt = createdAt
+        let exportPath = "\(folder)/live.json"
+        let databasePath = "\(folder)/live.sqlite"
+        let sink = RangeRecordingSink(try OwnedDescriptor.open(exportPath, O_WRONLY | O_CREAT | O_EXCL), progress)
+        // The transaction on the app's database ends with the copy: without a write-ahead log, the app cannot write until then. Everything else is read from
+        // the copy.
+        try database.readSnapshot { (snapshot) throws(BackupError) in
+            try snapshot.copyDatabase(to: databasePath)
+        }
+        damage = checksDatabase ? try DroppedDatabase.damage(ofCopy: databasePath) : nil
+        let copy = try SpoolFile(keeping: databasePath)
+        try databaseIsReady(copy)
+        let aside = WorkGroup(WorkerPool(threadCount: 1, queueLimit: 1))
+        let found = Mutex<RefusedValues?>(nil)
+        do throws(BackupError) {
+            let unknown = fillsChecksums ? database.media.map { UnknownChecksums($0) } : nil
+            let copied = AppDatabase(
+                at: databasePath, definition: database.definition, media: unknown ?? database.media, avoidsIndexes: damage != nil)
+            if checksDatabase, damage == nil {
+                aside.submit { () throws(BackupError) in
+                    let values = try RefusedValues(of: copied)
+                    found.withLock { $0 = values }
+                }
+            }
+            (facts, inexact) = try copied.readSnapshot { (snapshot) throws(BackupError) in
+                let statistics = try WireWriter().write(snapshot, createdAt: createdAt, to: sink)
+                return (try RecordFacts(of: snapshot), InexactValues(statistics))
+            }
+            placeholderExport =
+                unknown?.areThere == true ? try Self.placeholderExport(of: copied, in: folder, createdAt: createdAt) : nil
+            try aside.wait()
+        } catch {
+            // The check reads the copy, which is about to be removed.
+            aside.fail(error)
+            try? aside.wait()
+            // The user knows the app's database, not the copy.
+            throw error.path == databasePath
+                ? BackupError(error.code, error.message, path: database.path, remedy: error.remedy, findings: error.findings)
+                : error
+        }
+        refused = found.withLock { $0 }
+        try FileSystem.removeFile(databasePath)
+        schema = ExportSchema(facts.definition).json.prettyText
+        self.database = copy
+        collections = sink.collections
+        export = try SpoolFile(consuming: exportPath)
+    }
+
+    private static func placeholderExport(
+        of database: AppDatabase, in folder: String, createdAt: Timestamp
+    ) throws(BackupError) -> (SpoolFile, ChecksumPlaceholders)? {
+        guard let media = database.media else { return nil }
+        let placeholders = ChecksumPlaceholders(media)
+        let path = "\(folder)/archive.json"
+        let sink = DescriptorSink(try OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL))
+        try AppDatabase(at: database.path, definition: database.definition, media: placeholders).readSnapshot {
+            (snapshot) throws(BackupError) in
+            _ = try WireWriter().write(snapshot, createdAt: createdAt, to: sink)
+        }
+        let text = try SpoolFile(consuming: path)
+        return placeholders.areUsed && text.size <= ArchiveExport.limitBytes ? (text, placeholders) : nil
+    }
+
+    /// A database's page size.
+    static func pageSizeBytes(of database: SpoolFile) throws(BackupError) -> Int {
+        try SQLiteHeader(of: database)?.pageSizeBytes ?? 4_096
+    }
+}
+
+/// Writes the export to a file and records the ranges of its collections.
+private final class RangeRecordingSink: WireSink {
+    private let descriptor: OwnedDescriptor
+    private let progress: (UInt64) -> Void
+    private var position: UInt64 = 0
+    private var start: UInt64 = 0
+    private(set) var collections: [(name: String, range: Range<UInt64>)] = []
+
+    init(_ descriptor: consuming OwnedDescriptor, _ progress: @escaping (UInt64) -> Void) {
+        self.descriptor = descriptor
+        self.progress = progress
+    }
+
+    func write(literal bytes: UnsafeRawBufferPointer) throws(BackupError) { try write(bytes) }
+    func write(collection bytes: UnsafeRawBufferPointer) throws(BackupError) { try write(bytes) }
+    func beginCollection(_ name: String) { start = position }
+    func endCollection(_ name: String) { collections.append((name, start..<position)) }
+
+    private func write(_ bytes: UnsafeRawBufferPointer) throws(BackupError) {
+        try descriptor.writeAll(bytes)
+        position += UInt64(bytes.count)
+        progress(UInt64(bytes.count))
+    }
+}
+
+/// The export in `live/archive.zip`, for an app whose export lists its media, with the checksums of all files, including those without a backup. These files
+/// are read when the archive is read, not when it is listed: its size is known without that (decision 26).
+final class ArchiveExport: ByteSource {
+    /// The export is assembled in memory. A larger one contains only the checksums that are known.
+    static let limitBytes: UInt64 = 16 << 20
+
+    private let text: SpoolFile
+    private let placeholders: ChecksumPlaceholders
+    private let media: LiveMediaView
+    private let filled = Mutex<[UInt8]?>(nil)
+
+    init(_ text: SpoolFile, _ placeholders: ChecksumPlaceholders, _ media: LiveMediaView) {
+        self.text = text
+        self.placeholders = placeholders
+        self.media = media
+    }
+
+    var size: UInt64 { text.size }
+
+    /// Reads the files on the first call.
+    func bytes() throws(BackupError) -> [UInt8] {
+        if let bytes = filled.withLock({ $0 }) { return bytes }
+        var bytes = [UInt8](repeating: 0, count: Int(text.size))
+        let count = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+            try text.read(at: 0, into: buffer)
+        }
+        guard count == bytes.count else { throw BackupError(.inputOutput, "a live file became shorter while it was read") }
+        try placeholders.replace(in: &bytes) { (path) throws(BackupError) in
+            guard let entry = try media.entry(at: ["media"] + BytePath.components(of: path)), entry.kind == .file else {
+                throw BackupError(
+                    .inputOutput, "a media file went while the archive was read", path: MessageText.name(path),
+                    remedy: "Read the archive again.")
+            }
+            return try entry.checksums()
+        }
+        let whole = bytes
+        filled.withLock { $0 = whole }
+        return whole
+    }
+
+    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+        guard offset < size else { return 0 }
+        let bytes = try bytes()
+        let count = min(buffer.count, bytes.count - Int(offset))
+        bytes.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[Int(offset)..<Int(offset) + count])) }
+        return count
+    }
+}
