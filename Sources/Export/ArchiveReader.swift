@@ -156,10 +156,10 @@ public struct ArchiveReader: Sendable {
                 pending = UnsafeRawBufferPointer(input)[..<count]
             }
             // One byte more than allowed, so that excess data is detected without unpacking it.
-            let room = Int(min(UInt64(output.count), entry.size - producedCount + 1))
+            let outputCount = Int(min(UInt64(output.count), entry.size - producedCount + 1))
             let step = inflater.step(
                 input: UnsafeRawBufferPointer(rebasing: pending),
-                output: UnsafeMutableRawBufferPointer(rebasing: output[..<room]))
+                output: UnsafeMutableRawBufferPointer(rebasing: output[..<outputCount]))
             guard let step, UInt64(step.outputCount) <= entry.size - producedCount,
                 step.isFinished || step.inputCount > 0 || step.outputCount > 0
             else { throw ArchiveFailure.damaged("The compressed data of \(ArchiveFailure.quoted(entry.path)) is damaged.") }
@@ -212,7 +212,7 @@ public struct ArchiveEntryList: RandomAccessCollection, Sendable {
             path: Array(directory.name(of: record).dropFirst(prefixCount)),
             permissions: record.hasMode ? UInt32(record.mode & 0o7777) : nil, modificationTime: record.modificationTime,
             size: record.size, compressedSize: record.compressedSize, crc32: record.crc32,
-            isSymbolicLink: UInt32(record.mode) & ZIPFormat.fileTypeMask == ZIPFormat.symbolicLinkType,
+            isSymbolicLink: UInt32(record.mode) & FileTypeBits.mask == FileTypeBits.symbolicLink,
             isDeflated: record.isDeflated, dataOffset: record.dataOffset)
     }
 }

@@ -63,7 +63,7 @@ final class RecordCursor {
             }
             let isField = token == .key && depth == 1
             if isField, try isNamed(ignoredNames) {
-                try passValue()
+                try tokenizer.skip(tokenizer.next())
                 continue
             }
             try append(token)
@@ -81,17 +81,6 @@ final class RecordCursor {
         return try tokenizer.withText { (bytes) throws(BackupError) in names.contains { bytes.elementsEqual($0) } }
     }
 
-    private func passValue() throws(BackupError) {
-        var depth = 0
-        repeat {
-            switch try tokenizer.next() {
-            case .beginObject, .beginArray: depth += 1
-            case .endObject, .endArray: depth -= 1
-            default: break
-            }
-        } while depth > 0
-    }
-
     private func key(from token: JSONTokenizer.Token) throws(BackupError) -> JSONKey {
         switch token {
         case .string: return try tokenizer.withText { (bytes) throws(BackupError) in .text(Array(bytes)) }
@@ -106,16 +95,16 @@ final class RecordCursor {
 
     private func append(_ token: JSONTokenizer.Token) throws(BackupError) {
         switch token {
-        case .beginObject: content.append(1)
-        case .endObject: content.append(2)
-        case .beginArray: content.append(3)
-        case .endArray: content.append(4)
-        case .true: content.append(5)
-        case .false: content.append(6)
-        case .null: content.append(7)
-        case .key: try appendText(8)
-        case .string: try appendText(9)
-        case .number: try appendText(10)
+        case .beginObject: content.append(RecordToken.beginObject)
+        case .endObject: content.append(RecordToken.endObject)
+        case .beginArray: content.append(RecordToken.beginArray)
+        case .endArray: content.append(RecordToken.endArray)
+        case .true: content.append(RecordToken.true)
+        case .false: content.append(RecordToken.false)
+        case .null: content.append(RecordToken.null)
+        case .key: try appendText(RecordToken.key)
+        case .string: try appendText(RecordToken.string)
+        case .number: try appendText(RecordToken.number)
         case .end: break
         }
     }
@@ -128,6 +117,21 @@ final class RecordCursor {
             content.append(contentsOf: bytes)
         }
     }
+}
+
+/// The bytes that stand for the tokens in the content of a record.
+enum RecordToken {
+    static let beginObject: UInt8 = 1
+    static let endObject: UInt8 = 2
+    static let beginArray: UInt8 = 3
+    static let endArray: UInt8 = 4
+    static let `true`: UInt8 = 5
+    static let `false`: UInt8 = 6
+    static let null: UInt8 = 7
+    /// These three are followed by their text: its length in four bytes, and its bytes.
+    static let key: UInt8 = 8
+    static let string: UInt8 = 9
+    static let number: UInt8 = 10
 }
 
 /// Reads two texts from each record of a collection.

@@ -88,20 +88,12 @@ public struct RecordDetails: Sendable {
 
 /// Converts the tokens of a record from `RecordCursor` back into JSON text, member by member.
 enum RecordText {
-    private enum Token {
-        static let beginObject: UInt8 = 1
-        static let endObject: UInt8 = 2
-        static let beginArray: UInt8 = 3
-        static let endArray: UInt8 = 4
-        static let key: UInt8 = 8
-    }
-
     /// The outermost object's members.
     /// - Parameter content: of a complete object, without its opening brace, as in the cursor.
     static func fields(_ content: [UInt8]) -> [RecordField] {
         var fields: [RecordField] = []
         var rest = content[...]
-        while rest.popFirst() == Token.key {
+        while rest.popFirst() == RecordToken.key {
             let name = takeText(&rest)
             var value: [UInt8] = []
             appendValue(&rest, to: &value)
@@ -141,12 +133,12 @@ enum RecordText {
 
     private static func appendValue(_ rest: inout ArraySlice<UInt8>, to output: inout [UInt8]) {
         switch rest.popFirst() {
-        case Token.beginObject: appendMembers(&rest, to: &output)
-        case Token.beginArray: appendElements(&rest, to: &output)
-        case 5: output += "true".utf8
-        case 6: output += "false".utf8
-        case 9: output += OrderedJSON.text(String(decoding: takeText(&rest), as: UTF8.self)).compactText
-        case 10: output += takeText(&rest)
+        case RecordToken.beginObject: appendMembers(&rest, to: &output)
+        case RecordToken.beginArray: appendElements(&rest, to: &output)
+        case RecordToken.true: output += "true".utf8
+        case RecordToken.false: output += "false".utf8
+        case RecordToken.string: output += OrderedJSON.text(String(decoding: takeText(&rest), as: UTF8.self)).compactText
+        case RecordToken.number: output += takeText(&rest)
         default: output += "null".utf8
         }
     }
@@ -154,7 +146,7 @@ enum RecordText {
     private static func appendMembers(_ rest: inout ArraySlice<UInt8>, to output: inout [UInt8]) {
         output.append(UInt8(ascii: "{"))
         var isFirst = true
-        while rest.popFirst() == Token.key {
+        while rest.popFirst() == RecordToken.key {
             if !isFirst { output.append(UInt8(ascii: ",")) }
             isFirst = false
             output += OrderedJSON.text(String(decoding: takeText(&rest), as: UTF8.self)).compactText
@@ -167,7 +159,7 @@ enum RecordText {
     private static func appendElements(_ rest: inout ArraySlice<UInt8>, to output: inout [UInt8]) {
         output.append(UInt8(ascii: "["))
         var isFirst = true
-        while let next = rest.first, next != Token.endArray {
+        while let next = rest.first, next != RecordToken.endArray {
             if !isFirst { output.append(UInt8(ascii: ",")) }
             isFirst = false
             appendValue(&rest, to: &output)

@@ -62,7 +62,7 @@ final class JSONKeyTracker {
 
     enum Outcome { case new, repeated, tooMany }
 
-    func note(_ key: UnsafeRawBufferPointer) -> Outcome {
+    func record(_ key: UnsafeRawBufferPointer) -> Outcome {
         let start = starts[depth - 1]
         let hash = hash(key)
         guard entryCount - start < Self.keyCountLimit, byteCount + key.count <= Self.byteLimit else { return .tooMany }

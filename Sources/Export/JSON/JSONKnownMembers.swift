@@ -35,7 +35,7 @@ extension JSONTokenizer {
                 position = place
                 try string()
                 expectation = .commaOrEnd
-                untoldNames |= 1 << UInt64(name.index)
+                unrecordedNames |= 1 << UInt64(name.index)
                 return (name.index, .string)
             }
             textStart = place + 1
@@ -58,22 +58,22 @@ extension JSONTokenizer {
         }
         position = end
         expectation = .commaOrEnd
-        untoldNames |= 1 << UInt64(name.index)
+        unrecordedNames |= 1 << UInt64(name.index)
         return (name.index, token)
     }
 
     /// To be called before another name of the same object is examined: it may equal one that was found here.
     @inline(__always)
-    func tellKnownNames() {
-        if untoldNames != 0 { tellKnownNamesNow() }
+    func recordKnownNames() {
+        if unrecordedNames != 0 { recordKnownNamesNow() }
     }
 
-    private func tellKnownNamesNow() {
-        while untoldNames != 0 {
-            let index = untoldNames.trailingZeroBitCount
-            untoldNames &= untoldNames - 1
+    private func recordKnownNamesNow() {
+        while unrecordedNames != 0 {
+            let index = unrecordedNames.trailingZeroBitCount
+            unrecordedNames &= unrecordedNames - 1
             // Each one is new, and far from all limits.
-            knownNames.texts[index].withUnsafeBytes { _ = keys.note($0) }
+            knownNames.texts[index].withUnsafeBytes { _ = keys.record($0) }
         }
     }
 

@@ -40,7 +40,7 @@ public final class JSONTokenizer {
 
     /// The names for `knownMember`, and a bit for each one that it has found in the innermost object but not yet added to `keys`.
     package var knownNames = KnownNames([])
-    var untoldNames: UInt64 = 0
+    var unrecordedNames: UInt64 = 0
 
     /// Unescaped content of the last string, when it had escapes.
     var scratch: [UInt8] = []
@@ -150,7 +150,7 @@ public final class JSONTokenizer {
         position += 1
         if token == .endObject {
             keys.endObject()
-            untoldNames = 0
+            unrecordedNames = 0
         }
         depth -= 1
         expectation = depth == 0 ? .nothing : .commaOrEnd
@@ -177,9 +177,9 @@ public final class JSONTokenizer {
         guard position < limit else { throw failure("the file ends inside an object") }
         guard buffer[position] == UInt8(ascii: "\"") else { throw failure("a name in double quotes is expected") }
         let start = bufferOffset + UInt64(position)
-        tellKnownNames()
+        recordKnownNames()
         try string()
-        let outcome = try withText { (bytes) throws(BackupError) in keys.note(bytes) }
+        let outcome = try withText { (bytes) throws(BackupError) in keys.record(bytes) }
         switch outcome {
         case .new: break
         case .repeated: throw failure("the name \"\(MessageText.shortened(text()))\" occurs twice in an object", at: start)
@@ -303,8 +303,8 @@ public final class JSONTokenizer {
             buffer = grown
             capacity *= 2
         }
-        let room = UnsafeMutableRawBufferPointer(start: buffer + limit, count: capacity - limit)
-        let count = try source.read(at: bufferOffset + UInt64(limit), into: room)
+        let free = UnsafeMutableRawBufferPointer(start: buffer + limit, count: capacity - limit)
+        let count = try source.read(at: bufferOffset + UInt64(limit), into: free)
         if count == 0 { isAtEnd = true }
         limit += count
         return count > 0
@@ -315,13 +315,13 @@ public final class JSONTokenizer {
     /// - Parameter offset: the byte offset in the source; `nil` for the current position.
     func failure(_ what: Message, at offset: UInt64? = nil) -> BackupError {
         let offset = offset ?? bufferOffset + UInt64(position)
-        let place: Message = (try? JSONPlace.find(offset, in: source)) ?? "byte \(offset)"
+        let place: Message = (try? JSONLocation.find(offset, in: source)) ?? "byte \(offset)"
         return BackupError(.invalidContent, ImportMessages.invalidFormat, findings: ["\(place): \(what)"])
     }
 }
 
 /// Line and column of a byte. Counted only after an error: valid files pay nothing for them.
-enum JSONPlace {
+enum JSONLocation {
     /// - Returns: "line 3, column 5 (byte 40)"; lines and columns begin at 1, columns count characters, bytes begin at 0.
     static func find(_ target: UInt64, in source: any ByteSource) throws(BackupError) -> Message {
         var line = 1

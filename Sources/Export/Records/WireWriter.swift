@@ -173,7 +173,7 @@ private final class WireWriterPass {
             if part.type == .any || part.type == .dates {
                 try value(record, index, fields[index], indentation: 6, to: output, label)
             } else if try !value(record, index, kind, to: output) || !part.type.holds(kind) {
-                note("\(label()): \(fields[index].name) is not of the kind it should be")
+                recordAnomaly("\(label()): \(fields[index].name) is not of the kind it should be")
             }
         }
         if isFirst {
@@ -206,7 +206,7 @@ private final class WireWriterPass {
             return try write(dates, indentation: indentation, to: output)
         }
         if try !value(record, index, kind, to: output) || !field.type.holds(kind) || field.type == .dates {
-            note("\(label()): \(field.name) is not of the kind it should be")
+            recordAnomaly("\(label()): \(field.name) is not of the kind it should be")
         }
     }
 
@@ -248,7 +248,7 @@ private final class WireWriterPass {
         return true
     }
 
-    private func note(_ anomaly: String) {
+    private func recordAnomaly(_ anomaly: String) {
         statistics.anomalyCount += 1
         if statistics.anomalies.count < 100 { statistics.anomalies.append(anomaly) }
     }

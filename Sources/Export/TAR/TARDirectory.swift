@@ -70,7 +70,7 @@ struct TARDirectory {
         let shown = ArchiveFailure.quoted(name)
         let type = try kind(of: header, shown, name)
         let size = extras.size ?? header.size
-        guard type == ZIPFormat.regularFileType || size == 0 else {
+        guard type == FileTypeBits.regularFile || size == 0 else {
             throw ArchiveFailure.refused("The entry \(shown) is a folder or a link and has \(size) bytes.")
         }
         guard size <= window.size, dataOffset <= window.size - size else {
@@ -78,19 +78,19 @@ struct TARDirectory {
         }
         let next = dataOffset + size + TARFormat.paddingSize(after: size)
         name = Self.withoutDots(name)
-        if type == ZIPFormat.directoryType {
+        if type == FileTypeBits.directory {
             while name.last == UInt8(ascii: "/") { name.removeLast() }
             // The folder that contains everything.
             if name.isEmpty || name == [UInt8(ascii: ".")] { return next }
             name.append(UInt8(ascii: "/"))
         }
-        try ZIPEntryRules.checkName(
+        try ArchiveEntryName.check(
             name[...], isUTF8: false, acceptsBackslash: limits.acceptsUnixBackslashes,
             componentSizeBytes: limits.componentSizeBytes)
         var record = ArchiveDirectory.Record(
             mode: UInt16(type | header.permissions & 0o7777), hasMode: true, size: size, compressedSize: size,
             dataOffset: dataOffset, modificationTime: extras.modificationTime ?? Timestamp(seconds: header.seconds))
-        if type == ZIPFormat.symbolicLinkType {
+        if type == FileTypeBits.symbolicLink {
             let target = extras.linkTarget ?? (position + UInt64(TARFormat.linkField.lowerBound), header.linkTargetCount)
             record.dataOffset = target.offset
             record.size = UInt64(target.count)
@@ -107,9 +107,9 @@ struct TARDirectory {
             guard name.last != UInt8(ascii: "/") else {
                 throw ArchiveFailure.refused("The entry \(shown) is a file by one sign and a folder by another.")
             }
-            return ZIPFormat.regularFileType
-        case TARFormat.directoryType: return ZIPFormat.directoryType
-        case TARFormat.linkType where limits.acceptsSymbolicLinks: return ZIPFormat.symbolicLinkType
+            return FileTypeBits.regularFile
+        case TARFormat.directoryType: return FileTypeBits.directory
+        case TARFormat.linkType where limits.acceptsSymbolicLinks: return FileTypeBits.symbolicLink
         case TARFormat.hardLinkType:
             throw ArchiveFailure.refused("The entry \(shown) is a second name of another file (a hard link).")
         case TARFormat.sparseType: throw ArchiveFailure.refused("The entry \(shown) is stored as a sparse file.")

@@ -58,7 +58,7 @@ struct ZIPDirectory {
         let flags: UInt16 = header.littleEndian(8)
         try ZIPEntryRules.checkFlags(flags, method: header.littleEndian(10), name: name)
         let host = header.littleEndian(4, UInt16.self) >> 8
-        try ZIPEntryRules.checkName(
+        try ArchiveEntryName.check(
             name, isUTF8: flags & ZIPFormat.utf8Flag != 0,
             acceptsBackslash: limits.acceptsUnixBackslashes && host == ZIPFormat.unixHost,
             componentSizeBytes: limits.componentSizeBytes)
@@ -87,6 +87,63 @@ struct ZIPDirectory {
     }
 
     mutating func setDataOffset(_ offset: UInt64, of index: Int) { entries.setDataOffset(offset, of: index) }
+}
+
+/// The rules for a single entry of a foreign ZIP archive, apart from those for its name (`ArchiveEntryName`).
+enum ZIPEntryRules {
+    private static let allowedFlags =
+        ZIPFormat.compressionLevelFlags | ZIPFormat.dataDescriptorFlag | ZIPFormat.utf8Flag
+    /// DEFLATE cannot compress this many bytes to less than one.
+    private static let deflateRatioLimit: UInt64 = 1_032
+
+    /// - Throws: `invalidContent` for encryption and for methods other than "stored" and "deflated".
+    static func checkFlags(_ flags: UInt16, method: UInt16, name: ArraySlice<UInt8>) throws(BackupError) {
+        guard flags & ZIPFormat.encryptedFlag == 0 else {
+            throw ArchiveFailure.refused("The entry \(ArchiveFailure.quoted(name)) is encrypted.")
+        }
+        guard flags & ~allowedFlags == 0 else {
+            throw ArchiveFailure.refused("The entry \(ArchiveFailure.quoted(name)) uses features this program does not know.")
+        }
+        guard method == ZIPFormat.storedMethod || method == ZIPFormat.deflateMethod else {
+            throw ArchiveFailure.refused(
+                "The entry \(ArchiveFailure.quoted(name)) is compressed with the unknown method \(method).")
+        }
+    }
+
+    /// Allows only files and folders (and links if accepted), and all signs of the kind must agree.
+    static func checkKind(attributes: UInt32, name: ArraySlice<UInt8>, acceptsLink: Bool) throws(BackupError) {
+        let isDirectory = name.last == UInt8(ascii: "/")
+        // Checked for every claimed system: some programs always use the mode.
+        switch attributes >> 16 & FileTypeBits.mask {
+        case 0: break
+        case FileTypeBits.regularFile where !isDirectory: break
+        case FileTypeBits.directory where isDirectory: break
+        case FileTypeBits.symbolicLink where acceptsLink && !isDirectory: break
+        case FileTypeBits.regularFile, FileTypeBits.directory:
+            throw ArchiveFailure.refused(
+                "The entry \(ArchiveFailure.quoted(name)) is a file by one sign and a folder by another.")
+        default: throw ArchiveFailure.refused("The entry \(ArchiveFailure.quoted(name)) is a link or a device.")
+        }
+        guard attributes & ZIPFormat.msdosDirectoryAttribute == 0 || isDirectory else {
+            throw ArchiveFailure.refused(
+                "The entry \(ArchiveFailure.quoted(name)) is a file by one sign and a folder by another.")
+        }
+    }
+
+    /// - Throws: `damagedContent` for impossible sizes.
+    static func checkSizes(_ record: ArchiveDirectory.Record, name: ArraySlice<UInt8>) throws(BackupError) {
+        let isDirectory = name.last == UInt8(ascii: "/")
+        let isPossible =
+            if record.isDeflated {
+                record.size / deflateRatioLimit <= record.compressedSize
+            } else {
+                record.size == record.compressedSize
+            }
+        guard isPossible, !isDirectory || record.size == 0 else {
+            throw ArchiveFailure.damaged(
+                "The sizes of \(ArchiveFailure.quoted(name)) cannot be true: \(record.compressedSize) bytes for \(record.size).")
+        }
+    }
 }
 
 /// The location of the central directory, from the record at the archive's end and its ZIP64 form.

@@ -45,8 +45,8 @@ struct ZIPEntryHeader {
         crc32 = member.crc32
         modificationTime = member.modificationTime
         isDirectory = member.isDirectory
-        let type = isDirectory ? ZIPFormat.directoryType : member.mode & ZIPFormat.fileTypeMask
-        mode = member.mode & 0o7777 | (type == 0 ? ZIPFormat.regularFileType : type)
+        let type = isDirectory ? FileTypeBits.directory : member.mode & FileTypeBits.mask
+        mode = member.mode & 0o7777 | (type == 0 ? FileTypeBits.regularFile : type)
         let isASCII = path.allSatisfy { $0 < 0x80 }
         flags = !isASCII && String(validating: path, as: UTF8.self) != nil ? ZIPFormat.utf8Flag : 0
         if content.hasDeflated {

@@ -40,11 +40,6 @@ enum ZIPFormat {
     static let unixHost: UInt16 = 3
     static let darwinHost: UInt16 = 19
     static let msdosDirectoryAttribute: UInt32 = 0x10
-
-    static let fileTypeMask: UInt32 = 0o170000
-    static let regularFileType: UInt32 = 0o100000
-    static let directoryType: UInt32 = 0o040000
-    static let symbolicLinkType: UInt32 = 0o120000
 }
 
 /// The two clocks of a ZIP entry. The old one (MS-DOS, two-second steps, 1980 to 2107) has no time zone; this program writes and reads it as UTC, so that
