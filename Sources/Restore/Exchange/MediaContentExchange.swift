@@ -34,7 +34,7 @@ struct MediaContentExchange {
     }
 
     /// Records the staged entries.
-    func noteStaged() throws(BackupError) { try StagedEntries(of: newPath, amongMedia).write(to: listPath) }
+    func recordStaged() throws(BackupError) { try StagedEntries(of: newPath, amongMedia).write(to: listPath) }
 
     /// Durable when it returns; a no-op when already done.
     /// - Throws: `notFound` when the staged files are gone: then nothing is changed.
@@ -109,7 +109,7 @@ struct MediaContentExchange {
         guard let newName = try MediaMove.aside(name, folder, to: old), let before, let after = try old.status(newName) else {
             return
         }
-        moved.note(before, after)
+        moved.record(before, after)
     }
 
     /// Brings in the staged entries.

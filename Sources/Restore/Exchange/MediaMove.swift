@@ -93,7 +93,7 @@ final class MovedMedia {
     /// - Parameters:
     ///   - before: right before the move.
     ///   - after: right after the move.
-    func note(_ before: FileStatus, _ after: FileStatus) {
+    func record(_ before: FileStatus, _ after: FileStatus) {
         guard before.kind != .directory, FileIdentity(before) == FileIdentity(after) else { return }
         // If a file has two names, the second is moved with the change time that the first move set.
         files[FileIdentity(before)] = ChangeTimes(before: changeTime(before), after: after.changeTime)

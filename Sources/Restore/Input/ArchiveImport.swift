@@ -27,11 +27,11 @@ struct ArchiveImport: Sendable {
 
     /// - Parameters:
     ///   - amongMedia: entries of the media folder that are not media: archives that contain them leave them out.
-    ///   - roomBytes: the free space on the disk.
+    ///   - freeSpaceBytes: the free space on the disk.
     /// - Throws: errors of `ArchiveReader`; `noSpace` for an archive that unpacks to more than the free space.
     init(
         _ source: ImportSource, _ format: DroppedFormat, definition: AppDefinition, amongMedia: DatabaseAmongMedia = .none,
-        roomBytes: UInt64, allowsDamage: Bool = false
+        freeSpaceBytes: UInt64, allowsDamage: Bool = false
     ) throws(BackupError) {
         var limits = source.origin == .ownRepository ? ArchiveLimits.ownArchive : ArchiveLimits(totalSizeBytes: .max)
         limits.acceptsUnixBackslashes = true
@@ -42,9 +42,9 @@ struct ArchiveImport: Sendable {
                 tar: source.bytes, size: source.sizeBytes, limits: limits, readsAhead: source.filePath != nil)
             : try ArchiveReader(
                 zip: source.bytes, size: source.sizeBytes, limits: limits, readsAhead: source.filePath != nil)
-        guard reader.unpackedSizeBytes <= roomBytes else {
+        guard reader.unpackedSizeBytes <= freeSpaceBytes else {
             throw BackupError(
-                .noSpace, "the archive unpacks to \(reader.unpackedSizeBytes) bytes, and there is space for \(roomBytes)",
+                .noSpace, "the archive unpacks to \(reader.unpackedSizeBytes) bytes, and there is space for \(freeSpaceBytes)",
                 path: source.name, remedy: "Free some space and try again; nothing was changed.")
         }
         origin = source.origin

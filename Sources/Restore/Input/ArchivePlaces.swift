@@ -50,12 +50,12 @@ struct ArchivePlaces {
         mediaPaths = chosen.mediaPaths
         hasMedia = chosen.hasMedia
         if definition.media != nil {
-            for entry in entries where !entry.isDirectory { note(entry.path, chosen) }
+            for entry in entries where !entry.isDirectory { recordUnplaced(entry.path, chosen) }
         }
         try requireMediaFolder(definition, name)
     }
 
-    private mutating func note(_ path: [UInt8], _ layout: Candidate) {
+    private mutating func recordUnplaced(_ path: [UInt8], _ layout: Candidate) {
         guard !layout.knows(path), !Self.isLitter(path) else { return }
         unplacedCount += 1
         if firstUnplaced == nil { firstUnplaced = path }

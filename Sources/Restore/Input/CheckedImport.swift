@@ -6,7 +6,7 @@ import SystemIO
 /// A dropped file that was fully checked and can be restored.
 public struct CheckedImport: Sendable {
     enum Records: Sendable {
-        case wire(PlacedRecords)
+        case wire(RelocatedRecords)
         case database(DroppedDatabase)
         /// Not just the records: the whole database.
         case whole(DroppedDatabase)
@@ -65,7 +65,7 @@ public struct CheckedImport: Sendable {
 }
 
 /// The records of an export, with the restored paths of their files.
-struct PlacedRecords: RecordSource, Sendable {
+struct RelocatedRecords: RecordSource, Sendable {
     let source: WireReader
     /// By the keys of the records.
     var paths: [FieldValue: [UInt8]] = [:]
@@ -75,12 +75,12 @@ struct PlacedRecords: RecordSource, Sendable {
     func visit(with visitor: any RecordVisitor) throws(BackupError) {
         guard !paths.isEmpty, let pointer = MediaPointer(definition) else { return try source.visit(with: visitor) }
         try source.visit(
-            with: PlacingVisitor(visitor, paths, pointer, keyIndex: definition.collections[pointer.collection].keyIndex))
+            with: RelocatingVisitor(visitor, paths, pointer, keyIndex: definition.collections[pointer.collection].keyIndex))
     }
 }
 
 /// Forwards records with the new paths written into them.
-private final class PlacingVisitor: RecordVisitor {
+private final class RelocatingVisitor: RecordVisitor {
     private let next: any RecordVisitor
     private let paths: [FieldValue: [UInt8]]
     private let pointer: MediaPointer
@@ -119,7 +119,7 @@ public struct ArchiveTrial {
     ///   - hasMedia: whether the backup has media.
     /// - Throws: the errors of a restore: `invalidContent`, `tooLarge`, …
     public func run(_ source: ImportSource, exportPath: String, hasMedia: Bool = false) throws(BackupError) {
-        var archive = try ArchiveImport(source, .zip, definition: definition, roomBytes: .max)
+        var archive = try ArchiveImport(source, .zip, definition: definition, freeSpaceBytes: .max)
         if hasMedia { try archive.requireMedia() }
         try archive.requireDepth()
         guard definition.tellsOfMedia else { return }

@@ -170,7 +170,7 @@ struct StagedMetadata {
             directory = try media.repository.directory(stored)
         } catch {
             // The files themselves may have come another way.
-            return note(error, path)
+            return record(error, path)
         }
         for entry in directory.entries {
             let path = BytePath.join(path, entry.name.bytes)
@@ -179,17 +179,17 @@ struct StagedMetadata {
                 guard let inner = try folder.openFolder(entry.name), let storedInner = entry.storedDirectory else { continue }
                 try restoreAttributes(storedInner, inner, path: path)
                 guard let metadata = entry.metadata, let status = try? inner.status() else { continue }
-                note(give(metadata.owner, inner.setOwner), path)
-                note(inner.setExtendedAttributes(metadata.extendedAttributes, permissions: mode_t(status.mode & 0o7777)), path)
+                record(give(metadata.owner, inner.setOwner), path)
+                record(inner.setExtendedAttributes(metadata.extendedAttributes, permissions: mode_t(status.mode & 0o7777)), path)
             case .file:
                 guard let metadata = entry.metadata, try isStaged(entry, folder),
                     let file = try folder.openFile(entry.name), let status = try? file.status()
                 else { continue }
-                note(give(metadata.owner) { (owner) throws(BackupError) in try file.setOwner(owner) }, path)
-                note(file.setExtendedAttributes(metadata.extendedAttributes, permissions: mode_t(status.mode & 0o7777)), path)
+                record(give(metadata.owner) { (owner) throws(BackupError) in try file.setOwner(owner) }, path)
+                record(file.setExtendedAttributes(metadata.extendedAttributes, permissions: mode_t(status.mode & 0o7777)), path)
             case .symbolicLink:
                 guard let owner = entry.metadata?.owner, try folder.status(entry.name) != nil else { continue }
-                note(give(owner) { (owner) throws(BackupError) in try folder.setOwner(of: entry.name, owner) }, path)
+                record(give(owner) { (owner) throws(BackupError) in try folder.setOwner(of: entry.name, owner) }, path)
             }
         }
     }
@@ -205,7 +205,7 @@ struct StagedMetadata {
         }
     }
 
-    private mutating func note(_ error: BackupError?, _ path: [UInt8]) {
+    private mutating func record(_ error: BackupError?, _ path: [UInt8]) {
         guard let error else { return }
         problemCount += 1
         if firstProblem == nil { firstProblem = "\(MessageText.name(path)): \(error.message)" }

@@ -87,7 +87,7 @@ extension RestoreOperation {
                 try StagedMetadata(stored, stagedIn: exchange.newPath)
             }
             try metadata?.link()
-            try exchange.noteStaged()
+            try exchange.recordStaged()
         }
         guard let staging = journal.media?.stagingPath else { return }
         // When root restores, the app stays the owner of its files.

@@ -1,5 +1,6 @@
 import AppData
 import BackupCore
+import Glibc
 import SystemIO
 
 /// Writes the records of a restore, also into a copy.
@@ -9,7 +10,7 @@ extension RestoreOperation {
     ///   - guarding: knows whether the app has changed its records since they were saved; `nil` for a copy, which no app has open.
     ///   - save: saves them once more.
     ///   - beforeCommit: called inside the transaction, or right before it when a whole database is exchanged.
-    func bringRecords(
+    func writeRecords(
         _ checked: CheckedImport, into database: AppDatabase, marker: RestoreMarker?, _ media: MediaPreparation,
         guarding: RecordsGuard? = nil, saving save: () throws(BackupError) -> Void = { () throws(BackupError) in },
         beforeCommit: (ImportOutcome) throws(BackupError) -> Void
@@ -26,27 +27,27 @@ extension RestoreOperation {
             let outcome = newOutcome(checked)
             return try database.keepRecords(
                 checked.summary.recordCounts, of: checked.definition, marker: marker,
-                whenLocked: { () throws(BackupError) in try guarding?.saveWhatCame(by: save) },
+                whenLocked: { () throws(BackupError) in try guarding?.saveNewCommits(by: save) },
                 beforeCommit: { () throws(BackupError) in try beforeCommit(outcome) })
         }
         switch checked.records {
         case .wire(let source):
             try database.run(
-                instructions, from: source, whenLocked: { () throws(BackupError) in try guarding?.saveWhatCame(by: save) },
+                instructions, from: source, whenLocked: { () throws(BackupError) in try guarding?.saveNewCommits(by: save) },
                 beforeCommit: beforeCommit)
         case .database(let source):
             try database.run(
-                instructions, from: source, whenLocked: { () throws(BackupError) in try guarding?.saveWhatCame(by: save) },
+                instructions, from: source, whenLocked: { () throws(BackupError) in try guarding?.saveNewCommits(by: save) },
                 beforeCommit: beforeCommit)
         case .whole(let source):
             try beforeCommit(wholeOutcome(checked, database))
             try database.replaceWhole(
                 by: source, stagingPath: "\(workPath)/exchange.sqlite", marker: marker,
-                beforeLocking: { () throws(BackupError) in try guarding?.saveWhatCameSoFar(by: save) },
+                beforeLocking: { () throws(BackupError) in try guarding?.saveNewCommitsSoFar(by: save) },
                 withoutOthers: { (body) throws(BackupError) in
                     if let guarding { try guarding.withoutConnection(body, savingBy: save) } else { try body() }
                 },
-                whenLocked: { () throws(BackupError) in try guarding?.requireNothingNew() })
+                whenLocked: { () throws(BackupError) in try guarding?.requireNoNewCommits() })
         }
     }
 
@@ -67,11 +68,19 @@ extension RestoreOperation {
         }
         defer { for suffix in [""] + DatabaseLogs.suffixes { try? FileSystem.removeFile(path + suffix) } }
         var outcome: RestoreOutcome?
-        try bringRecords(checked, into: copy, marker: nil, media) { (records) throws(BackupError) in
+        try writeRecords(checked, into: copy, marker: nil, media) { (records) throws(BackupError) in
             outcome = RestoreOutcome(records: records, media: media.outcome())
         }
         guard let outcome else { throw BackupError(.inputOutput, "the rehearsal gave no result", path: path) }
         return outcome
+    }
+
+    /// A copy of the lost database in its state before the restore fills it.
+    func makeLost(at path: String) throws(BackupError) -> AppDatabase {
+        guard let recreation else { return try AppDatabase.create(at: path, definition: definition) }
+        let source = try SharedFile(path: recreation)
+        try source.copy(source.size, to: OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL, permissions: 0o600), named: path)
+        return AppDatabase(at: path, definition: definition)
     }
 
     /// When everything is replaced, the numbers are those of the file and of the existing data: `run` verifies them.
@@ -139,7 +148,7 @@ final class RecordsGuard {
 
     /// For the transaction that excludes other writers.
     /// - Parameter save: makes another safety backup; called if there was a commit since the last one.
-    func saveWhatCame(by save: () throws(BackupError) -> Void) throws(BackupError) {
+    func saveNewCommits(by save: () throws(BackupError) -> Void) throws(BackupError) {
         hasBegun = true
         defer { end() }
         try requireSameFile()
@@ -147,7 +156,7 @@ final class RecordsGuard {
     }
 
     /// The same while other programs can still write: call it again later.
-    func saveWhatCameSoFar(by save: () throws(BackupError) -> Void) throws(BackupError) {
+    func saveNewCommitsSoFar(by save: () throws(BackupError) -> Void) throws(BackupError) {
         hasBegun = true
         guard let watch, try watch.hasChanged() else { return }
         watch.close()
@@ -169,7 +178,7 @@ final class RecordsGuard {
 
     /// For the moment when no other program can read, so that nothing can be saved either.
     /// - Throws: `databaseInUse` if there was a commit since the last safety backup.
-    func requireNothingNew() throws(BackupError) {
+    func requireNoNewCommits() throws(BackupError) {
         defer { end() }
         try requireSameFile()
         guard let watch, try watch.hasChanged() else { return }

@@ -17,7 +17,7 @@ public enum RestoreRecovery {
         public let fileName: String
         public let safetySnapshot: SnapshotID?
         public let strategy: ImportStrategy
-        public let end: RestoreEnd
+        public let end: RestoreCleanup
     }
 
     /// - Parameter savedMedia: knows which replaced media the safety backup holds.
@@ -32,7 +32,7 @@ public enum RestoreRecovery {
         case .published: hasCommitted = true
         case .prepared: hasCommitted = try database.restoreMarker()?.operation == journal.operation
         }
-        var end = RestoreEnd()
+        var end = RestoreCleanup()
         if hasCommitted {
             // Published media stay published, whatever the app has done with its folder since.
             if journal.state == .prepared {
@@ -72,7 +72,7 @@ public enum RestoreRecovery {
 }
 
 /// The leftovers of a restore after which the data is entirely new or entirely old.
-public struct RestoreEnd: Sendable {
+public struct RestoreCleanup: Sendable {
     /// A folder with media that the restore has taken out of the media folder and that are in no backup.
     public internal(set) var keptMediaPath: String?
     /// The folder in it with logs that could not be moved to their databases; `nil` when there are none.

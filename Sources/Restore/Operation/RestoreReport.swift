@@ -77,7 +77,7 @@ public struct RestoreReport: Sendable {
     }
 
     /// Adds what is left when the data is entirely new or entirely old.
-    public mutating func note(_ end: RestoreEnd) {
+    public mutating func note(_ end: RestoreCleanup) {
         keptMediaPath = end.keptMediaPath ?? keptMediaPath
         separatedLogsPath = end.separatedLogsPath ?? separatedLogsPath
         leftover = end.leftover
