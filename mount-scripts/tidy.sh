@@ -81,6 +81,8 @@ else
     echo "NOTE: codespell is not installed; the spelling was not checked." >&2
 fi
 
+while IFS= read -r match; do violation "$match"; done < <(mount-scripts/check-links.py || true)
+
 for entry in *; do
     case $entry in
         Package.swift | Package.resolved | Sources | Tests | mount-scripts | Docs | Makefile | README.md | CHANGELOG.md | LICENSE) ;;
