@@ -4,13 +4,13 @@ import Testing
 
 /// The page that teaches app definitions.
 @Suite struct DefinitionDocumentTests {
-    private static let path = "\(Machine.projectPath)/Docs/app-definitions.md"
-    private static let schema = "\(Machine.projectPath)/Docs/app-definition.schema.json"
+    private static let path = "\(Machine.projectPath)/Docs/how-to/describe-an-app.md"
+    private static let schema = "\(Machine.projectPath)/Docs/reference/app-definition.schema.json"
 
     @Test func `every definition that a document shows is right`() throws {
         let program = try Machine.binaryPath()
         let folder = try TemporaryFolder()
-        for document in ["app-definitions.md", "guide.md"] {
+        for document in ["how-to/describe-an-app.md", "guide.md"] {
             let shown = try Document(path: "\(Machine.projectPath)/Docs/\(document)").definitions
             #expect(!shown.isEmpty)
             for (line, text) in shown {

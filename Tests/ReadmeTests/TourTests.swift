@@ -13,13 +13,13 @@ import Testing
 
     @Test func `what the page of app definitions shows comes out`() throws {
         try Walkthrough.use { walkthrough in
-            try walkthrough.run(Document(path: "\(Machine.projectPath)/Docs/app-definitions.md"))
+            try walkthrough.run(Document(path: "\(Machine.projectPath)/Docs/how-to/describe-an-app.md"))
         }
     }
 
     @Test func `the way back after a disaster is as shown`() throws {
         try Walkthrough.use { walkthrough in
-            try walkthrough.run(Document(path: "\(Machine.projectPath)/Docs/disaster-recovery.md"))
+            try walkthrough.run(Document(path: "\(Machine.projectPath)/Docs/how-to/recover.md"))
         }
     }
 
