@@ -55,7 +55,7 @@ struct ProjectRowTests {
 
     /// Copies of the units run without new privileges, and the program has no code for a network.
     @Test func `SEC-05, SEC-06: nothing leaves the machine, and exports are encrypted by a tool of the user's`() throws {
-        #expect(try Self.read("Docs/guide.md").contains("gpg"))
+        #expect(try Self.read("Docs/how-to/share-data.md").contains("gpg"))
         for unit in ["backupfs@.service", "backupfs-backup@.service"] {
             #expect(try Self.read("mount-scripts/systemd/system/\(unit)").contains("\nNoNewPrivileges=yes\n"), "\(unit)")
         }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Writes the man pages: manual.sh BINARY FOLDER
 #
-# backupfs(1) is made of what the program says of its commands, and of tables in Docs/; backupfs.yaml(5) of Docs/reference/settings.md and
-# Docs/how-to/describe-an-app.md; mount.backupfs(8) of Docs/reference/commands.md. The same program and documents always give the same pages; SOURCE_DATE_EPOCH
+# backupfs(1) is made of what the program says of its commands, and of tables in Docs/; backupfs.yaml(5) of settings and of app definitions; mount.backupfs(8)
+# of commands and of the page about mounting. The same program and documents always give the same pages; SOURCE_DATE_EPOCH
 # gives them a date.
 set -euo pipefail
 
@@ -46,7 +46,7 @@ END
     printf '.SH MOUNT OPTIONS\nFor \\fB\\-o\\fP, separated by commas:\n'
     section Docs/reference/commands.md "$mount_heading" 2
     printf '.SH EXIT STATUS\n'
-    section Docs/reference/commands.md '## Exit codes'
+    section Docs/reference/errors.md '## Exit codes'
     printf '.SH ENVIRONMENT\n'
     section Docs/reference/commands.md '## Environment'
     cat <<'END'
@@ -93,7 +93,7 @@ END
     printf '.SH WHAT IS KEPT\n'
     section Docs/reference/settings.md '## What is kept'
     printf '.SH DEFINITION OF AN APP\n'
-    section Docs/how-to/describe-an-app.md '## Reference'
+    section Docs/reference/app-definitions.md '# App definitions'
     cat <<'END'
 .SH SEE ALSO
 \fBbackupfs\fP(1); \fBbackupfs app check\fP tells everything that is wrong with a definition, and \fBbackupfs app schema\fP prints its JSON Schema.
@@ -118,7 +118,7 @@ In the table of mounts the type is \fBfuse.backupfs\fP.
 END
     section Docs/reference/commands.md "$mount_heading" 2
     printf '.SH FSTAB\n'
-    section Docs/guide.md '## Mount at boot' 0
+    section Docs/how-to/mount.md '## Mount at boot' 0
     cat <<'END'
 .SH EXIT STATUS
 .TP
