@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the relative links of all pages: check-links.py [FOLDER]
 
-Each link must lead to a file or folder of the project, and its anchor to a heading of that page. Notes in changelog/unreleased/ become a part of CHANGELOG.md, so
+Each link must lead to a file or folder of the project, and its anchor to a heading of that page; a link in code is text. Notes in changelog/unreleased/ become a part of CHANGELOG.md, so
 their links begin at the top of the project. A page in Docs/ must also be in the index, Docs/README.md; decisions have an index of their own. Prints one line for
 each violation and ends with exit code 1 if there is any.
 """
@@ -10,6 +10,7 @@ import re
 import sys
 
 FENCE = re.compile(r"^\s*(```|~~~)")
+CODE = re.compile(r"`[^`]*`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SKIPPED_FOLDERS = {".git", ".build", "Sources", "Tests"}
 
@@ -23,7 +24,7 @@ def pages():
 
 
 def prose(path):
-    """The lines outside of code blocks, with their numbers. Code within a line is left out: a link in it is text."""
+    """The lines outside of code blocks, with their numbers."""
     fenced = False
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
@@ -53,7 +54,7 @@ def anchors(path):
 def check(path, known):
     base = "." if path.startswith("changelog/unreleased/") else os.path.dirname(path) or "."
     for number, line in prose(path):
-        for target in LINK.findall(line):
+        for target in LINK.findall(CODE.sub("", line)):
             if "://" in target or target.startswith("mailto:"):
                 continue
             name, _, anchor = target.partition("#")

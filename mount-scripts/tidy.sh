@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 readonly line_limit=500
 # Foundation is slow to start and to bridge, and nothing on the way of a read may touch it.
 readonly foundation_free=(BackupCore SystemIO BackupRepository VirtualTree FUSEBridge)
+readonly pages=(README.md CHANGELOG.md changelog Docs)
 violations=0
 
 violation() {
@@ -67,14 +68,14 @@ while IFS= read -r match; do
 done < <(
     grep -rniE --include='*.swift' "^[[:space:]]*//.*$vague" Sources Tests || true
     grep -rniE --include='*.sh' --include='*.py' --include=Makefile --include=run "^[[:space:]]*#.*$vague" Makefile .ci mount-scripts || true
-    grep -rniE --include='*.md' "$vague" README.md CHANGELOG.md Docs || true
+    grep -rniE --include='*.md' "$vague" "${pages[@]}" || true
 )
 
 # The words in the list are names, other languages' words and examples. Tests hand in misspelled words: only their comments are checked.
 if command -v codespell >/dev/null; then
     spelling=(codespell --ignore-words mount-scripts/spelling-words.txt)
     while IFS= read -r match; do violation "$match"; done < <(
-        "${spelling[@]}" --skip '*.po' Sources Docs README.md CHANGELOG.md mount-scripts Makefile Package.swift .ci
+        "${spelling[@]}" --skip '*.po' Sources "${pages[@]}" mount-scripts Makefile Package.swift .ci
         grep -rnE --include='*.swift' '^[[:space:]]*//' Tests | "${spelling[@]}" -
     )
 else
@@ -82,10 +83,12 @@ else
 fi
 
 while IFS= read -r match; do violation "$match"; done < <(mount-scripts/check-links.py || true)
+while IFS= read -r match; do violation "$match"; done < <(mount-scripts/changelog.py --check || true)
 
 for entry in *; do
     case $entry in
-        Package.swift | Package.resolved | Sources | Tests | mount-scripts | Docs | Makefile | README.md | CHANGELOG.md | LICENSE) ;;
+        Package.swift | Package.resolved | Sources | Tests | mount-scripts | Docs | Makefile | LICENSE) ;;
+        README.md | CHANGELOG.md | changelog) ;;
         *) violation "$entry: does not belong at the top level" ;;
     esac
 done
