@@ -33,7 +33,7 @@ END
         for file in mount-scripts/systemd/"$kind"/*; do echo "644 fill $file $prefix/lib/systemd/$kind/${file##*/}"; done
     done
     # With the folders they have here, since they refer to each other.
-    for file in README.md CHANGELOG.md LICENSE Docs/*.md Docs/*/*.md Docs/reference/*.json; do echo "644 copy $file $documents/$file"; done
+    for file in README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md LICENSE Docs/*.md Docs/*/*.md Docs/reference/*.json; do echo "644 copy $file $documents/$file"; done
 }
 
 generate() {

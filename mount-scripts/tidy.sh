@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 readonly line_limit=500
 # Foundation is slow to start and to bridge, and nothing on the way of a read may touch it.
 readonly foundation_free=(BackupCore SystemIO BackupRepository VirtualTree FUSEBridge)
-readonly pages=(README.md CHANGELOG.md changelog Docs)
+readonly pages=(README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md changelog Docs .github)
 violations=0
 
 violation() {
@@ -88,7 +88,7 @@ while IFS= read -r match; do violation "$match"; done < <(mount-scripts/changelo
 for entry in *; do
     case $entry in
         Package.swift | Package.resolved | Sources | Tests | mount-scripts | Docs | Makefile | LICENSE) ;;
-        README.md | CHANGELOG.md | changelog) ;;
+        README.md | CONTRIBUTING.md | SECURITY.md | CHANGELOG.md | changelog) ;;
         *) violation "$entry: does not belong at the top level" ;;
     esac
 done

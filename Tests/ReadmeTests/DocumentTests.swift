@@ -6,7 +6,7 @@ import Testing
 @Suite struct DocumentTests {
     private static func documents() throws -> [Document] {
         let root = Machine.projectPath
-        var paths = ["\(root)/README.md", "\(root)/CHANGELOG.md"]
+        var paths = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"].map { "\(root)/\($0)" }
         for kind in ["", "/how-to", "/reference", "/explanation", "/decisions"] {
             let folder = "\(root)/Docs\(kind)"
             let names = try DirectoryReader(path: folder).names().map(\.description)
