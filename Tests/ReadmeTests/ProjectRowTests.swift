@@ -76,7 +76,8 @@ struct ProjectRowTests {
     func `NON-01 to NON-10: what has no counterpart on Linux is named, with what serves instead`(row: String, start: String)
         throws
     {
-        let lines = try Self.read("Docs/explanation/no-counterpart.md").split(separator: "\n").filter { $0.hasPrefix("| \(start)") }
+        let page = try Self.read("Docs/explanation/no-counterpart.md")
+        let lines = page.split(separator: "\n").filter { $0.hasPrefix("| \(start)") }
         #expect(lines.count == 1, "\(row)")
         #expect(lines.first?.split(separator: "|").last { !$0.allSatisfy(\.isWhitespace) }?.count ?? 0 > 10, "\(row)")
     }
