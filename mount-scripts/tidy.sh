@@ -82,12 +82,20 @@ else
     echo "NOTE: codespell is not installed; the spelling was not checked." >&2
 fi
 
-# Notes are checked by changelog.py, and CHANGELOG.md is made of them.
-while IFS= read -r match; do violation "$match"; done < <(
-    mount-scripts/check-links.py || true
-    mount-scripts/check-lines.py README.md CONTRIBUTING.md SECURITY.md changelog Docs .github || true
-    mount-scripts/changelog.py --check || true
-)
+# Each line that the given command prints is a violation, and so is a failure without one.
+run_check() {
+    local output match
+    if output=$("$@"); then return; fi
+    while IFS= read -r match; do violation "${match:-$1 failed}"; done <<< "$output"
+}
+
+if command -v python3 >/dev/null; then
+    run_check mount-scripts/check-links.py
+    run_check mount-scripts/check-lines.py README.md CONTRIBUTING.md SECURITY.md changelog Docs .github
+    run_check mount-scripts/changelog.py --check
+else
+    echo "NOTE: python3 is not installed; the pages were not checked." >&2
+fi
 
 for entry in *; do
     case $entry in
