@@ -22,7 +22,7 @@ let fuzzTargets: [Target] =
         ]
     } ?? []
 
-// The arrows below are the architecture (Docs/architecture.md): a target imports only what it names.
+// The arrows below are the architecture (Docs/explanation/architecture.md): a target imports only what it names.
 let package = Package(
     name: "backupfs",
     products: [

@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 readonly line_limit=500
 # Foundation is slow to start and to bridge, and nothing on the way of a read may touch it.
 readonly foundation_free=(BackupCore SystemIO BackupRepository VirtualTree FUSEBridge)
+readonly pages=(README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md changelog Docs .github)
 violations=0
 
 violation() {
@@ -67,23 +68,39 @@ while IFS= read -r match; do
 done < <(
     grep -rniE --include='*.swift' "^[[:space:]]*//.*$vague" Sources Tests || true
     grep -rniE --include='*.sh' --include='*.py' --include=Makefile --include=run "^[[:space:]]*#.*$vague" Makefile .ci mount-scripts || true
-    grep -rniE --include='*.md' "$vague" README.md CHANGELOG.md Docs || true
+    grep -rniE --include='*.md' "$vague" "${pages[@]}" || true
 )
 
 # The words in the list are names, other languages' words and examples. Tests hand in misspelled words: only their comments are checked.
 if command -v codespell >/dev/null; then
     spelling=(codespell --ignore-words mount-scripts/spelling-words.txt)
     while IFS= read -r match; do violation "$match"; done < <(
-        "${spelling[@]}" --skip '*.po' Sources Docs README.md CHANGELOG.md mount-scripts Makefile Package.swift .ci
+        "${spelling[@]}" --skip '*.po' Sources "${pages[@]}" mount-scripts Makefile Package.swift .ci
         grep -rnE --include='*.swift' '^[[:space:]]*//' Tests | "${spelling[@]}" -
     )
 else
     echo "NOTE: codespell is not installed; the spelling was not checked." >&2
 fi
 
+# Each line that the given command prints is a violation, and so is a failure without one.
+run_check() {
+    local output match
+    if output=$("$@"); then return; fi
+    while IFS= read -r match; do violation "${match:-$1 failed}"; done <<< "$output"
+}
+
+if command -v python3 >/dev/null; then
+    run_check mount-scripts/check-links.py
+    run_check mount-scripts/check-lines.py README.md CONTRIBUTING.md SECURITY.md changelog Docs .github
+    run_check mount-scripts/changelog.py --check
+else
+    echo "NOTE: python3 is not installed; the pages were not checked." >&2
+fi
+
 for entry in *; do
     case $entry in
-        Package.swift | Package.resolved | Sources | Tests | mount-scripts | Docs | Makefile | README.md | CHANGELOG.md | LICENSE) ;;
+        Package.swift | Package.resolved | Sources | Tests | mount-scripts | Docs | Makefile | LICENSE) ;;
+        README.md | CONTRIBUTING.md | SECURITY.md | CHANGELOG.md | changelog) ;;
         *) violation "$entry: does not belong at the top level" ;;
     esac
 done

@@ -5,7 +5,7 @@ import Testing
 
 /// The JSON Schema of definitions, used by an independent program: its verdict and ours must agree.
 @Suite struct DefinitionSchemaTests {
-    private static let path = "\(Machine.projectPath)/Docs/app-definition.schema.json"
+    private static let path = "\(Machine.projectPath)/Docs/reference/app-definition.schema.json"
 
     @Test func `the published schema is the one in the program`() throws {
         #expect(try readFile(Self.path) == AppDefinition.formatSchema)

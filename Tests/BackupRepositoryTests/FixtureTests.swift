@@ -146,7 +146,7 @@ import Testing
         #expect(wrong == .wrongPassword)
     }
 
-    /// The example of Docs/repository-format.md.
+    /// The example of Docs/reference/repository-format.md.
     @Test func theKeysAreThoseOfTheDocument() throws {
         let repository = try openCopy(.encrypted)
         #expect(

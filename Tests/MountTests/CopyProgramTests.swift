@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What a user sees for each way to copy a file into `restore/`: with a good file, a rejected one, and a copy that stops halfway. It generates the table of
-/// them in `Docs/restore.md`.
+/// them in `Docs/reference/restore.md`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct CopyProgramTests {
     /// `FILE` is the file to copy, `TO` the path in `restore/`.
@@ -92,7 +92,7 @@ struct CopyProgramTests {
                 rows.append([program.name, "restored", told])
             }
             try DocumentTable.check(
-                "Docs/restore.md", "copy-programs",
+                "Docs/reference/restore.md", "copy-programs",
                 DocumentTable.text(["way", "a good file", "a file that is refused"], rows, isMarkdown: true))
         }
     }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every hostile input, dropped into a mounted store: the error that a program gets,
-/// and that nothing changes. It generates the table of them in `Docs/restore.md`.
+/// and that nothing changes. It generates the table of them in `Docs/reference/hostile-files.md`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct HostileTableTests {
     /// The maximum memory that an input may take in the daemon.
@@ -118,9 +118,9 @@ struct HostileTableTests {
             #expect(try room.sh("find $R $S ! -path '*/tmp/*' -name '*evil*'; ! ls -A /tmp | grep '^evil'") == "")
             print("hostile inputs tried: \(rows.count)")
             try DocumentTable.check(
-                "Docs/restore.md", "hostile-inputs",
+                "Docs/reference/hostile-files.md", "hostile-inputs",
                 HostileInput.Kind.allCases.map { kind in
-                    "### \(kind.rawValue)\n\n"
+                    "## \(kind.rawValue)\n\n"
                         + DocumentTable.text(
                             ["what", "errno", "message"], rows.filter { $0.kind == kind }.map(\.cells))
                 }.joined(separator: "\n"))

@@ -155,7 +155,7 @@ import Testing
 
     @Test func `schema prints the published schema`() throws {
         let room = try Room()
-        try room.sh("backupfs app schema | cmp - '\(Machine.projectPath)/Docs/app-definition.schema.json'")
+        try room.sh("backupfs app schema | cmp - '\(Machine.projectPath)/Docs/reference/app-definition.schema.json'")
         #expect(try room.run("backupfs app schema extra").status == 2)
         #expect(try room.run("backupfs app").status == 0)
     }

@@ -82,7 +82,7 @@ import Testing
         try room.sh("chmod -R u+w $R/media; rm -r $R/media/*; echo other > $R/media/one.jpg; chown -R 1234:1234 $R/media")
         let restore = try room.run("backupfs restore \(source) --yes --store $S")
         #expect(restore.status == 0, "\(restore)")
-        // Restored files are writable for their owner, and folders accessible, as always (Docs/restore.md).
+        // Restored files are writable for their owner, and folders accessible, as always (Docs/reference/restore.md).
         let expected = before.replacingOccurrences(of: "0o100000 0o400", with: "0o100000 0o600").replacingOccurrences(
             of: "0o40000 0o555", with: "0o40000 0o755")
         #expect(try Self.state(room, "$R/media") == expected)

@@ -6,8 +6,9 @@ import Testing
 @Suite struct DocumentTests {
     private static func documents() throws -> [Document] {
         let root = Machine.projectPath
-        var paths = ["\(root)/README.md", "\(root)/CHANGELOG.md"]
-        for folder in ["\(root)/Docs", "\(root)/Docs/decisions"] {
+        var paths = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"].map { "\(root)/\($0)" }
+        for kind in ["", "/how-to", "/reference", "/explanation", "/decisions"] {
+            let folder = "\(root)/Docs\(kind)"
             let names = try DirectoryReader(path: folder).names().map(\.description)
             paths += names.filter { $0.hasSuffix(".md") }.sorted().map { "\(folder)/\($0)" }
         }
@@ -27,14 +28,14 @@ import Testing
     }
 
     @Test func `every verb and option stands in the document of the commands`() throws {
-        let text = try Document(path: "\(Machine.projectPath)/Docs/commands.md").text
+        let text = try Document(path: "\(Machine.projectPath)/Docs/reference/commands.md").text
         let program = try Machine.binaryPath()
         let verbs = try Self.verbs(Self.help(program))
         #expect(verbs.count >= 9)
         for verb in verbs {
             let section = text.split(separator: "\n## ").first { $0.hasPrefix("`backupfs \(verb)") }
             guard let section else {
-                Issue.record("Docs/commands.md has no section for \(verb)")
+                Issue.record("Docs/reference/commands.md has no section for \(verb)")
                 continue
             }
             let help = try Self.help(program, verb)
@@ -43,7 +44,7 @@ import Testing
             for part in parts {
                 let name = "\(verb) \(part)"
                 guard let section = text.split(separator: "\n## ").first(where: { $0.hasPrefix("`backupfs \(name)") }) else {
-                    Issue.record("Docs/commands.md has no section for \(name)")
+                    Issue.record("Docs/reference/commands.md has no section for \(name)")
                     continue
                 }
                 Self.check(try Self.help(program, verb, part), name, section)
@@ -61,8 +62,8 @@ import Testing
         let settings = String(decoding: try folder.read("store/store.yaml"), as: UTF8.self)
         let names = settings.matches(of: /(?m)^(?:# )?([A-Za-z-]+):\s/).map { String($0.1) }
         #expect(Set(names).isSuperset(of: ["formatVersion", "app", "database", "media", "repository", "after-restore"]))
-        let text = try Document(path: "\(Machine.projectPath)/Docs/settings.md").text
-        for name in names { #expect(text.contains("\n| `\(name)` |"), "Docs/settings.md: \(name)") }
+        let text = try Document(path: "\(Machine.projectPath)/Docs/reference/settings.md").text
+        for name in names { #expect(text.contains("\n| `\(name)` |"), "Docs/reference/settings.md: \(name)") }
     }
 
     private static func check(_ help: String, _ verb: String, _ section: Substring) {
@@ -75,7 +76,7 @@ import Testing
             "--wait",
         ]
         for option in options where !common.contains(option) {
-            #expect(section.contains("`\(option)"), "Docs/commands.md: \(verb) \(option)")
+            #expect(section.contains("`\(option)"), "Docs/reference/commands.md: \(verb) \(option)")
         }
     }
 

@@ -55,7 +55,7 @@ struct ProjectRowTests {
 
     /// Copies of the units run without new privileges, and the program has no code for a network.
     @Test func `SEC-05, SEC-06: nothing leaves the machine, and exports are encrypted by a tool of the user's`() throws {
-        #expect(try Self.read("Docs/guide.md").contains("gpg"))
+        #expect(try Self.read("Docs/how-to/share-data.md").contains("gpg"))
         for unit in ["backupfs@.service", "backupfs-backup@.service"] {
             #expect(try Self.read("mount-scripts/systemd/system/\(unit)").contains("\nNoNewPrivileges=yes\n"), "\(unit)")
         }
@@ -76,7 +76,8 @@ struct ProjectRowTests {
     func `NON-01 to NON-10: what has no counterpart on Linux is named, with what serves instead`(row: String, start: String)
         throws
     {
-        let lines = try Self.read("Docs/no-counterpart.md").split(separator: "\n").filter { $0.hasPrefix("| \(start)") }
+        let page = try Self.read("Docs/explanation/no-counterpart.md")
+        let lines = page.split(separator: "\n").filter { $0.hasPrefix("| \(start)") }
         #expect(lines.count == 1, "\(row)")
         #expect(lines.first?.split(separator: "|").last { !$0.allSatisfy(\.isWhitespace) }?.count ?? 0 > 10, "\(row)")
     }

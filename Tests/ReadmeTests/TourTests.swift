@@ -11,21 +11,16 @@ import Testing
         }
     }
 
-    @Test func `what the page of app definitions shows comes out`() throws {
+    @Test func `the tutorial gives exactly what it shows`() throws {
         try Walkthrough.use { walkthrough in
-            try walkthrough.run(Document(path: "\(Machine.projectPath)/Docs/app-definitions.md"))
+            try walkthrough.run(Document(path: "\(Machine.projectPath)/Docs/tutorial.md"))
         }
     }
 
-    @Test func `the way back after a disaster is as shown`() throws {
+    @Test(arguments: ["describe-an-app", "describe-exports", "describe-media", "recover"])
+    func `what a how-to page shows comes out`(page: String) throws {
         try Walkthrough.use { walkthrough in
-            try walkthrough.run(Document(path: "\(Machine.projectPath)/Docs/disaster-recovery.md"))
-        }
-    }
-
-    @Test func `the guide's app with photos works as shown`() throws {
-        try Walkthrough.use { walkthrough in
-            try walkthrough.run(Document(path: "\(Machine.projectPath)/Docs/guide.md"))
+            try walkthrough.run(Document(path: "\(Machine.projectPath)/Docs/how-to/\(page).md"))
         }
     }
 }

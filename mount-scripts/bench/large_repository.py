@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """large_repository.py [--files N] [--snapshots N] [--chunks-per-file N] FOLDER: writes a plain repository of many files, snapshots and chunks, by what
-Docs/repository-format.md says and without the program: what backupfs would take days to back up is there in minutes, and takes little room, since each
+Docs/reference/repository-format.md says and without the program: what backupfs would take days to back up is there in minutes, and takes little room, since each
 chunk is 16 bytes. Files lie in folders of 100, and these in folders of 100. Each snapshot has a root of its own; each tenth has a changed folder.
 """
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Writes the man pages: manual.sh BINARY FOLDER
 #
-# backupfs(1) is made of what the program says of its commands, and of tables in Docs/; backupfs.yaml(5) of Docs/settings.md and
-# Docs/app-definitions.md; mount.backupfs(8) of Docs/commands.md. The same program and documents always give the same pages; SOURCE_DATE_EPOCH
+# backupfs(1) is made of what the program says of its commands, and of tables in Docs/; backupfs.yaml(5) of settings and of app definitions; mount.backupfs(8)
+# of commands and of the page about mounting. The same program and documents always give the same pages; SOURCE_DATE_EPOCH
 # gives them a date.
 set -euo pipefail
 
@@ -44,11 +44,11 @@ END
     printf '.SH COMMANDS\n'
     commands all
     printf '.SH MOUNT OPTIONS\nFor \\fB\\-o\\fP, separated by commas:\n'
-    section Docs/commands.md "$mount_heading" 2
+    section Docs/reference/commands.md "$mount_heading" 2
     printf '.SH EXIT STATUS\n'
-    section Docs/commands.md '## Exit codes'
+    section Docs/reference/errors.md '## Exit codes'
     printf '.SH ENVIRONMENT\n'
-    section Docs/commands.md '## Environment'
+    section Docs/reference/commands.md '## Environment'
     cat <<'END'
 .SH FILES
 .TP
@@ -87,13 +87,13 @@ A store of \fBbackupfs\fP(1) is a folder with a file \fIstore.yaml\fP, which say
 \fIstore.yaml\fP gives it, is the definition of an app that is not built in. Both are YAML.
 .SH SETTINGS OF A STORE
 END
-    section Docs/settings.md '## The settings'
+    section Docs/reference/settings.md '## The settings'
     printf '.SH SCHEDULE\n'
-    section Docs/settings.md '## The schedule'
+    section Docs/reference/settings.md '## The schedule'
     printf '.SH WHAT IS KEPT\n'
-    section Docs/settings.md '## What is kept'
+    section Docs/reference/settings.md '## What is kept'
     printf '.SH DEFINITION OF AN APP\n'
-    section Docs/app-definitions.md '## Reference'
+    section Docs/reference/app-definitions.md '# App definitions'
     cat <<'END'
 .SH SEE ALSO
 \fBbackupfs\fP(1); \fBbackupfs app check\fP tells everything that is wrong with a definition, and \fBbackupfs app schema\fP prints its JSON Schema.
@@ -116,9 +116,9 @@ mount.backupfs \- mount a store of backupfs
 In the table of mounts the type is \fBfuse.backupfs\fP.
 .SH OPTIONS
 END
-    section Docs/commands.md "$mount_heading" 2
+    section Docs/reference/commands.md "$mount_heading" 2
     printf '.SH FSTAB\n'
-    section Docs/guide.md '## Mount at boot' 0
+    section Docs/how-to/mount.md '## Mount at boot' 0
     cat <<'END'
 .SH EXIT STATUS
 .TP

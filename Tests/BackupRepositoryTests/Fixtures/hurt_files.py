@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lists every file of every snapshot that cannot be read whole, as Docs/repository-format.md has it; shares no code with backupfs.
+"""Lists every file of every snapshot that cannot be read whole, as Docs/reference/repository-format.md has it; shares no code with backupfs.
 
     hurt_files.py REPOSITORY        prints SNAPSHOT/PATH for each file, SNAPSHOT/PATH/ for each folder of which nothing can be read
 """

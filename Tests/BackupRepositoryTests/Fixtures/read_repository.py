@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads a repository as Docs/repository-format.md describes it, sharing no code with backupfs.
+"""Reads a repository as Docs/reference/repository-format.md describes it, sharing no code with backupfs.
 
     read_repository.py packs REPOSITORY              checks every chunk of every pack; one line each
     read_repository.py restore REPOSITORY NAME OUT   writes a snapshot's tree to the new folder OUT, checking all checksums

@@ -20,7 +20,7 @@ struct InstallTests {
                 ])
             #expect(try room.sh("$I/bin/backupfs --version") == room.sh("backupfs --version"))
             #expect(
-                try room.sh("cd $I/share/doc/backupfs; ls README.md Docs/guide.md Docs/decisions/README.md").contains("guide"))
+                try room.sh("cd $I/share/doc/backupfs; ls README.md Docs/tutorial.md Docs/how-to/mount.md").contains("tutorial"))
             #expect(try room.sh("grep -rl '@BINDIR@' $I || echo none") == "none")
             try room.sh("touch $I/bin/other")
             try room.install("uninstall")

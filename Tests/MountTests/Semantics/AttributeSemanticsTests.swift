@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// The results of stat(2) and statvfs(2), as promised in `Docs/semantics.md`.
+/// The results of stat(2) and statvfs(2), as promised in `Docs/reference/semantics.md`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct AttributeSemanticsTests {
     /// Backups, a safety backup and dropped files, so that no folder is empty.

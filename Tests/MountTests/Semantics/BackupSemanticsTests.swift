@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Making, deleting and renaming backups, and when other processes see it, as promised in `Docs/semantics.md`.
+/// Making, deleting and renaming backups, and when other processes see it, as promised in `Docs/reference/semantics.md`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct BackupSemanticsTests {
     @Test func `S29: the calls answer as their table says`() throws {

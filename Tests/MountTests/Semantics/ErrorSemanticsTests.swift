@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Which call fails with which errno where, as promised in `Docs/semantics.md`. `ErrnoTableTests` has the whole table.
+/// Which call fails with which errno where, as promised in `Docs/reference/semantics.md`. `ErrnoTableTests` has the whole table.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ErrorSemanticsTests {
     @Test func `S50: where nothing can be changed every change is EROFS`() throws {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Extended attributes and locks, as promised in `Docs/semantics.md`.
+/// Extended attributes and locks, as promised in `Docs/reference/semantics.md`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ExtendedAttributeSemanticsTests {
     @Test func `S41: every listed attribute can be read and is true`() throws {

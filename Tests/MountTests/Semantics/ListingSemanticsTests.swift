@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// How folders are read, as promised in `Docs/semantics.md`.
+/// How folders are read, as promised in `Docs/reference/semantics.md`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ListingSemanticsTests {
     /// opendir(3) and its family, and getdents64(2) with a buffer of any size.

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// `live/` and the drop folder, as promised in `Docs/semantics.md`.
+/// `live/` and the drop folder, as promised in `Docs/reference/semantics.md`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct LiveSemanticsTests {
     @Test func `S26: an open live file is of one state until it is closed`() throws {

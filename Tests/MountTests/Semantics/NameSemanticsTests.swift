@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Names, links and lookups, as promised in `Docs/semantics.md`.
+/// Names, links and lookups, as promised in `Docs/reference/semantics.md`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct NameSemanticsTests {
     @Test func `S1: names are bytes`() throws {

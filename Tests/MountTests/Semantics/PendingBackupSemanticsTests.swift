@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Backups that are unfinished when `mkdir` returns, as promised in `Docs/semantics.md` (CON-02, T-A6).
+/// Backups that are unfinished when `mkdir` returns, as promised in `Docs/reference/semantics.md` (CON-02, T-A6).
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct PendingBackupSemanticsTests {
     /// A store with a backup "one"; the next backup waits until `$R/pause` is removed.

@@ -2,10 +2,10 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// `Docs/semantics.md` and the tests of its promises name the same promises.
+/// `Docs/reference/semantics.md` and the tests of its promises name the same promises.
 struct PromiseTests {
     @Test func `every promise has a test, and every test its promise`() throws {
-        let document = String(decoding: try readFile("\(Machine.projectPath)/Docs/semantics.md"), as: UTF8.self)
+        let document = String(decoding: try readFile("\(Machine.projectPath)/Docs/reference/semantics.md"), as: UTF8.self)
         let promised = document.matches(of: #/(?m)^\*\*S([0-9]+)\.\*\* /#).compactMap { Int($0.1) }
         #expect(promised.count > 40)
         #expect(promised == promised.sorted() && Set(promised).count == promised.count, "the numbers rise, and each stands once")

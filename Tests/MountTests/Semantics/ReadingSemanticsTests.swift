@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// How files are read, as promised in `Docs/semantics.md`.
+/// How files are read, as promised in `Docs/reference/semantics.md`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ReadingSemanticsTests {
     private static let files = #"""

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// When a change becomes visible to other processes, and what the kernel caches, as promised in `Docs/semantics.md`.
+/// When a change becomes visible to other processes, and what the kernel caches, as promised in `Docs/reference/semantics.md`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct VisibilitySemanticsTests {
     @Test func `S34: what is done through the mount is seen by all at once`() throws {
