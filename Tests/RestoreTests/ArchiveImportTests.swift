@@ -41,7 +41,7 @@ struct ArchiveImportTests {
         let definition: AppDefinition
         do { definition = try Diary.definition() } catch { throw BackupError(.invalidContent, "\(error)") }
         return try ArchiveImport(
-            ImportSource(file: folder("a.zip")), .zip, definition: definition, roomBytes: limit)
+            ImportSource(file: folder("a.zip")), .zip, definition: definition, freeSpaceBytes: limit)
     }
 
     @Test func `an archive without an export is of something else`() throws {
@@ -73,8 +73,8 @@ struct ArchiveImportTests {
         let definition = try AppDefinition.builtIn(named: "smilepile")
         let foreign = try ImportSource(file: folder("a.zip"))
         #expect(
-            failure { _ = try ArchiveImport(foreign, .zip, definition: definition, roomBytes: 1 << 30) }?.code == .invalidContent)
-        var archive = try ArchiveImport(foreign.asOwn, .zip, definition: definition, roomBytes: 1 << 30)
+            failure { _ = try ArchiveImport(foreign, .zip, definition: definition, freeSpaceBytes: 1 << 30) }?.code == .invalidContent)
+        var archive = try ArchiveImport(foreign.asOwn, .zip, definition: definition, freeSpaceBytes: 1 << 30)
         try archive.check(writingRecordsTo: folder("out.json"))
         try ArchiveTrial(definition).run(foreign.asOwn, exportPath: folder("out.json"))
         let wire = try WireImport(SharedFile(path: folder("out.json")), definition: definition, limitsMetadata: false)

@@ -125,7 +125,7 @@ struct MediaContentTests {
         while isReached {
             let folder = try TemporaryFolder()
             let exchange = try Self.build(folder)
-            try exchange.noteStaged()
+            try exchange.recordStaged()
             let observer = Failing(after: limit)
             try? FileObservation.observing(below: folder.path, by: observer) { () throws(BackupError) in try exchange.publish() }
             isReached = observer.isReached
