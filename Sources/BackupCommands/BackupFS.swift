@@ -39,11 +39,11 @@ public struct BackupFS: ParsableCommand {
         signal(SIGPIPE, SIG_IGN)
         do {
             try RepeatedOption.check(CommandLine.arguments)
-            try MistypedVerb.checkHelp(CommandLine.arguments)
+            try VerbSuggestion.checkHelp(CommandLine.arguments)
             var command = try parseAsRoot(WaitingTime.completed(CommandLine.arguments))
             CancellingSignals.enable()
             StallWatch.enable {
-                Terminal.complain(
+                Terminal.writeError(
                     BackupError(
                         .interrupted, "the storage does not answer, so the operation was ended as it is",
                         remedy: "When the storage answers again, the next operation clears away what was left."))
@@ -51,7 +51,7 @@ public struct BackupFS: ParsableCommand {
             try command.run()
             Glibc.exit(ExitStatus.success.rawValue)
         } catch let error as BackupError {
-            Terminal.complainAsRequested(error)
+            Terminal.writeErrorAsRequested(error)
             Glibc.exit(ExitStatus(error.code).rawValue)
         } catch let code as ExitCode {
             Glibc.exit(code.rawValue)
@@ -60,7 +60,7 @@ public struct BackupFS: ParsableCommand {
             let isSuccess = exitCode(for: error).isSuccess
             let text = fullMessage(for: error)
             if !text.isEmpty {
-                if isSuccess { Terminal.say(verbatim: text) } else { Terminal.complain(verbatim: text) }
+                if isSuccess { Terminal.write(verbatim: text) } else { Terminal.writeError(verbatim: text) }
             }
             Glibc.exit(isSuccess ? ExitStatus.success.rawValue : ExitStatus.usage.rawValue)
         }
@@ -68,7 +68,7 @@ public struct BackupFS: ParsableCommand {
 }
 
 /// If the word in a command's place is not a command, it is a mountpoint: `backupfs /mnt/backups`. But a word close to a command is more likely to be a typo.
-enum MistypedVerb {
+enum VerbSuggestion {
     /// Names that other programs use for the same commands.
     private static let others = [
         "list": "ls", "dir": "ls", "unmount": "umount", "remove": "delete", "rm": "delete", "rmdir": "delete", "log": "history",

@@ -46,11 +46,11 @@ struct MountCommand: ParsableCommand {
     }
 
     func validate() throws {
-        if second == nil, let verb = MistypedVerb.meant(by: first, arguments: CommandLine.arguments) {
+        if second == nil, let verb = VerbSuggestion.meant(by: first, arguments: CommandLine.arguments) {
             throw ValidationError(
                 "There is no command \"\(first)\". Did you mean \(verb)? A mountpoint of that name is ./\(first).")
         }
-        if second == nil, MistypedVerb.isUnknown(first, arguments: CommandLine.arguments) {
+        if second == nil, VerbSuggestion.isUnknown(first, arguments: CommandLine.arguments) {
             throw ValidationError(
                 "There is no command \"\(first)\", and no folder of that name to mount on. See: backupfs --help")
         }
@@ -81,7 +81,7 @@ struct MountCommand: ParsableCommand {
         do throws(BackupError) {
             return try ServiceManager.takeFromEnvironment()
         } catch {
-            if foreground { Terminal.complain("backupfs: \(error.description)") }
+            if foreground { Terminal.writeError("backupfs: \(error.description)") }
             return nil
         }
     }
@@ -131,7 +131,7 @@ struct MountCommand: ParsableCommand {
         } catch {
             // On a full disk, users want to look at backups and delete some; only `umount` without a mountpoint needs the record.
             guard error.code == .noSpace else { throw error }
-            Terminal.complain("backupfs: \(error.description)")
+            Terminal.writeError("backupfs: \(error.description)")
         }
         defer { MountRecord.remove(store.paths) }
         // If the system has no watches left, the kernel asks every second.
@@ -142,7 +142,7 @@ struct MountCommand: ParsableCommand {
         let daemon = MountDaemon(store: store, isReadOnly: mountOptions.isReadOnly)
         let status = "Serves \(store.paths.root) on \(session.mountpoint)"
         func endDaemon(_ reason: MountSession.End?) {
-            tell(manager, .stopping)
+            notify(manager, .stopping)
             daemon.end(reason)
         }
         _ = try session.run(reactions: daemon.reactions, onEnding: endDaemon) { () throws(BackupError) in
@@ -150,7 +150,7 @@ struct MountCommand: ParsableCommand {
             if channel != nil { setsid() }
             log.noteMount()
             try channel?.reportReady()
-            tell(manager, .ready(status: status))
+            notify(manager, .ready(status: status))
             daemon.begin()
         }
         daemon.waitForBackups(of: tree)
@@ -158,14 +158,14 @@ struct MountCommand: ParsableCommand {
             try services.clearSpool()
         } catch {
             // The next mount tries again.
-            Terminal.complain("backupfs: \(error.description)")
+            Terminal.writeError("backupfs: \(error.description)")
         }
         // While the lock is still held: a process that waited for the end must find it recorded.
         log.noteEnd()
     }
 
-    private func tell(_ manager: ServiceManager?, _ state: ServiceManager.State) {
-        do throws(BackupError) { try manager?.send(state) } catch { Terminal.complain("backupfs: \(error.description)") }
+    private func notify(_ manager: ServiceManager?, _ state: ServiceManager.State) {
+        do throws(BackupError) { try manager?.send(state) } catch { Terminal.writeError("backupfs: \(error.description)") }
     }
 
     /// The default store is created by its first mount; a store named explicitly must exist.
@@ -191,7 +191,7 @@ struct MountCommand: ParsableCommand {
         try BackgroundMount.launch(
             arguments: arguments + ["--", mountpoint], logPath: opened.paths.mountLog, secret: opened.repository.masterKey)
         if output.json {
-            Terminal.say(
+            Terminal.write(
                 MountRecord.document(mountpoint: FileSystem.absolutePath(mountpoint), store: storePath).compactText + [10])
         }
     }

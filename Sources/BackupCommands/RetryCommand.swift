@@ -39,8 +39,8 @@ struct RetryCommand: ParsableCommand {
         try Self.require(&words, areOf: path)
         // Standard output is for the repeated command.
         if !output.json {
-            Terminal.complain("Trying again: \(line)")
-            Terminal.complain(Self.age(of: failure))
+            Terminal.writeError("Trying again: \(line)")
+            Terminal.writeError(Self.age(of: failure))
         }
         var options = store.passwords.arguments + store.log.arguments
         if output.json { options.append("--json") }

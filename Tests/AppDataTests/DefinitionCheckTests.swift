@@ -255,7 +255,7 @@ import Testing
             CREATE TABLE grdb_migrations (identifier TEXT); CREATE VIEW repairs AS SELECT * FROM repair
             """)
         let tables = AppDefinition.check(yaml: Self.complete).tables
-        let fit = try DatabaseFit(of: tables, with: path)
+        let fit = try SchemaDifference(of: tables, with: path)
         #expect(
             fit.problems.map { "\($0.text). \($0.remedy)" } == [
                 "line 26: the table preferences has no column value. Make the column, or name another one. There are: val.",
@@ -267,11 +267,11 @@ import Testing
         // The columns of what could be read are compared, whatever else is wrong with the definition.
         let broken = AppDefinition.check(yaml: Self.complete.replacing("key: id", with: "key: ident"))
         #expect(broken.definition == nil)
-        #expect(try DatabaseFit(of: broken.tables, with: path) == fit)
-        let missing = try #require(throws: BackupError.self) { try DatabaseFit(of: tables, with: folder("none.sqlite")) }
+        #expect(try SchemaDifference(of: broken.tables, with: path) == fit)
+        let missing = try #require(throws: BackupError.self) { try SchemaDifference(of: tables, with: folder("none.sqlite")) }
         #expect(missing.code == .notFound)
         try folder.write("not a database, but long enough to be taken for one by its length alone", to: "text.sqlite")
-        let damaged = try #require(throws: BackupError.self) { try DatabaseFit(of: tables, with: folder("text.sqlite")) }
+        let damaged = try #require(throws: BackupError.self) { try SchemaDifference(of: tables, with: folder("text.sqlite")) }
         #expect(damaged.code == .damagedContent)
     }
 }

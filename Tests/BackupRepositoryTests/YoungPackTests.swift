@@ -33,7 +33,7 @@ import Testing
             [.modificationDate: Date(timeIntervalSinceNow: -secondsAgo)], ofItemAtPath: path)
     }
 
-    private func prune(_ rule: YoungPacks.Rule) throws -> PruneSummary {
+    private func prune(_ rule: RecentPacks.Rule) throws -> PruneSummary {
         try RepositoryPrune(repository, maxUnused: .bytes(0), youngPacks: rule).run()
     }
 

@@ -73,10 +73,11 @@ struct ArchiveImportTests {
         let definition = try AppDefinition.builtIn(named: "smilepile")
         let foreign = try ImportSource(file: folder("a.zip"))
         #expect(
-            failure { _ = try ArchiveImport(foreign, .zip, definition: definition, freeSpaceBytes: 1 << 30) }?.code == .invalidContent)
+            failure { _ = try ArchiveImport(foreign, .zip, definition: definition, freeSpaceBytes: 1 << 30) }?.code
+                == .invalidContent)
         var archive = try ArchiveImport(foreign.asOwn, .zip, definition: definition, freeSpaceBytes: 1 << 30)
         try archive.check(writingRecordsTo: folder("out.json"))
-        try ArchiveTrial(definition).run(foreign.asOwn, exportPath: folder("out.json"))
+        try ArchiveProbe(definition).run(foreign.asOwn, exportPath: folder("out.json"))
         let wire = try WireImport(SharedFile(path: folder("out.json")), definition: definition, limitsMetadata: false)
         let manifest = ManifestVisitor(wire.reader.definition)
         try wire.reader.visit(with: manifest)
@@ -137,7 +138,7 @@ struct ArchiveImportTests {
             let folder = try TemporaryFolder()
             try Self.archive(folder, lines)
             let own = try ImportSource(file: folder("a.zip")).asOwn(archiveLayout: [:])
-            let trial = ArchiveTrial(try Diary.definition())
+            let trial = ArchiveProbe(try Diary.definition())
             let error = failure { try trial.run(own, exportPath: folder("export.json"), hasMedia: true) }
             #expect(error?.message.english == message && error?.code == (message == nil ? nil : .invalidContent))
             #expect(failure { try trial.run(own, exportPath: folder("export.json")) } == nil)

@@ -24,14 +24,14 @@ struct SoakTests {
         try Machine.requireFUSE()
         let plan = SoakPlan.current
         let world = try SoakWorld()
-        tell("\(plan), \(world.path)")
+        report("\(plan), \(world.path)")
         var problems: [String] = []
         do {
             problems = try use(world, plan)
         } catch {
             problems = ["\(error)"]
         }
-        for line in world.ledger.summary { tell(line) }
+        for line in world.ledger.summary { report(line) }
         problems += world.ledger.unexpected
         guard problems.isEmpty else {
             umount2(world.mountpoint, 2)
@@ -41,7 +41,7 @@ struct SoakTests {
         try world.remove()
     }
 
-    private func tell(_ text: String) { print("soak: \(text)") }
+    private func report(_ text: String) { print("soak: \(text)") }
 
     /// - Returns: what was wrong.
     private func use(_ world: SoakWorld, _ plan: SoakPlan) throws -> [String] {
@@ -79,20 +79,20 @@ struct SoakTests {
         app.send(SIGTERM)
         let farewell = try world.finish(app)
         isAppRunning = false
-        tell("the app: \(farewell.trimmed)")
+        report("the app: \(farewell.trimmed)")
         if farewell.exitCode != 0 { problems.append("the app ended with \(farewell.exitCode): \(farewell.text)") }
-        tell("kills of the mount: \(killCount)")
+        report("kills of the mount: \(killCount)")
         problems += judge(figures)
         if let process = daemon.process {
             // The kernel gives look-ups and handles back a little later.
             sleep(2)
             let atRest = ProcessFigures.descriptors(of: process)
-            tell(
+            report(
                 "descriptors at rest: \(atFirst.others) when it was new, \(atRest.others) now, and \(atRest.kept) of packs and photos"
             )
             if atRest.others > atFirst.others + Self.descriptorSlackAtRest { problems.append("left open: \(atRest)") }
         }
-        problems += try SoakVerification(world: world).problems { tell($0) }
+        problems += try SoakVerification(world: world).problems { report($0) }
         try daemon.end()
         problems += daemon.accidents
         return problems
@@ -129,12 +129,12 @@ struct SoakTests {
 
     private func judge(_ figures: ProcessFigures) -> [String] {
         guard let memory = Trend(figures.memoryMiB), let descriptors = Trend(figures.descriptors) else {
-            tell("too short to judge memory and descriptors by: \(figures.memoryMiB.count) samples")
+            report("too short to judge memory and descriptors by: \(figures.memoryMiB.count) samples")
             return []
         }
-        tell("memory in MiB: \(memory)")
-        tell("descriptors: \(descriptors)")
-        tell("descriptors of packs and photos: at most \(figures.mostKept)")
+        report("memory in MiB: \(memory)")
+        report("descriptors: \(descriptors)")
+        report("descriptors of packs and photos: at most \(figures.mostKept)")
         var problems: [String] = []
         if figures.mostKept > ProcessFigures.keptLimit { problems.append("\(figures.mostKept) packs and photos are open") }
         if !memory.isFlat(factor: Self.memoryFactor, slack: Self.memorySlackMiB) { problems.append("memory grows: \(memory)") }

@@ -5,7 +5,7 @@ struct SoakVerification {
     let world: SoakWorld
 
     /// - Returns: what is wrong.
-    func problems(_ tell: (String) -> Void) throws -> [String] {
+    func problems(_ report: (String) -> Void) throws -> [String] {
         var problems: [String] = []
         func require(_ what: String, _ script: String) throws {
             let result = try world.run(script)
@@ -54,7 +54,7 @@ struct SoakVerification {
         let records = try world.sh("sqlite3 -readonly $S/app/database.sqlite 'select count(*) from notes'")
         let photos = try world.sh("find $S/app/photos -type f | wc -l")
         let size = try world.sh("du -sm $S/repository | cut -f1")
-        tell("verified: \(snapshots.count) snapshots; \(records) notes, \(photos) photos, a repository of \(size) MiB")
+        report("verified: \(snapshots.count) snapshots; \(records) notes, \(photos) photos, a repository of \(size) MiB")
         return problems
     }
 }

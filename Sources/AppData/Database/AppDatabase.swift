@@ -179,7 +179,7 @@ public struct AppDatabase: Sendable {
     /// Ensures that a transaction whose commit failed stays rolled back. With a write-ahead log, all of it may be in the log, including the commit mark, and
     /// only the index in memory, which the app shares, excludes it. After the app has died or the power was cut, the next reader of the log would consider it
     /// committed. The commit made here overwrites it, and changes nothing.
-    public func settle() throws(BackupError) {
+    public func overwriteFailedCommit() throws(BackupError) {
         guard try readersLetWritersPass() else { return }
         try write { database in
             let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0

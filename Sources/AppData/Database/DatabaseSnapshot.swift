@@ -43,7 +43,7 @@ public final class DatabaseSnapshot: RecordSource {
 
     /// Records that name a file missing from the media folder.
     public func missingFiles() throws(BackupError) -> MissingFiles {
-        guard let media, definition.tellsOfMedia else { return MissingFiles() }
+        guard let media, definition.describesMedia else { return MissingFiles() }
         return try MediaRecords(definition: definition, reader: reader, catalog: media).missingFiles()
     }
 

@@ -52,7 +52,7 @@ public struct AppDefinition: Sendable {
     public let backupPhases: [BackupPhase]
     /// What `backupfs status` shows to people; empty for the same output as for any app.
     public let statusBlocks: [StatusBlock]
-    public let announcements: Announcements
+    public let announcements: AppNotifications
     /// Values that never leave the database.
     public private(set) var secrets: [SecretRule] = []
     /// The SHA-256 of its source text: shows whether two definitions are the same.
@@ -134,7 +134,7 @@ public struct AppDefinition: Sendable {
     }
 
     /// Whether there are collections that are generated from the media folder.
-    public var tellsOfMedia: Bool { formats.contains { $0.collections.contains { $0.source != .table } } }
+    public var describesMedia: Bool { formats.contains { $0.collections.contains { $0.source != .table } } }
 
     /// Whether there are records in tables. If not, only media can be restored.
     public var hasTables: Bool { coversWholeDatabase || formats.contains { $0.collections.contains { $0.source == .table } } }
@@ -224,9 +224,9 @@ public struct RetentionDefinition: Sendable, Equatable {
     public let keepWithinDays: Int?
     public let safetyKeepLast: Int
     /// The backups that are counted and removed.
-    public let counted: CountedBackups
+    public let counted: RetentionScope
 
-    public init(keepLast: Int?, keepWithinDays: Int?, safetyKeepLast: Int, counted: CountedBackups = .unnamed) {
+    public init(keepLast: Int?, keepWithinDays: Int?, safetyKeepLast: Int, counted: RetentionScope = .unnamed) {
         self.keepLast = keepLast
         self.keepWithinDays = keepWithinDays
         self.safetyKeepLast = safetyKeepLast
@@ -235,7 +235,7 @@ public struct RetentionDefinition: Sendable, Equatable {
 }
 
 /// The backups that a retention rule counts and removes; it leaves the others alone.
-public enum CountedBackups: String, Sendable, CaseIterable {
+public enum RetentionScope: String, Sendable, CaseIterable {
     /// Backups that the schedule made.
     case automatic
     /// Backups without a chosen name, which are named after their time: includes manual ones.
@@ -264,7 +264,7 @@ public struct LegacyFile: Sendable, Equatable {
 }
 
 /// Whether the `notify` command of a store's settings runs after requested operations, if the settings do not say.
-public enum Announcements: String, CaseIterable, Sendable {
+public enum AppNotifications: String, CaseIterable, Sendable {
     case on
     case off
 }

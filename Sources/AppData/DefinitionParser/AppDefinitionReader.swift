@@ -66,11 +66,11 @@ enum AppDefinitionReader {
         let media = root.optional("media").flatMap(media)
         let archiveLayout = archiveLayout(root)
         let migrations = migrations(root)
-        let formats = WireFormatReading.read(root, versions: versions)
+        let formats = ParsedWireFormat.read(root, versions: versions)
         let legacyFiles = legacyFiles(root)
         let backupPhases = DefinitionStatus.phases(root)
         let statusBlocks = DefinitionStatus.blocks(root)
-        let announcements = root.optional("notifications").flatMap { $0.choice(Announcements.self) }
+        let announcements = root.optional("notifications").flatMap { $0.choice(AppNotifications.self) }
         guard let name, let title, let fileNames, let strategies, let retention, let formats else {
             // Checked anyway.
             _ = DefinitionSecrets.read(root, formats: nil)
@@ -168,7 +168,7 @@ enum AppDefinitionReader {
         let keepLast = node.optional("keepLast")?.quotedInteger(in: counts)
         let keepWithinDays = node.optional("keepWithinDays")?.quotedInteger(in: counts)
         guard let safetyKeepLast = node.required("safetyKeepLast")?.quotedInteger(in: counts) else { return nil }
-        let counted = node.optional("counted").flatMap { $0.choice(CountedBackups.self) }
+        let counted = node.optional("counted").flatMap { $0.choice(RetentionScope.self) }
         return RetentionDefinition(
             keepLast: keepLast, keepWithinDays: keepWithinDays, safetyKeepLast: safetyKeepLast, counted: counted ?? .unnamed)
     }
@@ -296,7 +296,7 @@ extension AppDefinition {
         let legacyFiles: [LegacyFile]
         let backupPhases: [BackupPhase]
         let statusBlocks: [StatusBlock]
-        let announcements: Announcements
+        let announcements: AppNotifications
         let digest: SHA256Digest
     }
 }

@@ -6,14 +6,14 @@ enum DefinitionFields {
     ///   - isTold: whether its collection is not in a table.
     static func field(
         _ node: DefinitionNode, columnKey: String, collectionNames: [String], isTold: Bool = false
-    ) -> FieldReading {
+    ) -> ParsedField {
         let isObject = columnKey == "key"
         let isMapping = node.requireMapping(
             keys: [
                 "name", columnKey, "source", "type", "required", "nullable", "values", "currency", "minimum", "above",
                 "references", "dates", "years", "default",
             ] + (isObject ? ["restored"] : ["media", "mayDangle"]) + (isTold ? ["value"] : []))
-        guard isMapping else { return FieldReading(name: nil, column: "", definition: nil) }
+        guard isMapping else { return ParsedField(name: nil, column: "", definition: nil) }
         let name = node.required("name")?.text()
         let type = node.required("type")?.choice(FieldType.self)
         let sourceNode = node.optional("source")
@@ -38,9 +38,9 @@ enum DefinitionFields {
             dangling.note("is for nullable references only", remedy: "Leave it out, or add references and nullable: true.")
         }
         guard let name, let type, let source, !needsColumn || column != nil, !isTold || mediaValue != nil else {
-            return FieldReading(name: name, column: column ?? "", definition: nil)
+            return ParsedField(name: name, column: column ?? "", definition: nil)
         }
-        return FieldReading(
+        return ParsedField(
             name: name, column: column ?? "",
             definition: FieldDefinition(
                 name: name, column: column ?? "", type: type, source: source, isRequired: isRequired, isNullable: isNullable,

@@ -1,6 +1,6 @@
 /// The part of the definition's reader for wire formats: the main one, which is in the definition itself, and those of other versions.
 /// A database without a definition has one, without collections.
-struct WireFormatReading {
+struct ParsedWireFormat {
     private let versions: ClosedRange<Int>
     private let isWritten: Bool
     private let style: WireStyle
@@ -9,11 +9,11 @@ struct WireFormatReading {
     private let settings: ObjectDefinition?
     private let layout: DefinitionLayout
     private let schemaDrift: SchemaDrift?
-    private let others: [WireFormatReading]
+    private let others: [ParsedWireFormat]
 
     /// - Parameter versions: of the main format; `nil` when they could not be read.
     /// - Returns: `nil` when there was a problem.
-    static func read(_ root: DefinitionNode, versions: ClosedRange<Int>?) -> WireFormatReading? {
+    static func read(_ root: DefinitionNode, versions: ClosedRange<Int>?) -> ParsedWireFormat? {
         if root.optional("wholeDatabase")?.boolean() == true { return wholeDatabase(root, versions) }
         root.optional("schemaDrift")?.note("is for wholeDatabase only", remedy: "Leave it out.")
         let others = others(root, versions)
@@ -23,8 +23,8 @@ struct WireFormatReading {
 
     /// - Parameter main: the source of metadata and settings that `node` lacks.
     private static func read(
-        _ node: DefinitionNode, _ versions: ClosedRange<Int>?, inheriting main: DefinitionNode?, _ others: [WireFormatReading]
-    ) -> WireFormatReading? {
+        _ node: DefinitionNode, _ versions: ClosedRange<Int>?, inheriting main: DefinitionNode?, _ others: [ParsedWireFormat]
+    ) -> ParsedWireFormat? {
         let style = node.optional("style").map { $0.choice(WireStyle.self) } ?? .plain
         let dateNumbers = dateNumbers(node)
         let isWritten = main == nil ? true : node.optional("written")?.boolean() ?? true
@@ -37,7 +37,7 @@ struct WireFormatReading {
         }
         let layout = DefinitionLayout.read(node, metadata: metadata, settings: settings)
         guard let versions, let style, let metadata = metadata?.definition, let layout else { return nil }
-        return WireFormatReading(
+        return ParsedWireFormat(
             versions: versions, isWritten: isWritten, style: style, dateNumbers: dateNumbers, metadata: metadata,
             settings: settings?.definition,
             layout: layout,
@@ -50,11 +50,11 @@ struct WireFormatReading {
     }
 
     /// Together with the main format they must cover every version from the oldest to the newest exactly once.
-    private static func others(_ root: DefinitionNode, _ mainVersions: ClosedRange<Int>?) -> [WireFormatReading]? {
+    private static func others(_ root: DefinitionNode, _ mainVersions: ClosedRange<Int>?) -> [ParsedWireFormat]? {
         guard let list = root.optional("wireFormats") else { return [] }
         guard let elements = list.elements() else { return nil }
         var ranges = mainVersions.map { [$0] } ?? []
-        var readings: [WireFormatReading?] = []
+        var readings: [ParsedWireFormat?] = []
         for node in elements {
             guard
                 node.requireMapping(keys: [
@@ -82,7 +82,7 @@ struct WireFormatReading {
     }
 
     /// An app without a definition: its collections are the tables found in its database.
-    private static func wholeDatabase(_ root: DefinitionNode, _ versions: ClosedRange<Int>?) -> WireFormatReading? {
+    private static func wholeDatabase(_ root: DefinitionNode, _ versions: ClosedRange<Int>?) -> ParsedWireFormat? {
         for name in ["dateNumbers", "secrets", "envelope", "metadata", "settings", "collections", "wireFormats", "migrations"] {
             root.optional(name)?.note(
                 "cannot be together with wholeDatabase", remedy: "Leave it out: what the database has is found in it.")
@@ -96,7 +96,7 @@ struct WireFormatReading {
                 FieldDefinition(name: "createdAt", column: "", type: .date, source: .creationTime),
                 FieldDefinition(name: "schemaVersion", column: "", type: .integer, source: .schemaVersion),
             ])
-        return WireFormatReading(
+        return ParsedWireFormat(
             versions: versions, isWritten: true, style: style, dateNumbers: nil, metadata: metadata, settings: nil,
             layout: DefinitionLayout(envelope: [.metadata], collections: []), schemaDrift: drift, others: [])
     }
@@ -130,7 +130,7 @@ struct DefinitionLayout {
     let collections: [CollectionDefinition]
 
     /// - Returns: `nil` when there was a problem.
-    static func read(_ root: DefinitionNode, metadata: ObjectReading?, settings: ObjectReading?) -> DefinitionLayout? {
+    static func read(_ root: DefinitionNode, metadata: ParsedObject?, settings: ParsedObject?) -> DefinitionLayout? {
         var declared: [Declaration] = []
         for node in root.required("collections")?.elements() ?? [] {
             let name = DefinitionObjects.collectionName(node)
@@ -156,7 +156,7 @@ struct DefinitionLayout {
     /// The envelope names each member once.
     /// - Returns: its members, and the indices of the collections in order; `nil` when there was a problem.
     private static func order(
-        _ root: DefinitionNode, _ declared: [Declaration], metadata: ObjectReading?, settings: ObjectReading?
+        _ root: DefinitionNode, _ declared: [Declaration], metadata: ParsedObject?, settings: ParsedObject?
     ) -> (members: [EnvelopeMember], order: [Int])? {
         guard let node = root.required("envelope"), let elements = node.elements() else { return nil }
         let isComplete =
@@ -201,7 +201,7 @@ struct DefinitionLayout {
         return (members, order)
     }
 
-    private static func checkReferences(_ readings: [CollectionReading]) {
+    private static func checkReferences(_ readings: [ParsedCollection]) {
         for reading in readings {
             for field in reading.fields {
                 guard let field = field.definition, let reference = field.reference,

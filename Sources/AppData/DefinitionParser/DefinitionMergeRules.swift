@@ -48,7 +48,7 @@ enum DefinitionMergeRules {
     }
 
     /// - Returns: `nil` when there was a problem.
-    static func rules(_ node: DefinitionNode, _ fields: [FieldReading], keyIndex: Int?) -> MergeRules? {
+    static func rules(_ node: DefinitionNode, _ fields: [ParsedField], keyIndex: Int?) -> MergeRules? {
         let identityNode = node.optional("identity")
         let identity = identityNode.map { Self.identity($0, fields) } ?? keyIndex.map { [$0] }
         let onMergeNode = node.optional("onMerge")
@@ -66,7 +66,7 @@ enum DefinitionMergeRules {
         return MergeRules(identity: identity, onMerge: onMerge, keepOnReplaceIndex: keepIndex, note: note)
     }
 
-    private static func identity(_ node: DefinitionNode, _ fields: [FieldReading]) -> [Int]? {
+    private static func identity(_ node: DefinitionNode, _ fields: [ParsedField]) -> [Int]? {
         guard let elements = node.elements() else { return nil }
         var indices: [Int] = []
         var isFine = !elements.isEmpty
@@ -85,7 +85,7 @@ enum DefinitionMergeRules {
         return isFine ? indices : nil
     }
 
-    private static func keepOnReplaceIndex(_ node: DefinitionNode, _ fields: [FieldReading]) -> Int? {
+    private static func keepOnReplaceIndex(_ node: DefinitionNode, _ fields: [ParsedField]) -> Int? {
         guard let index = DefinitionObjects.fieldIndex(node, fields) else { return nil }
         if let field = fields[index].definition, field.type != .boolean {
             node.note("must name a boolean", remedy: "Name a field with type: boolean, or leave it out.")
@@ -98,7 +98,7 @@ enum DefinitionMergeRules {
         return index
     }
 
-    private static func template(_ node: DefinitionNode, _ fields: [FieldReading]) -> NoteTemplate? {
+    private static func template(_ node: DefinitionNode, _ fields: [ParsedField]) -> NoteTemplate? {
         guard let text = node.text() else { return nil }
         let names = fields.map { $0.name ?? "" }
         do throws(NoteTemplate.Problem) {
@@ -117,7 +117,7 @@ enum DefinitionMergeRules {
     }
 
     /// The identity of a record may include references, so the targets must be identified first: identities must not form a cycle.
-    static func checkOrder(_ readings: [CollectionReading]) {
+    static func checkOrder(_ readings: [ParsedCollection]) {
         let targets = readings.map { reading in
             reading.definition.map { collection in
                 Set(collection.rules.referredCollections(collection.fields, keyIndex: collection.keyIndex))

@@ -2,9 +2,9 @@ import BackupCore
 
 /// The part of the definition's reader for objects and collections.
 enum DefinitionObjects {
-    static func object(_ node: DefinitionNode, isMetadata: Bool) -> ObjectReading {
+    static func object(_ node: DefinitionNode, isMetadata: Bool) -> ParsedObject {
         guard node.requireMapping(keys: ["name", "table", "required", "fields", "onMerge", "onReplace"]) else {
-            return ObjectReading(name: nil, definition: nil)
+            return ParsedObject(name: nil, definition: nil)
         }
         // Metadata without a name has no separate object.
         let isInline = isMetadata && node.optional("name") == nil
@@ -23,10 +23,10 @@ enum DefinitionObjects {
         }
         let fields = readings.compactMap(\.definition)
         guard let name, let tableName, fields.count == readings.count else {
-            return ObjectReading(name: isInline ? nil : name, inlineNames: inlineNames, definition: nil)
+            return ParsedObject(name: isInline ? nil : name, inlineNames: inlineNames, definition: nil)
         }
         if isMetadata { checkVersion(node, fields) }
-        return ObjectReading(
+        return ParsedObject(
             name: isInline ? nil : name, inlineNames: inlineNames,
             definition: ObjectDefinition(
                 name: name, table: tableName, isRequired: isRequired, fields: fields, onMerge: onMerge,
@@ -34,7 +34,7 @@ enum DefinitionObjects {
     }
 
     /// A dotted name is a member of an inner object, which cannot also be a value.
-    private static func checkNesting(_ node: DefinitionNode, _ readings: [FieldReading], isInline: Bool) {
+    private static func checkNesting(_ node: DefinitionNode, _ readings: [ParsedField], isInline: Bool) {
         let names = readings.compactMap(\.name)
         for name in names where name.contains(".") {
             let parts = name.split(separator: ".", omittingEmptySubsequences: false)
@@ -72,14 +72,14 @@ enum DefinitionObjects {
     }
 
     /// - Parameter name: from `collectionName`, which reports its problems.
-    static func collection(_ node: DefinitionNode, name: String?, collectionNames: [String]) -> CollectionReading {
+    static func collection(_ node: DefinitionNode, name: String?, collectionNames: [String]) -> ParsedCollection {
         let isMapping = node.requireMapping(
             keys: [
                 "name", "table", "key", "singular", "plural", "dateRange", "required", "omitEmpty", "source",
                 "mediaUnless", "fields",
             ] + DefinitionMergeRules.collectionMembers)
         guard isMapping else {
-            return CollectionReading(node: node, fields: [], definition: nil)
+            return ParsedCollection(node: node, fields: [], definition: nil)
         }
         let source = node.optional("source").map { $0.choice(CollectionSource.self) } ?? .table
         let isTold = source != .table
@@ -108,9 +108,9 @@ enum DefinitionObjects {
         guard let name, let tableName, let singular, let plural, let keyIndex, let source, let rules,
             fields.count == readings.count
         else {
-            return CollectionReading(node: node, fields: readings, definition: nil)
+            return ParsedCollection(node: node, fields: readings, definition: nil)
         }
-        return CollectionReading(
+        return ParsedCollection(
             node: node, fields: readings,
             definition: CollectionDefinition(
                 name: name, table: tableName, fields: fields, keyIndex: keyIndex, singular: singular, plural: plural,
@@ -118,7 +118,7 @@ enum DefinitionObjects {
                 source: source, mediaExclusionIndex: mediaExclusionIndex, rules: rules))
     }
 
-    private static func exclusionIndex(_ member: DefinitionNode, _ fields: [FieldReading]) -> Int? {
+    private static func exclusionIndex(_ member: DefinitionNode, _ fields: [ParsedField]) -> Int? {
         guard let index = fieldIndex(member, fields) else { return nil }
         if let field = fields[index].definition, field.type != .boolean {
             member.note("must name a boolean", remedy: "Name a field with type: boolean, or leave it out.")
@@ -126,7 +126,7 @@ enum DefinitionObjects {
         return index
     }
 
-    private static func checkFiles(_ node: DefinitionNode, _ fields: [FieldReading]) {
+    private static func checkFiles(_ node: DefinitionNode, _ fields: [ParsedField]) {
         for field in fields.compactMap(\.definition) {
             guard let value = field.mediaValue, value.isOfRecord else { continue }
             node.note(
@@ -135,7 +135,7 @@ enum DefinitionObjects {
         }
     }
 
-    private static func keyIndex(_ node: DefinitionNode, _ fields: [FieldReading]) -> Int? {
+    private static func keyIndex(_ node: DefinitionNode, _ fields: [ParsedField]) -> Int? {
         guard let key = node.required("key"), let index = fieldIndex(key, fields) else { return nil }
         if let field = fields[index].definition,
             ![.integer, .text, .uuid].contains(field.type) || field.isNullable || !field.isRequired
@@ -147,7 +147,7 @@ enum DefinitionObjects {
         return index
     }
 
-    private static func dateRangeIndex(_ node: DefinitionNode, _ fields: [FieldReading]) -> Int? {
+    private static func dateRangeIndex(_ node: DefinitionNode, _ fields: [ParsedField]) -> Int? {
         guard let range = node.optional("dateRange"), let index = fieldIndex(range, fields) else { return nil }
         if let field = fields[index].definition, !field.type.isTime {
             range.note("must name a date", remedy: "Name a field with type: date or epochMilliseconds, or leave it out.")
@@ -155,7 +155,7 @@ enum DefinitionObjects {
         return index
     }
 
-    static func fieldIndex(_ node: DefinitionNode, _ fields: [FieldReading]) -> Int? {
+    static func fieldIndex(_ node: DefinitionNode, _ fields: [ParsedField]) -> Int? {
         guard let name = node.text() else { return nil }
         guard let index = fields.firstIndex(where: { $0.name == name }) else {
             // It may be a field whose name could not be read.
@@ -171,7 +171,7 @@ enum DefinitionObjects {
 
     private static func fields(
         _ node: DefinitionNode, columnKey: String, collectionNames: [String], isTold: Bool = false
-    ) -> [FieldReading] {
+    ) -> [ParsedField] {
         guard let elements = node.required("fields")?.elements() else { return [] }
         let readings = elements.map {
             DefinitionFields.field($0, columnKey: columnKey, collectionNames: collectionNames, isTold: isTold)
@@ -194,7 +194,7 @@ enum DefinitionObjects {
 }
 
 /// A field as far as it could be read: others can be compared with its name even if it has problems itself.
-struct FieldReading {
+struct ParsedField {
     let name: String?
     /// Empty when it has none
     let column: String
@@ -203,7 +203,7 @@ struct FieldReading {
 }
 
 /// The metadata or the settings as far as they could be read.
-struct ObjectReading {
+struct ParsedObject {
     /// `nil` when there was a problem, or the fields have no separate object.
     let name: String?
     /// The fields' names, if they are direct members of the outermost object.
@@ -222,9 +222,9 @@ struct ObjectReading {
 }
 
 /// A collection as far as it could be read.
-struct CollectionReading {
+struct ParsedCollection {
     let node: DefinitionNode
-    let fields: [FieldReading]
+    let fields: [ParsedField]
     /// `nil` when there was a problem
     let definition: CollectionDefinition?
 }

@@ -16,7 +16,7 @@ extension AppDatabase {
         whenLocked: () throws(BackupError) -> Void = { () throws(BackupError) in },
         beforeCommit: (ImportOutcome) throws(BackupError) -> Void = { (_) throws(BackupError) in }
     ) throws(BackupError) -> ImportOutcome {
-        guard definition.tellsOfMedia else {
+        guard definition.describesMedia else {
             return try run(
                 instructions, from: source, definition: definition, whenLocked: whenLocked, beforeCommit: beforeCommit)
         }
@@ -38,11 +38,11 @@ extension AppDatabase {
             let outcome: ImportOutcome
             switch instructions.strategy {
             case .replace:
-                outcome = try DatabaseReplacement(
+                outcome = try ReplaceImport(
                     connection: connection, definition: definition, path: path, instructions: instructions
                 ).run(source)
             case .merge, .skip:
-                outcome = try DatabaseAddition(
+                outcome = try AdditionImport(
                     connection: connection, definition: definition, path: path, instructions: instructions
                 ).run(source)
             }
@@ -83,7 +83,7 @@ extension AppDatabase {
     /// - Throws: `notSupported` when these have another format.
     public func requireSameFormat(as format: AppDefinition) throws(BackupError) {
         try read { connection throws(BackupError) in
-            _ = try DatabaseAddition(
+            _ = try AdditionImport(
                 connection: connection, definition: definition.tablesOnly, path: path,
                 instructions: ImportInstructions(strategy: .merge)
             ).hasOtherFormat(format.tablesOnly)

@@ -72,8 +72,8 @@ extension MergeIndex {
         try scratch.execute("CREATE INDEX IF NOT EXISTS target_\(number) ON \(file) (target)")
         try forEachNew("NULL", while: "target IS NULL") { (row) throws(BackupError) in
             let own = Array(row.bytes(0))
-            for attempt in 2...FreshKey.attemptLimit {
-                let text = FreshKey.text(instead: own, attempt: attempt)
+            for attempt in 2...UnusedKey.attemptLimit {
+                let text = UnusedKey.text(instead: own, attempt: attempt)
                 let isTaken = try isThere(text, present)
                 let isPlanned = try isThere(text, planned)
                 if !isTaken, !isPlanned { return try choose(text, for: row) }
@@ -96,7 +96,7 @@ extension MergeIndex {
 }
 
 /// New keys for records whose own key belongs to another record.
-enum FreshKey {
+enum UnusedKey {
     /// After this many attempts, something is wrong with the keys.
     static let attemptLimit = 10_000
 

@@ -143,7 +143,7 @@ private final class TableVisitor: RecordVisitor {
 extension AppDefinition {
     /// As if there were only the collections that are in tables: the part that is written to the database.
     var tablesOnly: AppDefinition {
-        guard tellsOfMedia else { return self }
+        guard describesMedia else { return self }
         let numbers = tableNumbers
         let tables = collections.filter { $0.source == .table }.map { $0.renumbered(numbers) }
         let envelope = envelope.compactMap { member -> EnvelopeMember? in

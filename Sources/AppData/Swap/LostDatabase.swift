@@ -37,7 +37,7 @@ extension AppDatabase {
         try note(place.files(.fill))
         try place.withoutLogs { () throws(BackupError) in
             // A program may have the empty file open, so it stays the same file.
-            try DatabaseExchange(path: path, busyTimeoutSeconds: busyTimeoutSeconds).publish(
+            try DatabaseSwap(path: path, busyTimeoutSeconds: busyTimeoutSeconds).publish(
                 copy, { () throws(BackupError) in try FaultInjection.reached("lost.database-copied") },
                 // A database with a log is not a lost one.
                 { (_) throws(BackupError) in throw madeMeanwhile },

@@ -80,7 +80,7 @@ enum MountRecord {
 }
 
 /// Waits after an unmount until the process that served the mount has ended, and with it the backups that `mkdir` began.
-struct EndOfMount {
+struct UnmountWait {
     /// As far as known before the unmount.
     let server: MountServer?
     /// The served store, if known.
@@ -124,7 +124,7 @@ struct EndOfMount {
             let waited = Int64((SystemClock.monotonicNanoseconds() - started) / 1_000_000)
             if waited >= Self.noticeMilliseconds, !isTold {
                 isTold = true
-                Terminal.complain(operation.map { "It is unmounted, and finishes what runs: \($0.text)" } ?? notice)
+                Terminal.writeError(operation.map { "It is unmounted, and finishes what runs: \($0.text)" } ?? notice)
             }
             guard waited / Self.endingMilliseconds > looked else { continue }
             looked = waited / Self.endingMilliseconds
@@ -141,7 +141,7 @@ struct EndOfMount {
     private var operation: RunningOperation? { storePath.flatMap { try? RunningOperation.of(storeAt: $0) } }
 
     private func givenUp(_ message: Message) -> Bool {
-        Terminal.complain(message)
+        Terminal.writeError(message)
         return false
     }
 }

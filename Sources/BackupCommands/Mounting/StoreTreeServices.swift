@@ -44,11 +44,11 @@ final class StoreTreeServices: TreeServices {
 
     /// Removes dropped files once they are no longer served. Files that were neither restored nor refused may be the only copies, and are kept.
     func clearSpool() throws(BackupError) {
-        let outcome = try LeftDrops.clear(store.paths.spool, keepingIn: store.paths.leftFiles)
-        if let failure = outcome.failure { Terminal.complain("backupfs: \(failure.description)") }
+        let outcome = try RemainingDrops.clear(store.paths.spool, keepingIn: store.paths.leftFiles)
+        if let failure = outcome.failure { Terminal.writeError("backupfs: \(failure.description)") }
         guard !outcome.kept.isEmpty else { return }
         let names = outcome.kept.map(\.description).joined(separator: ", ")
-        Terminal.complain("warning: files in restore/ were never restored. They are kept in \(store.paths.leftFiles): \(names)")
+        Terminal.writeError("warning: files in restore/ were never restored. They are kept in \(store.paths.leftFiles): \(names)")
     }
 
     var storePath: String { store.paths.root }
@@ -97,14 +97,14 @@ final class StoreTreeServices: TreeServices {
 
     /// The requester in the mount waits for the result, not for a notice.
     private func telling<Result>(
-        _ subject: OperationNotice.Subject, named name: String, _ body: () throws(BackupError) -> Result
+        _ subject: OperationNotification.Subject, named name: String, _ body: () throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
         do {
             let result = try body()
-            OperationNotice(subject, named: name, of: store).tellBeside()
+            OperationNotification(subject, named: name, of: store).sendInBackground()
             return result
         } catch {
-            OperationNotice(subject, named: name, of: store, error: error).tellBeside()
+            OperationNotification(subject, named: name, of: store, error: error).sendInBackground()
             throw error
         }
     }

@@ -65,7 +65,7 @@ extension Channel: ExpressibleByArgument {}
 extension ImportStrategy: ExpressibleByArgument {}
 
 /// `SNAP:path` on a command line.
-enum SnapshotPlace {
+enum SnapshotPathArgument {
     /// The path is empty when there is none.
     static func split(_ text: String) -> (name: String, path: String) {
         guard let colon = text.firstIndex(of: ":") else { return (text, "") }

@@ -42,7 +42,7 @@ struct PasswordOptions: ParsableArguments {
                 .usage, "the repository is not encrypted, but a password file was named", path: store.repository.path,
                 remedy: "Leave out --password-file.")
         }
-        if let unfinished = store.unfinishedRestore { Terminal.complain("backupfs: \(unfinished.summary)") }
+        if let unfinished = store.unfinishedRestore { Terminal.writeError("backupfs: \(unfinished.summary)") }
         return store
     }
 
@@ -148,8 +148,8 @@ extension Terminal {
         tcsetattr(STDIN_FILENO, TCSADRAIN, &silent)
         defer { tcsetattr(STDIN_FILENO, TCSADRAIN, &before) }
         // Not before echo is off: a quick answer would be visible.
-        complain(prompt: question)
-        defer { complain(prompt: "\n") }
+        writeError(prompt: question)
+        defer { writeError(prompt: "\n") }
         var count = 0
         let line = try SecretBytes(count: PasswordFile.byteCountLimit) { (buffer) throws(BackupError) in
             count = try readLine(into: buffer)

@@ -107,7 +107,7 @@ struct WaitingTime: ExpressibleByArgument {
 
     func begin() {
         LockTimeout.begin(seconds: seconds) { holder in
-            if Terminal.isErrorTerminal || Terminal.verbosity == .verbose { Terminal.complain("Waiting: \(holder)") }
+            if Terminal.isErrorTerminal || Terminal.verbosity == .verbose { Terminal.writeError("Waiting: \(holder)") }
         }
     }
 

@@ -13,7 +13,7 @@ extension Terminal {
     static func ask(_ question: Message, isDestructive: Bool = false) throws(BackupError) -> String? {
         try CancellingSignals.run { () throws(BackupError) in
             // A signal may come as soon as the user sees the question.
-            complain(prompt: question, isRed: isDestructive)
+            writeError(prompt: question, isRed: isDestructive)
             return try answer()
         }
     }
@@ -25,7 +25,7 @@ extension Terminal {
             var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
             let count = poll(&input, 1, pollIntervalMilliseconds)
             if Cancellation.isProcessEnding {
-                complain(prompt: "\n")
+                writeError(prompt: "\n")
                 throw BackupError(.interrupted, "cancelled; nothing was changed")
             }
             guard count > 0 else { continue }
@@ -41,7 +41,7 @@ extension Terminal {
 }
 
 /// Asks before something that cannot be undone, in red like the apps' own buttons for it.
-enum Consent {
+enum ConfirmationPrompt {
     /// - Parameters:
     ///   - question: the question about the planned action.
     ///   - answer: the label of the app's button; `yes` is accepted as well.
@@ -54,14 +54,14 @@ enum Consent {
         let word = answer ?? "yes"
         let choice: Message =
             answer.map { "\(question) Type \"\($0)\", or nothing to cancel [Cancel]: " } ?? "\(question) Type \"\(word)\" [no]: "
-        guard TypedAnswer.matches(try Terminal.ask(choice, isDestructive: true), ["yes", word]) else {
+        guard TypedConfirmation.matches(try Terminal.ask(choice, isDestructive: true), ["yes", word]) else {
             throw BackupError(.interrupted, "cancelled; nothing was changed")
         }
     }
 }
 
 /// Compares a typed answer with the expected ones.
-enum TypedAnswer {
+enum TypedConfirmation {
     /// Ignores case, also where the language has an i with and one without a dot. The English word is valid in any language: instructions written for other
     /// users contain it.
     static func matches(_ answer: String?, _ words: [Message]) -> Bool {

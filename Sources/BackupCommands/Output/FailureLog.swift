@@ -70,9 +70,9 @@ final class FailureLog: Sendable {
                 return (state.lines, state.omittedCount)
             }
             if lines.isEmpty { return }
-            for line in lines { Terminal.complain(line) }
+            for line in lines { Terminal.writeError(line) }
             guard omittedCount > 0 else { continue }
-            Terminal.complain(
+            Terminal.writeError(
                 .plural(
                     omittedCount, one: "backupfs: \(omittedCount) more line was left out here",
                     other: "backupfs: \(omittedCount) more lines were left out here"))

@@ -53,7 +53,7 @@ final class ProgressPrinter: Sendable {
             state.shownMessage = progress.message
             state.shownPercent = progress.percent
             state.isLineOpen = !isJSON && !hasLines
-            if hasLines { return Terminal.complain(progress.message) }
+            if hasLines { return Terminal.writeError(progress.message) }
             guard isJSON else { return write(progress, timing.reading(at: now)) }
             if state.shownPhase == progress.phase, now < state.lastLineAt + Self.lineIntervalNanoseconds {
                 state.waiting = progress
@@ -83,7 +83,7 @@ final class ProgressPrinter: Sendable {
                 "total_bytes": .integer(progress.totalBytes),
                 "seconds_remaining": timing.remainingSeconds.map { .integer(UInt64(min($0.rounded(), 1e9))) } ?? .null,
             ])
-            Terminal.say(line.compactText + [10])
+            Terminal.write(line.compactText + [10])
         } else {
             Terminal.showStatusLine(Terminal.language.text(ProgressText.line(progress, timing)))
         }
@@ -110,7 +110,7 @@ extension Terminal {
         let text = TerminalText.harmless(text, keepsLines: false)
         let shown = isPlain ? "\r\(blank)\r\(text.prefix(plainLineWidth))" : "\r\u{1B}[K\(text)"
         let bytes = Array(shown.utf8)
-        bytes.withUnsafeBytes { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        bytes.withUnsafeBytes { _ = Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }
 

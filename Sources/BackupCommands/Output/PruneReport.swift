@@ -4,9 +4,9 @@ import Export
 
 /// Reports what a prune did, or would do.
 enum PruneReport {
-    static func tell(_ summary: PruneSummary, isDryRun: Bool) {
+    static func write(_ summary: PruneSummary, isDryRun: Bool) {
         let text = text(summary, isDryRun: isDryRun)
-        if isDryRun { Terminal.say(text) } else { Terminal.tell(text) }
+        if isDryRun { Terminal.write(text) } else { Terminal.writeUnlessQuiet(text) }
     }
 
     static func text(_ summary: PruneSummary, isDryRun: Bool) -> Message {

@@ -229,7 +229,7 @@ struct StatusWatch {
     private func say(_ line: String, _ shown: inout String) {
         guard line != shown else { return }
         shown = line
-        Terminal.say(verbatim: line)
+        Terminal.write(verbatim: line)
     }
 
     /// In steps: a signal may come just before the sleep.

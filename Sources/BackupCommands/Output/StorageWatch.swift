@@ -68,7 +68,9 @@ final class StorageWatch: Sendable {
             if idleSeconds >= noticeSeconds, !isTold {
                 isTold = true
                 let path = stalledPath()
-                say { Terminal.complain("backupfs: the storage at \(path) does not answer, and is waited for; Ctrl-C ends this") }
+                say {
+                    Terminal.writeError("backupfs: the storage at \(path) does not answer, and is waited for; Ctrl-C ends this")
+                }
                 before = others()
             }
         }
@@ -80,7 +82,7 @@ final class StorageWatch: Sendable {
             remedy: "Check whether its disk or its server can be reached, and try again.")
         guard state.withLock({ !$0.isOver }) else { return }
         let status = ExitStatus(error.code)
-        say { Terminal.complainAsRequested(error) }
+        say { Terminal.writeErrorAsRequested(error) }
         StallWatch.endProcess(status.rawValue)
     }
 

@@ -28,41 +28,41 @@ enum Terminal {
     static func time(_ time: Timestamp) -> String { language.text(SystemClock.localTime(time)) }
 
     /// Prints one or more lines to standard output.
-    static func say(_ text: Message) { say(verbatim: language.text(text)) }
+    static func write(_ text: Message) { write(verbatim: language.text(text)) }
 
     /// The same for text that is not a message: a table, a path.
-    static func say(verbatim text: String) {
+    static func write(verbatim text: String) {
         let text = isOutputTerminal ? TerminalText.harmless(text, keepsLines: true) : text
         put(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), STDOUT_FILENO)
     }
 
     /// Reports what was done; omitted with `--quiet`.
-    static func tell(_ text: Message) { if verbosity != .quiet { say(text) } }
-    static func tell(verbatim text: String) { if verbosity != .quiet { say(verbatim: text) } }
+    static func writeUnlessQuiet(_ text: Message) { if verbosity != .quiet { write(text) } }
+    static func writeUnlessQuiet(verbatim text: String) { if verbosity != .quiet { write(verbatim: text) } }
 
     /// A name, or other single-line text, for standard output: unchanged for a program, quoted for a terminal.
     static func shown(_ name: String) -> String { isOutputTerminal ? TerminalText.harmless(name, keepsLines: false) : name }
 
     /// Prints JSON or YAML. A terminal shows an equivalent document.
-    static func say(_ bytes: [UInt8]) { put(isOutputTerminal ? TerminalText.harmless(document: bytes) : bytes, STDOUT_FILENO) }
+    static func write(_ bytes: [UInt8]) { put(isOutputTerminal ? TerminalText.harmless(document: bytes) : bytes, STDOUT_FILENO) }
 
     /// Prints to standard error.
-    static func complain(_ text: Message) { complain(verbatim: language.text(text)) }
+    static func writeError(_ text: Message) { writeError(verbatim: language.text(text)) }
 
-    static func complain(verbatim text: String) {
+    static func writeError(verbatim text: String) {
         // Programs do not read names there; logs of it are shown on terminals.
         let text = TerminalText.harmless(text, keepsLines: true)
         put(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), STDERR_FILENO)
     }
 
     /// Prints an error, its findings and the remedy.
-    static func complain(_ error: BackupError) {
+    static func writeError(_ error: BackupError) {
         let findings = error.details.map { Message.joined([.verbatim("  "), $0], separator: "") }
-        complain(.joined(["\(failureMark)backupfs: \(error.summary)"] + findings, separator: "\n"))
+        writeError(.joined(["\(failureMark)backupfs: \(error.summary)"] + findings, separator: "\n"))
     }
 
     /// The same for programs, as one line, also to standard error.
-    static func complain(json error: BackupError, status: ExitStatus) {
+    static func writeError(json error: BackupError, status: ExitStatus) {
         let document = OrderedJSON.members([
             "message_type": .text("exit_error"), "code": .integer(status.rawValue), "error": .text(error.code.rawValue),
             "message": .text(error.message.english), "path": .optional(error.path), "remedy": .optional(error.remedy?.english),
@@ -73,18 +73,18 @@ enum Terminal {
     }
 
     /// Prints an error in the form that the command line requests.
-    static func complainAsRequested(_ error: BackupError) {
+    static func writeErrorAsRequested(_ error: BackupError) {
         // For an export, --json is the form of the data, not of messages.
         if CommandLine.arguments.contains("--json"), CommandLine.arguments.dropFirst().first != "export" {
-            complain(json: error, status: ExitStatus(error.code))
+            writeError(json: error, status: ExitStatus(error.code))
         } else {
-            complain(error)
+            writeError(error)
         }
     }
 
     /// Prints a prompt to standard error, without a line feed.
     /// - Parameter isRed: on a terminal with colours.
-    static func complain(prompt: Message, isRed: Bool = false) {
+    static func writeError(prompt: Message, isRed: Bool = false) {
         var text = TerminalText.harmless(language.text(prompt), keepsLines: true)
         if isRed, isErrorTerminal, !isPlain {
             // The typed text is not red, nor the space before it.
@@ -122,7 +122,7 @@ enum Terminal {
     private static func put(_ bytes: [UInt8], _ descriptor: Int32) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 {
                 if errno == EINTR { continue }
                 return

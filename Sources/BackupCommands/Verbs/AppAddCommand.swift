@@ -42,7 +42,7 @@ struct AppAddCommand: ParsableCommand {
         let folder = media.map { FileSystem.lastComponent(FileSystem.absolutePath($0)) }
         let found = try IntrospectedDefinition(of: database, name: name, mediaFolder: folder)
         let path = file ?? "\(found.name).yaml"
-        if path == "-" { return Terminal.say(Array(found.yaml.utf8)) }
+        if path == "-" { return Terminal.write(Array(found.yaml.utf8)) }
         guard try !FileSystem.exists(path) else {
             throw BackupError(
                 .alreadyExists, "there is a file here already", path: path, remedy: "Name another one with --output.")
@@ -58,10 +58,10 @@ struct AppAddCommand: ParsableCommand {
             let document = OrderedJSON.members([
                 "message_type": .text("app_added"), "name": .text(found.name), "path": .text(path), "tables": .array(tables),
             ])
-            Terminal.say(document.compactText + [10])
+            Terminal.write(document.compactText + [10])
         } else {
-            for line in found.tableLines { Terminal.say(verbatim: line) }
-            Terminal.say("Wrote \(path). Make a store with: backupfs init --app \(path) --database \(database)")
+            for line in found.tableLines { Terminal.write(verbatim: line) }
+            Terminal.write("Wrote \(path). Make a store with: backupfs init --app \(path) --database \(database)")
         }
     }
 }
@@ -93,6 +93,6 @@ struct AppMigrateCommand: ParsableCommand {
         defer { printer.finish() }
         let report = try LegacyMigration(store: store, folder: folder).run(isRehearsal: dryRun, progress: printer.handler)
         printer.finish()
-        if output.json { Terminal.say(report.json.prettyText) } else { Terminal.say(report.text) }
+        if output.json { Terminal.write(report.json.prettyText) } else { Terminal.write(report.text) }
     }
 }

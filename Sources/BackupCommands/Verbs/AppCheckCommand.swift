@@ -52,13 +52,13 @@ struct AppCheckCommand: ParsableCommand {
 
     /// - Returns: the number of problems.
     private func check(_ file: String) throws(BackupError) -> Int {
-        let check = try KnownApp.file(file).check()
-        let fit = try database.map { path throws(BackupError) in try DatabaseFit(of: check.tables, with: path) }
+        let check = try AppDefinitionSource.file(file).check()
+        let fit = try database.map { path throws(BackupError) in try SchemaDifference(of: check.tables, with: path) }
         return report(file, check, fit, rows: try rowProblems(check, fit))
     }
 
     /// As many as the validator of a restore collects.
-    private func rowProblems(_ check: DefinitionCheck, _ fit: DatabaseFit?) throws(BackupError) -> [DefinitionProblem] {
+    private func rowProblems(_ check: DefinitionCheck, _ fit: SchemaDifference?) throws(BackupError) -> [DefinitionProblem] {
         guard let database, let definition = check.definition, check.problems.isEmpty, fit?.problems.isEmpty == true else {
             return []
         }
@@ -70,7 +70,7 @@ struct AppCheckCommand: ParsableCommand {
     }
 
     private func report(unreadable error: BackupError) {
-        guard output.json else { return Terminal.say(error.summary) }
+        guard output.json else { return Terminal.write(error.summary) }
         say(
             .members([
                 "message_type": .text("problem"), "file": .optional(error.path), "line": .null,
@@ -80,7 +80,7 @@ struct AppCheckCommand: ParsableCommand {
     }
 
     private func report(
-        _ file: String, _ check: DefinitionCheck, _ fit: DatabaseFit?, rows: [DefinitionProblem]
+        _ file: String, _ check: DefinitionCheck, _ fit: SchemaDifference?, rows: [DefinitionProblem]
     ) -> Int {
         let problems = check.problems + (fit?.problems ?? []) + rows
         let warnings = check.warnings + (fit?.warnings ?? [])
@@ -89,20 +89,20 @@ struct AppCheckCommand: ParsableCommand {
             for warning in warnings { say(json("warning", file, warning)) }
             say(summary(file, check, problems.count, warnings.count, fit))
         } else {
-            for problem in problems { Terminal.say("\(file):\(problem.line): \(problem.message). \(problem.remedy)") }
-            for warning in warnings { Terminal.say("\(file):\(warning.line): warning: \(warning.message). \(warning.remedy)") }
+            for problem in problems { Terminal.write("\(file):\(problem.line): \(problem.message). \(problem.remedy)") }
+            for warning in warnings { Terminal.write("\(file):\(warning.line): warning: \(warning.message). \(warning.remedy)") }
             if let tables = fit?.unmentionedTables, !tables.isEmpty {
-                Terminal.say(
+                Terminal.write(
                     "\(file): tables of the database that the definition does not mention: \(tables.joined(separator: ", "))")
             }
-            if problems.isEmpty { Terminal.say("\(file): no problems") }
+            if problems.isEmpty { Terminal.write("\(file): no problems") }
         }
         return problems.count
     }
 
     // MARK: JSON
 
-    private func say(_ document: OrderedJSON) { Terminal.say(document.compactText + [10]) }
+    private func say(_ document: OrderedJSON) { Terminal.write(document.compactText + [10]) }
 
     private func json(_ type: String, _ file: String, _ problem: DefinitionProblem) -> OrderedJSON {
         .members([
@@ -112,7 +112,7 @@ struct AppCheckCommand: ParsableCommand {
     }
 
     private func summary(
-        _ file: String, _ check: DefinitionCheck, _ problemCount: Int, _ warningCount: Int, _ fit: DatabaseFit?
+        _ file: String, _ check: DefinitionCheck, _ problemCount: Int, _ warningCount: Int, _ fit: SchemaDifference?
     ) -> OrderedJSON {
         .members([
             "message_type": .text("summary"), "file": .text(file), "name": .optional(check.definition?.name),

@@ -42,15 +42,15 @@ struct AppListCommand: ParsableCommand {
         let path = try store.path()
         // Without a store, only the built-in apps are listed; a store named explicitly must exist.
         let storePath = store.store != nil || StoreLocation.hasStore(path) ? path : nil
-        let apps = try KnownApp.all(storePath: storePath).map { ($0, $0.check()) }
+        let apps = try AppDefinitionSource.all(storePath: storePath).map { ($0, $0.check()) }
         if output.json {
-            Terminal.say(OrderedJSON.array(apps.map(describe)).prettyText)
+            Terminal.write(OrderedJSON.array(apps.map(describe)).prettyText)
         } else {
-            Terminal.say(verbatim: Table.text(["NAME", "TITLE", "FROM"], apps.map(row)))
+            Terminal.write(verbatim: Table.text(["NAME", "TITLE", "FROM"], apps.map(row)))
         }
     }
 
-    private func row(_ app: KnownApp, _ check: DefinitionCheck) -> [String] {
+    private func row(_ app: AppDefinitionSource, _ check: DefinitionCheck) -> [String] {
         let place: Message = app.path.map(Message.verbatim) ?? "built in"
         let title: Message =
             check.definition.map { .verbatim($0.title) } ?? "(it has problems: backupfs app check \(app.path ?? ""))"
@@ -58,7 +58,7 @@ struct AppListCommand: ParsableCommand {
         return [check.definition?.name ?? "?", Terminal.language.text(title), Terminal.language.text(origin)]
     }
 
-    private func describe(_ app: KnownApp, _ check: DefinitionCheck) -> OrderedJSON {
+    private func describe(_ app: AppDefinitionSource, _ check: DefinitionCheck) -> OrderedJSON {
         .members([
             "name": .optional(check.definition?.name), "title": .optional(check.definition?.title),
             "builtIn": .boolean(app.path == nil), "path": .optional(app.path), "ofStore": .boolean(app.isOfStore),
@@ -86,16 +86,18 @@ struct AppShowCommand: ParsableCommand {
 
     func run() throws {
         let found = try find()
-        guard output.json else { return Terminal.say(Array(found.text.utf8)) }
-        Terminal.say(DefinitionSummary.json(try found.load(), path: found.path).prettyText)
+        guard output.json else { return Terminal.write(Array(found.text.utf8)) }
+        Terminal.write(DefinitionSummary.json(try found.load(), path: found.path).prettyText)
     }
 
-    private func find() throws -> KnownApp {
-        guard let app else { return try KnownApp.ofStore(at: store.path()) }
-        if AppDefinition.builtInNames.contains(app) { return try KnownApp.builtIn(named: app) }
-        if app.contains("/") || app.hasSuffix(".yaml") || (try? FileSystem.exists(app)) == true { return try KnownApp.file(app) }
+    private func find() throws -> AppDefinitionSource {
+        guard let app else { return try AppDefinitionSource.ofStore(at: store.path()) }
+        if AppDefinition.builtInNames.contains(app) { return try AppDefinitionSource.builtIn(named: app) }
+        if app.contains("/") || app.hasSuffix(".yaml") || (try? FileSystem.exists(app)) == true {
+            return try AppDefinitionSource.file(app)
+        }
         // The store's own app may have this name.
-        if let own = try? KnownApp.ofStore(at: store.path()), own.check().definition?.name == app { return own }
+        if let own = try? AppDefinitionSource.ofStore(at: store.path()), own.check().definition?.name == app { return own }
         throw BackupError(
             .notFound, "there is no app called \(app)", remedy: "Name a definition's file, or one of: backupfs app list")
     }
@@ -170,5 +172,5 @@ struct AppSchemaCommand: ParsableCommand {
               # yaml-language-server: $schema=app-definition.schema.json
             """)
 
-    func run() throws { Terminal.say(AppDefinition.formatSchema) }
+    func run() throws { Terminal.write(AppDefinition.formatSchema) }
 }

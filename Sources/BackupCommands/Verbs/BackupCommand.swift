@@ -82,13 +82,13 @@ struct BackupCommand: ParsableCommand {
                 "warnings": .array(result.warnings.map { .text($0.message.english) }),
             ]),
             text: "\(Terminal.successMark)\(result.snapshot.name)")
-        if !ifDue { OperationNotice(.backup, named: result.snapshot.name.description, of: store).tell() }
+        if !ifDue { OperationNotification(.backup, named: result.snapshot.name.description, of: store).send() }
         if !result.missing.isEmpty, !output.json {
-            Terminal.complain("The app has records of files that are not in its media folder:")
-            for line in result.missing.prefix(10) { Terminal.complain("  \(line)") }
-            if result.missing.count > 10 { Terminal.complain("  … (manifest.json has more)") }
+            Terminal.writeError("The app has records of files that are not in its media folder:")
+            for line in result.missing.prefix(10) { Terminal.writeError("  \(line)") }
+            if result.missing.count > 10 { Terminal.writeError("  … (manifest.json has more)") }
         }
-        if !output.json { for warning in result.warnings { Terminal.complain("warning: \(warning.message)") } }
+        if !output.json { for warning in result.warnings { Terminal.writeError("warning: \(warning.message)") } }
         if let incompleteness = result.incompleteness { throw incompleteness }
     }
 
@@ -107,7 +107,7 @@ struct BackupCommand: ParsableCommand {
             return try BackupOperation(store: store, channel: channel, readsAll: readAll, checksRoom: !skipRoomCheck).run(
                 label: label, tag: tag, progress: printer.handler)
         } catch {
-            OperationNotice(.backup, named: label ?? "", of: store, error: error).tell()
+            OperationNotification(.backup, named: label ?? "", of: store, error: error).send()
             throw error
         }
     }
@@ -147,11 +147,11 @@ struct BackupCommand: ParsableCommand {
 
     private func report(_ document: OrderedJSON, text: Message) {
         if output.json {
-            Terminal.say(document.compactText + [10])
+            Terminal.write(document.compactText + [10])
         } else if dryRun {
-            Terminal.say(text)
+            Terminal.write(text)
         } else {
-            Terminal.tell(text)
+            Terminal.writeUnlessQuiet(text)
         }
     }
 }

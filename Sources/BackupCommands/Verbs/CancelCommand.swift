@@ -46,8 +46,8 @@ struct CancelCommand: ParsableCommand {
     }
 
     private func report(_ text: Message, name: String?) {
-        guard output.json else { return Terminal.say(text) }
-        Terminal.say(
+        guard output.json else { return Terminal.write(text) }
+        Terminal.write(
             OrderedJSON.members(["message_type": .text("cancelled"), "operation": .optional(name)]).compactText + [10])
     }
 }
@@ -70,16 +70,16 @@ struct UnlockCommand: ParsableCommand {
         let store = try store.open()
         let locks = try store.repository.unlock()
         if output.json {
-            Terminal.say(
+            Terminal.write(
                 OrderedJSON.members([
                     "message_type": .text("unlock"), "held": .array(locks.present.map(Self.describe)),
                     "removed": .array(locks.stale.map(Self.describe)),
                 ]).compactText + [10])
             return
         }
-        for holder in locks.stale { Terminal.say("Removed the lock of \(holder.text).") }
-        for holder in locks.present { Terminal.say("Held for \(holder.text).") }
-        if locks.present.isEmpty, locks.stale.isEmpty { Terminal.say("There are no locks.") }
+        for holder in locks.stale { Terminal.write("Removed the lock of \(holder.text).") }
+        for holder in locks.present { Terminal.write("Held for \(holder.text).") }
+        if locks.present.isEmpty, locks.stale.isEmpty { Terminal.write("There are no locks.") }
     }
 
     private static func describe(_ holder: LockHolder) -> OrderedJSON {

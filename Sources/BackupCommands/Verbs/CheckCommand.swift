@@ -39,7 +39,7 @@ struct CheckCommand: ParsableCommand {
         let subset = try readDataSubset.map { text throws(BackupError) in try DataSubset(parsing: text) }
         let store = try store.open()
         if repair, !yes {
-            try Consent.require(
+            try ConfirmationPrompt.require(
                 "Repair the repository? It is better to copy it first, if there is space.", for: "a repair rewrites damaged packs"
             )
         }
@@ -48,7 +48,7 @@ struct CheckCommand: ParsableCommand {
         let isJSON = output.json
         let report: (CheckEvent) -> Void = { event in
             printer.finish()
-            if isJSON { Terminal.say(Self.json(event).compactText + [10]) } else { Terminal.say(Self.text(event)) }
+            if isJSON { Terminal.write(Self.json(event).compactText + [10]) } else { Terminal.write(Self.text(event)) }
         }
         let operation = CheckOperation(store: store)
         let summary =
@@ -56,7 +56,7 @@ struct CheckCommand: ParsableCommand {
             ? try operation.repair(progress: printer.handler, report: report)
             : try operation.run(readData: readData ? .all : subset, progress: printer.handler, report: report)
         printer.finish()
-        if isJSON { Terminal.say(Self.json(summary).compactText + [10]) } else { Terminal.tell(Self.text(summary)) }
+        if isJSON { Terminal.write(Self.json(summary).compactText + [10]) } else { Terminal.writeUnlessQuiet(Self.text(summary)) }
         if !summary.isDamaged, summary.newerCount > 0 { throw Self.newer(summary, store) }
         guard summary.isSound else {
             throw BackupError(

@@ -32,8 +32,8 @@ struct CommandRestore {
             } catch let error as BackupError where !isJSON && !isDryRun && error.code != .usage && error.code != .sourceUnreadable
             {
                 printer.finish()
-                Terminal.complain(error)
-                if error.code != .interrupted { for line in report?.remains ?? [] { Terminal.complain(line) } }
+                Terminal.writeError(error)
+                if error.code != .interrupted { for line in report?.remains ?? [] { Terminal.writeError(line) } }
                 guard try mayTryAgain(error) else { throw ExitCode(ExitStatus(error.code).rawValue) }
             }
         }
@@ -44,7 +44,7 @@ struct CommandRestore {
     private func mayTryAgain(_ error: BackupError) throws(BackupError) -> Bool {
         guard error.code != .interrupted, error.code != .notSupported else { return false }
         guard Terminal.isInputTerminal, Terminal.isErrorTerminal else {
-            if error.code.mayPass { Terminal.complain("Run the same command to try again.") }
+            if error.code.mayPass { Terminal.writeError("Run the same command to try again.") }
             return false
         }
         let answer = try Terminal.ask("Try again? [y/N] ")?.lowercased()
@@ -56,8 +56,8 @@ struct CommandRestore {
     ) throws {
         if isDryRun {
             let preview = try runner.preview(content, strategy: strategy)
-            if isJSON { return Terminal.say(preview.json.prettyText) }
-            return Terminal.say(.joined((lead.map { [$0] } ?? []) + preview.lines, separator: "\n"))
+            if isJSON { return Terminal.write(preview.json.prettyText) }
+            return Terminal.write(.joined((lead.map { [$0] } ?? []) + preview.lines, separator: "\n"))
         }
         // Without a question no preview is needed: the restore checks everything itself, and need not do it twice.
         let shown = asks ? try ask(content, lead) : []
@@ -65,18 +65,18 @@ struct CommandRestore {
         do {
             result = try runner.run(content, strategy: strategy, retry: again, progress: progress, failed: failed)
         } catch {
-            OperationNotice(.restore, named: content.name, of: store, error: error).tell()
+            OperationNotification(.restore, named: content.name, of: store, error: error).send()
             throw error
         }
         printer.finish()
         if isJSON {
-            Terminal.say(result.json.prettyText)
+            Terminal.write(result.json.prettyText)
         } else {
             // Do not repeat what was shown above the question.
             let lines = result.lines.filter { !shown.contains($0) }
-            Terminal.tell(.joined([.verbatim(Terminal.successMark), .joined(lines, separator: "\n")], separator: ""))
+            Terminal.writeUnlessQuiet(.joined([.verbatim(Terminal.successMark), .joined(lines, separator: "\n")], separator: ""))
         }
-        OperationNotice(.restore, named: content.name, of: store).tell()
+        OperationNotification(.restore, named: content.name, of: store).send()
         try requireAllFiles(result, of: content)
     }
 
@@ -85,7 +85,7 @@ struct CommandRestore {
         { [printer, isJSON] progress in
             if !isJSON, !Cancellation.isProcessEnding, progress.phase == RestoreOperation.rollingBackMessage {
                 printer.finish()
-                Terminal.complain(progress.phase)
+                Terminal.writeError(progress.phase)
             }
             printer.handler(progress)
         }
@@ -124,11 +124,11 @@ struct CommandRestore {
                 remedy: "Add --yes.")
         }
         let lines = (lead.map { [$0] } ?? []) + preview.lines
-        Terminal.complain(.joined(lines, separator: "\n"))
+        Terminal.writeError(.joined(lines, separator: "\n"))
         let consent: Message = replacesAll ? "Import and Replace All Data" : "Import"
         let answer = try Terminal.ask(
             "Type \"\(consent)\" (or \"yes\"), or \"Cancel\" [Cancel]: ", isDestructive: replacesAll)
-        guard TypedAnswer.matches(answer, ["yes", consent]) else {
+        guard TypedConfirmation.matches(answer, ["yes", consent]) else {
             throw BackupError(.interrupted, "cancelled; nothing was changed")
         }
         return lines

@@ -39,10 +39,10 @@ struct ConfigGetCommand: ParsableCommand {
     func run() throws {
         let file = try SettingsFile(storeAt: store.path())
         let values = try file.values()
-        guard let name else { return Terminal.say(output.json ? Self.json(values) : Array(Self.table(values).utf8)) }
+        guard let name else { return Terminal.write(output.json ? Self.json(values) : Array(Self.table(values).utf8)) }
         let setting = try SettingsFile.setting(named: name)
         guard let value = values.first(where: { $0.name == setting }) else { throw ExitCode(ExitStatus.failure.rawValue) }
-        Terminal.say(output.json ? Self.json([value]) : Array("\(value.text)\n".utf8))
+        Terminal.write(output.json ? Self.json([value]) : Array("\(value.text)\n".utf8))
     }
 
     private static func table(_ values: [SettingsFile.Value]) -> String {
@@ -81,7 +81,7 @@ struct ConfigSetCommand: ParsableCommand {
         let setting = try SettingsFile.setting(named: name)
         try SettingsUpdate(options: store).set(setting, value)
         if !setting.appliesAtOnce, MountRecord.mountpoint(StorePaths(root: path)) != nil {
-            Terminal.complain("The store is mounted: \(name) takes effect at the next mount.")
+            Terminal.writeError("The store is mounted: \(name) takes effect at the next mount.")
         }
     }
 }
@@ -121,7 +121,7 @@ struct SettingsUpdate {
             }
         } catch {
             guard name == .undeleteDays else { return }
-            Terminal.complain("Other stores of the repository learn this with the next backup: \(error.message)")
+            Terminal.writeError("Other stores of the repository learn this with the next backup: \(error.message)")
         }
     }
 }
@@ -144,16 +144,16 @@ struct ConfigCheckCommand: ParsableCommand {
         let file = try SettingsFile(storeAt: store.path())
         let problems = file.problems()
         if output.json {
-            Terminal.say(
+            Terminal.write(
                 OrderedJSON.members([
                     "message_type": .text("config_check"), "path": .text(file.path),
                     "problems": .array(problems.map { .text($0.description) }),
                 ]).compactText + [10])
         } else if problems.isEmpty {
-            Terminal.say("\(file.path) is fine.")
+            Terminal.write("\(file.path) is fine.")
         }
         guard !problems.isEmpty else { return }
-        if !output.json { for problem in problems { Terminal.complain(problem) } }
+        if !output.json { for problem in problems { Terminal.writeError(problem) } }
         throw ExitCode(ExitStatus.failure.rawValue)
     }
 }

@@ -51,7 +51,7 @@ struct DeleteCommand: ParsableCommand {
         }
         if !yes {
             let days = store.settings.retention.undeleteDays
-            try Consent.require(
+            try ConfirmationPrompt.require(
                 question(plan, days), answer: all ? "Delete All" : "Delete",
                 for: now ? "deleting cannot be undone" : "this deletes backups")
         }
@@ -72,7 +72,7 @@ struct DeleteCommand: ParsableCommand {
             let summary = try PruneOperation(store: store, allowsEmpty: isEmptied).run(
                 maxUnused: .bytes(0), isDryRun: false, progress: printer.handler)
             printer.finish()
-            if let notice = PruneReport.clockNotice(summary) { Terminal.complain("warning: \(notice)") }
+            if let notice = PruneReport.clockNotice(summary) { Terminal.writeError("warning: \(notice)") }
         }
     }
 
@@ -103,13 +103,14 @@ struct DeleteCommand: ParsableCommand {
     private func report(_ removed: [Snapshot], text: Message, kept: Int) {
         guard !output.json else {
             let names = removed.map { OrderedJSON.text($0.name.description) }
-            return Terminal.say(
+            return Terminal.write(
                 OrderedJSON.members(["message_type": .text("deleted"), "removed": .array(names), "kept": .integer(kept)])
                     .compactText + [10])
         }
-        Terminal.tell(text)
+        Terminal.writeUnlessQuiet(text)
         if all, kept > 0 {
-            Terminal.tell(.plural(kept, one: "\(kept) pinned backup was kept.", other: "\(kept) pinned backups were kept."))
+            Terminal.writeUnlessQuiet(
+                .plural(kept, one: "\(kept) pinned backup was kept.", other: "\(kept) pinned backups were kept."))
         }
     }
 }
@@ -147,18 +148,18 @@ struct UndeleteCommand: ParsableCommand {
         MountRecord.letMountNotice(store.paths)
         for result in results {
             if output.json {
-                Terminal.say(json(result).compactText + [10])
+                Terminal.write(json(result).compactText + [10])
             } else {
-                Terminal.tell("Brought back \(result.snapshot.name)")
+                Terminal.writeUnlessQuiet("Brought back \(result.snapshot.name)")
                 if result.wasPinned {
                     let name = result.snapshot.name
-                    Terminal.say(
+                    Terminal.write(
                         "It is pinned now, since a rule would remove it with the next backup. Let it go with: backupfs unpin \(name)"
                     )
                 }
             }
             guard let first = result.problems.first else { continue }
-            Terminal.complain(
+            Terminal.writeError(
                 BackupError(
                     .repositoryDamaged,
                     "some of the backup's data is not in the repository: the repository may be only half copied, or an older version of backupfs may have pruned it: \(first.message)",

@@ -38,32 +38,32 @@ struct DiffCommand: ParsableCommand {
     func run() throws {
         let difference = try DifferenceDocument(of: store.open(), from: old, to: new, limit: limit)
         if output.json {
-            Terminal.say(difference.json.prettyText)
+            Terminal.write(difference.json.prettyText)
             return
         }
         guard !difference.isEmpty else {
-            Terminal.say("No differences.")
+            Terminal.write("No differences.")
             return
         }
         for collection in difference.collections where !collection.counts.isEmpty {
-            Terminal.say("\(collection.name): \(text(collection.counts))")
+            Terminal.write("\(collection.name): \(text(collection.counts))")
             for record in collection.changes { show(record) }
             sayRest(collection.counts, told: collection.changes.map(\.change))
         }
         guard !difference.fileCounts.isEmpty else { return }
-        Terminal.say("files: \(text(difference.fileCounts))")
+        Terminal.write("files: \(text(difference.fileCounts))")
         for file in difference.files {
-            Terminal.say("  \(sign(file.change)) \(Terminal.shown("\(file.path)"))  \(sizes(file))")
+            Terminal.write("  \(sign(file.change)) \(Terminal.shown("\(file.path)"))  \(sizes(file))")
         }
         sayRest(difference.fileCounts, told: difference.files.map(\.change))
     }
 
     private func show(_ record: DifferenceDocument.RecordChange) {
-        Terminal.say("  \(sign(record.change)) \(Terminal.shown("\(record.key)"))")
+        Terminal.write("  \(sign(record.change)) \(Terminal.shown("\(record.key)"))")
         guard record.change == .changed else { return }
-        if record.fields.isEmpty { Terminal.say("      only the order of its members") }
+        if record.fields.isEmpty { Terminal.write("      only the order of its members") }
         for field in record.fields {
-            Terminal.say("      \(field.name): \(text(field.old)) → \(text(field.new))")
+            Terminal.write("      \(field.name): \(text(field.old)) → \(text(field.new))")
         }
     }
 
@@ -95,6 +95,6 @@ struct DiffCommand: ParsableCommand {
 
     private func sayRest(_ counts: [DifferenceDocument.Change: Int], told: [DifferenceDocument.Change]) {
         let rest = counts.values.reduce(0, +) - told.count
-        if rest > 0 { Terminal.say("  … and \(rest) more") }
+        if rest > 0 { Terminal.write("  … and \(rest) more") }
     }
 }

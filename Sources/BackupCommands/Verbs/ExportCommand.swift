@@ -54,7 +54,7 @@ struct ExportCommand: ParsableCommand {
         if let csv {
             let files = try export.writeCSV(to: csv)
             printer.finish()
-            for file in files { Terminal.say(verbatim: file) }
+            for file in files { Terminal.write(verbatim: file) }
             return
         }
         let form: ExportOperation.Form = zip ? .archive(.zip) : tar ? .archive(.tar) : .json
@@ -64,6 +64,6 @@ struct ExportCommand: ParsableCommand {
         }
         let path = try export.write(form, to: output)
         printer.finish()
-        Terminal.say(verbatim: "\(Terminal.successMark)\(path)")
+        Terminal.write(verbatim: "\(Terminal.successMark)\(path)")
     }
 }

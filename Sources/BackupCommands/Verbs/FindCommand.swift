@@ -36,16 +36,16 @@ struct FindCommand: ParsableCommand {
         // Written as it is found: the result may exceed memory.
         try search.run(in: chosen) { match in
             if output.json {
-                Terminal.say(Array((count == 0 ? "[\n  " : ",\n  ").utf8) + describe(match).compactText)
+                Terminal.write(Array((count == 0 ? "[\n  " : ",\n  ").utf8) + describe(match).compactText)
             } else {
-                Terminal.say(verbatim: text(match))
+                Terminal.write(verbatim: text(match))
             }
             count += 1
         }
         if output.json {
-            Terminal.say(count == 0 ? "[]" : "\n]")
+            Terminal.write(count == 0 ? "[]" : "\n]")
         } else if count == 0 {
-            Terminal.complain("Nothing found.")
+            Terminal.writeError("Nothing found.")
         }
     }
 

@@ -64,9 +64,9 @@ struct ForgetCommand: ParsableCommand {
             ? try operation.plan(names: names) : policy.isEmpty ? try operation.planByRule() : try operation.plan(policy)
         SuccessorWarning.show(store)
         if !names.isEmpty { OtherSourceWarning.show(plan.removed, store) }
-        if !output.json, !dryRun, !yes, !plan.removed.isEmpty { Terminal.complain(verbatim: Self.table(plan)) }
+        if !output.json, !dryRun, !yes, !plan.removed.isEmpty { Terminal.writeError(verbatim: Self.table(plan)) }
         if !dryRun, !yes, !plan.removed.isEmpty {
-            try Consent.require(
+            try ConfirmationPrompt.require(
                 .plural(
                     plan.removed.count, one: "Remove \(plan.removed.count) of these backups?",
                     other: "Remove \(plan.removed.count) of these backups?"), for: "this removes backups")
@@ -75,10 +75,10 @@ struct ForgetCommand: ParsableCommand {
         printer.finish()
         if !removed.isEmpty { MountRecord.letMountNotice(store.paths) }
         if output.json {
-            Terminal.say(json(plan, removed).compactText + [10])
+            Terminal.write(json(plan, removed).compactText + [10])
         } else {
             if dryRun || Terminal.verbosity != .quiet, dryRun || yes || plan.removed.isEmpty {
-                Terminal.say(verbatim: Self.table(plan))
+                Terminal.write(verbatim: Self.table(plan))
             }
             let told: Message =
                 dryRun
@@ -86,15 +86,15 @@ struct ForgetCommand: ParsableCommand {
                     plan.removed.count, one: "Would remove \(plan.removed.count) backup.",
                     other: "Would remove \(plan.removed.count) backups.")
                 : .plural(removed.count, one: "Removed \(removed.count) backup.", other: "Removed \(removed.count) backups.")
-            if dryRun { Terminal.say(told) } else { Terminal.tell(told) }
+            if dryRun { Terminal.write(told) } else { Terminal.writeUnlessQuiet(told) }
         }
         guard prune else { return }
         let summary = try PruneOperation(store: store).run(maxUnused: .standard, isDryRun: dryRun, progress: printer.handler)
         printer.finish()
         if output.json {
-            Terminal.say(PruneReport.json(summary, isDryRun: dryRun).compactText + [10])
+            Terminal.write(PruneReport.json(summary, isDryRun: dryRun).compactText + [10])
         } else {
-            PruneReport.tell(summary, isDryRun: dryRun)
+            PruneReport.write(summary, isDryRun: dryRun)
         }
     }
 

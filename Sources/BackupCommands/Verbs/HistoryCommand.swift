@@ -33,12 +33,12 @@ struct HistoryCommand: ParsableCommand {
     func run() throws {
         let records = try OperationHistory(storeAt: store.path()).last(last, isAutomatic: automatic ? true : nil)
         if output.json {
-            Terminal.say(OrderedJSON.array(records.map(\.historyJSON)).prettyText)
+            Terminal.write(OrderedJSON.array(records.map(\.historyJSON)).prettyText)
         } else if records.isEmpty {
-            Terminal.say(automatic ? "The schedule has not asked for anything yet." : "Nothing has been done yet.")
+            Terminal.write(automatic ? "The schedule has not asked for anything yet." : "Nothing has been done yet.")
         } else {
             let headings: [Message] = ["Started", "Operation", "", "Result", "Duration", "Size", "New", "Backup"]
-            Terminal.say(verbatim: Table.text(headings, records.map(Self.row)))
+            Terminal.write(verbatim: Table.text(headings, records.map(Self.row)))
         }
     }
 

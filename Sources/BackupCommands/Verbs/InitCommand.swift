@@ -98,42 +98,42 @@ struct InitCommand: ParsableCommand {
                 "settings_left_out": .array(created.settingsLeftOut.map { .text($0) }),
                 "settings_unreadable": .boolean(created.hasUnreadableSettings),
             ])
-            Terminal.say(document.compactText + [10])
+            Terminal.write(document.compactText + [10])
         } else {
-            Terminal.tell("Made the store \(path) for \(made.definition.title).")
+            Terminal.writeUnlessQuiet("Made the store \(path) for \(made.definition.title).")
             if isEncrypted {
-                Terminal.say("The backups are encrypted. They cannot be read without the password, not even by you: keep it.")
+                Terminal.write("The backups are encrypted. They cannot be read without the password, not even by you: keep it.")
             }
             let option = store.store == nil ? "" : " --store \(path)"
-            tell(created, option)
-            Terminal.tell("Back up with: backupfs backup\(option)")
-            Terminal.tell("Mount it with: backupfs MOUNTPOINT\(option)")
+            report(created, option)
+            Terminal.writeUnlessQuiet("Back up with: backupfs backup\(option)")
+            Terminal.writeUnlessQuiet("Mount it with: backupfs MOUNTPOINT\(option)")
         }
     }
 
     /// Reports what the repository already contained, and the consequences.
-    private func tell(_ created: StoreCreation.Created, _ option: String) {
+    private func report(_ created: StoreCreation.Created, _ option: String) {
         if let adopted = created.adopted {
-            Terminal.say("It continues these backups: \(adopted.line)")
+            Terminal.write("It continues these backups: \(adopted.line)")
             let media: Message = created.store.mediaPath.map { ", media in \($0)" } ?? ""
-            Terminal.say("A restore writes the database \(created.store.database.path)\(media)")
+            Terminal.write("A restore writes the database \(created.store.database.path)\(media)")
             if !created.settingsLeftOut.isEmpty {
                 let names = created.settingsLeftOut.joined(separator: ", ")
-                Terminal.say("These settings were not taken over. Set them again if you trust the repository: \(names)")
+                Terminal.write("These settings were not taken over. Set them again if you trust the repository: \(names)")
             }
             if created.hasUnreadableSettings {
-                Terminal.say(
+                Terminal.write(
                     "The settings of the store that made these backups cannot be read, so retention and prune are off: no old backups are removed by themselves. What is removed by hand can be brought back for 3,650 days: backupfs config set undelete-days 30 says otherwise. Say what is to be kept, with `backupfs config set keep-last 5` or the like, then switch them on: backupfs config set retention on; backupfs config set prune on"
                 )
             }
-            Terminal.say("Nothing is backed up or removed by itself until you restore or back up.")
-            Terminal.say("Get the data back with: backupfs restore latest\(option)")
+            Terminal.write("Nothing is backed up or removed by itself until you restore or back up.")
+            Terminal.write("Get the data back with: backupfs restore latest\(option)")
         }
         guard !created.others.isEmpty else { return }
-        Terminal.say(
+        Terminal.write(
             created.adopted == nil
                 ? "It begins a source of its own. The repository also holds the backups of:"
                 : "The repository also holds the backups of:")
-        for source in created.others { Terminal.say("  \(source.line)") }
+        for source in created.others { Terminal.write("  \(source.line)") }
     }
 }

@@ -25,7 +25,7 @@ struct ListCommand: ParsableCommand {
 
     func run() throws {
         let store = try store.open()
-        let (name, path) = SnapshotPlace.split(place)
+        let (name, path) = SnapshotPathArgument.split(place)
         let snapshot = try store.anySnapshot(named: name)
         let root = try store.repository.rootDirectory(of: snapshot)
         var lines: [OrderedJSON] = []
@@ -34,10 +34,10 @@ struct ListCommand: ParsableCommand {
             if output.json {
                 lines.append(describe(path, entry))
             } else {
-                Terminal.say(verbatim: text(path, entry))
+                Terminal.write(verbatim: text(path, entry))
             }
         }
-        if output.json { Terminal.say(OrderedJSON.array(lines).prettyText) }
+        if output.json { Terminal.write(OrderedJSON.array(lines).prettyText) }
     }
 
     /// Descends to the named place, and lists everything from there.

@@ -41,9 +41,9 @@ struct PasswordCommand: ParsableCommand {
             let document = OrderedJSON.members([
                 "message_type": .text("password_changed"), "repository": .text(repository.path),
             ])
-            Terminal.say(document.compactText + [10])
+            Terminal.write(document.compactText + [10])
         } else {
-            Terminal.say("The password of \(repository.path) has been changed.")
+            Terminal.write("The password of \(repository.path) has been changed.")
         }
     }
 }

@@ -35,9 +35,9 @@ enum Pinning {
                     "name": .text(snapshot.name.description), "id": .text(snapshot.id.hexadecimal), "pinned": .boolean(isPinned),
                 ])
             }
-            Terminal.say(OrderedJSON.array(documents).prettyText)
+            Terminal.write(OrderedJSON.array(documents).prettyText)
         } else {
-            for snapshot in snapshots { Terminal.say(isPinned ? "\(snapshot.name): pinned" : "\(snapshot.name): not pinned") }
+            for snapshot in snapshots { Terminal.write(isPinned ? "\(snapshot.name): pinned" : "\(snapshot.name): not pinned") }
         }
     }
 }

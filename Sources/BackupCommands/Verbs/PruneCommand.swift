@@ -47,9 +47,9 @@ struct PruneCommand: ParsableCommand {
         let summary = try operation.run(maxUnused: limit, isDryRun: dryRun, progress: printer.handler)
         printer.finish()
         if output.json {
-            Terminal.say(PruneReport.json(summary, isDryRun: dryRun).compactText + [10])
+            Terminal.write(PruneReport.json(summary, isDryRun: dryRun).compactText + [10])
         } else {
-            PruneReport.tell(summary, isDryRun: dryRun)
+            PruneReport.write(summary, isDryRun: dryRun)
         }
     }
 }

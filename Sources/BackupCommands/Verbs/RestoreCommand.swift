@@ -95,13 +95,13 @@ struct RestoreCommand: ParsableCommand {
         if dryRun {
             try restore.check(snapshot, to: target)
             let totals = snapshot.record.root.totals
-            tell("would_write", snapshot, target, totals.fileCount, totals.byteCount, isDone: false)
+            writeResult("would_write", snapshot, target, totals.fileCount, totals.byteCount, isDone: false)
             return
         }
         let report = try restore.run(snapshot, to: target, progress: printer.handler)
         printer.finish()
-        tell("summary", snapshot, target, report.fileCount, report.byteCount, isDone: true)
-        if let first = report.firstIncomplete { Terminal.complain(first.note(count: report.incompleteCount)) }
+        writeResult("summary", snapshot, target, report.fileCount, report.byteCount, isDone: true)
+        if let first = report.firstIncomplete { Terminal.writeError(first.note(count: report.incompleteCount)) }
         guard report.failureCount > 0 else { return }
         throw BackupError(
             .repositoryDamaged, "\(report.failureCount) files or folders of the backup could not be read and were left out",
@@ -109,7 +109,7 @@ struct RestoreCommand: ParsableCommand {
             findings: report.failures.map { "\($0.path): \($0.error)" })
     }
 
-    private func tell(
+    private func writeResult(
         _ type: String, _ snapshot: Snapshot, _ target: String, _ files: UInt64, _ bytes: UInt64, isDone: Bool
     ) {
         if output.json {
@@ -117,10 +117,10 @@ struct RestoreCommand: ParsableCommand {
                 "message_type": .text(type), "snapshot": .text(snapshot.name.description), "target": .text(target),
                 "files": .integer(files), "bytes": .integer(bytes),
             ])
-            Terminal.say(document.compactText + [10])
+            Terminal.write(document.compactText + [10])
         } else {
             let size = ByteCount.text(bytes)
-            Terminal.say(
+            Terminal.write(
                 isDone
                     ? .plural(
                         files, one: "Wrote \(files) file, \(size), of \(snapshot.name) to \(target).",

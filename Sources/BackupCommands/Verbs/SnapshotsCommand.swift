@@ -40,23 +40,23 @@ struct SnapshotsCommand: ParsableCommand {
 
     func run() throws {
         let store = try store.open()
-        if removed { return try RemovedSnapshotsReport.say(store, isJSON: output.json) }
+        if removed { return try RemovedSnapshotsReport.write(store, isJSON: output.json) }
         let snapshots = store.repository.snapshots(kind: safety ? .safety : .snapshot).filter {
             (tag.isEmpty || !Set(tag).isDisjoint(with: $0.tags)) && (channel == nil || $0.channel == channel)
         }
-        let isIncomplete = UnlistedBackups.complain(of: store.repository)
+        let isIncomplete = UnlistedBackups.warn(of: store.repository)
         if output.json {
-            Terminal.say(OrderedJSON.array(snapshots.map { describe($0, in: store) }).prettyText)
+            Terminal.write(OrderedJSON.array(snapshots.map { describe($0, in: store) }).prettyText)
         } else if snapshots.isEmpty, !tag.isEmpty {
-            Terminal.say("No backups with this tag.")
+            Terminal.write("No backups with this tag.")
         } else if snapshots.isEmpty, channel != nil {
-            Terminal.say("No backups of this channel.")
+            Terminal.write("No backups of this channel.")
         } else if snapshots.isEmpty, safety {
-            Terminal.say("No safety backups. A restore makes one before it changes anything.")
+            Terminal.write("No safety backups. A restore makes one before it changes anything.")
         } else if snapshots.isEmpty, isIncomplete {
-            Terminal.say("No backups that can be listed.")
+            Terminal.write("No backups that can be listed.")
         } else if snapshots.isEmpty {
-            Terminal.say("No backups yet. Make one with: backupfs backup")
+            Terminal.write("No backups yet. Make one with: backupfs backup")
         } else if files {
             let rows = snapshots.map { snapshot in
                 let export = store.exportFile(of: snapshot)
@@ -66,7 +66,7 @@ struct SnapshotsCommand: ParsableCommand {
                     fileSize(of: snapshot, isArchive: export.isArchive, in: store).map { ByteCount.text($0) } ?? "?",
                 ]
             }
-            Terminal.say(verbatim: Table.text(["File", "Created", "Device", "App version", "File size"], rows))
+            Terminal.write(verbatim: Table.text(["File", "Created", "Device", "App version", "File size"], rows))
         } else {
             // If a repository is shared, mark the store's own backups.
             let showsSources = snapshots.contains { !store.owns($0) }
@@ -83,7 +83,7 @@ struct SnapshotsCommand: ParsableCommand {
                     .compactMap { $0 }.joined(separator: ", "),
                 ]
             }
-            Terminal.say(
+            Terminal.write(
                 verbatim: Table.text(
                     (showsSources ? ["Source"] : []) + [
                         "Name", "Created", "Records", "Files", "Size", "Device", "App version", "Tags", "",
@@ -128,13 +128,13 @@ struct SnapshotsCommand: ParsableCommand {
 
 /// Lists the removed backups that can be brought back, in order of removal.
 enum RemovedSnapshotsReport {
-    static func say(_ store: Store, isJSON: Bool) throws(BackupError) {
+    static func write(_ store: Store, isJSON: Bool) throws(BackupError) {
         let removed = try store.repository.removedSnapshots()
         let grace = try store.removalGrace()
         if isJSON {
-            Terminal.say(OrderedJSON.array(removed.map { describe($0, grace, in: store) }).prettyText)
+            Terminal.write(OrderedJSON.array(removed.map { describe($0, grace, in: store) }).prettyText)
         } else if removed.isEmpty {
-            Terminal.say("No removed backups.")
+            Terminal.write("No removed backups.")
         } else {
             let rows = removed.map { one in
                 [
@@ -145,7 +145,7 @@ enum RemovedSnapshotsReport {
                     store.owns(one.snapshot) ? "" : one.snapshot.source?.short ?? "",
                 ]
             }
-            Terminal.say(verbatim: Table.text(["ID", "Name", "Created", "Removed", "Stays until", "Size", "Source"], rows))
+            Terminal.write(verbatim: Table.text(["ID", "Name", "Created", "Removed", "Stays until", "Size", "Source"], rows))
         }
     }
 

@@ -37,16 +37,16 @@ struct StatsCommand: ParsableCommand {
     func run() throws {
         if records {
             let document = try RecordStatisticsDocument(of: store.open(), snapshotName: snapshots.first)
-            return output.json ? Terminal.say(document.json.prettyText) : Terminal.say(document.text)
+            return output.json ? Terminal.write(document.json.prettyText) : Terminal.write(document.text)
         }
         let document = try StatisticsDocument(of: store.open(), names: snapshots)
         if output.json {
-            Terminal.say(document.json.prettyText)
+            Terminal.write(document.json.prettyText)
             return
         }
         let statistics = document.statistics
         guard !statistics.snapshots.isEmpty else {
-            Terminal.say("No backups yet. Make one with: backupfs backup")
+            Terminal.write("No backups yet. Make one with: backupfs backup")
             return
         }
         let rows = statistics.snapshots.map { item in
@@ -63,7 +63,7 @@ struct StatsCommand: ParsableCommand {
             ByteCount.text(total.uniqueBytes),
             ByteCount.text(statistics.storedBytes), "",
         ]
-        Terminal.say(verbatim: Table.text(["Name", "Created", "Files", "Size", "New", "Stored", "Only here"], rows + [sum]))
+        Terminal.write(verbatim: Table.text(["Name", "Created", "Files", "Size", "New", "Stored", "Only here"], rows + [sum]))
         var ratios: [Message] = []
         if let ratio = StatisticsDocument.ratioText(statistics.logicalBytes, total.uniqueBytes) {
             ratios.append("deduplication \(ratio)")
@@ -74,8 +74,8 @@ struct StatsCommand: ParsableCommand {
         if let ratio = StatisticsDocument.ratioText(statistics.logicalBytes, statistics.storedBytes) {
             ratios.append("together \(ratio)")
         }
-        Terminal.say("Ratios: \(Message.joined(ratios))")
-        Terminal.say(
+        Terminal.write("Ratios: \(Message.joined(ratios))")
+        Terminal.write(
             """
             Repository: \(ByteCount.text(document.totals.packByteCount)) in \(document.totals.packCount) packs, \
             \(document.totals.chunkCount) chunks; these backups need \

@@ -70,20 +70,20 @@ struct StatusCommand: ParsableCommand {
             if let operand, operand != "-" {
                 try metrics.write(to: operand, of: store)
             } else {
-                Terminal.say(verbatim: metrics.text)
+                Terminal.write(verbatim: metrics.text)
             }
         } else if output.json {
-            Terminal.say(StatusDocument(state, of: store).json.prettyText)
+            Terminal.write(StatusDocument(state, of: store).json.prettyText)
         } else {
-            for line in StatusText(state: state, hasStatistics: records).lines { Terminal.say(line) }
+            for line in StatusText(state: state, hasStatistics: records).lines { Terminal.write(line) }
         }
     }
 
     private func report(_ check: HealthCheck) throws {
         if output.json {
-            Terminal.say(check.json.compactText + [10])
+            Terminal.write(check.json.compactText + [10])
         } else {
-            for line in StatusText.lines(check) { Terminal.say(line) }
+            for line in StatusText.lines(check) { Terminal.write(line) }
         }
         if check.finding != .healthy { throw ExitCode(ExitStatus.failure.rawValue) }
     }

@@ -50,11 +50,11 @@ struct TagCommand: ParsableCommand {
                     "tags": .array(snapshot.tags.map { .text($0) }),
                 ])
             }
-            Terminal.say(OrderedJSON.array(documents).prettyText)
+            Terminal.write(OrderedJSON.array(documents).prettyText)
         } else {
             for snapshot in found {
                 let tags = snapshot.tags.joined(separator: ", ")
-                Terminal.say(tags.isEmpty ? "\(snapshot.name): no tags" : "\(snapshot.name): \(tags)")
+                Terminal.write(tags.isEmpty ? "\(snapshot.name): no tags" : "\(snapshot.name): \(tags)")
             }
         }
     }

@@ -33,7 +33,7 @@ struct UnmountCommand: ParsableCommand {
         let isRecorded = mounted.map { FileSystem.absolutePath($0) == FileSystem.absolutePath(target) } ?? false
         try Unmounter.unmount(target)
         // The process that served it ends by itself; it must be gone before the next mount, or before a disk is removed.
-        let hasEnded = EndOfMount(server: server, storePath: server?.storePath ?? (isRecorded ? paths?.root : nil)).wait()
+        let hasEnded = UnmountWait(server: server, storePath: server?.storePath ?? (isRecorded ? paths?.root : nil)).wait()
         report(target, hasEnded: hasEnded)
         // A script may remove the disk next.
         if !hasEnded { throw ExitCode(ExitStatus.incomplete.rawValue) }
@@ -56,7 +56,7 @@ struct UnmountCommand: ParsableCommand {
             let document = OrderedJSON.members([
                 "message_type": .text("unmounted"), "mountpoint": .text(target), "ended": .boolean(hasEnded),
             ])
-            Terminal.say(document.compactText + [10])
+            Terminal.write(document.compactText + [10])
         }
     }
 }

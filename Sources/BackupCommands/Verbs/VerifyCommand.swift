@@ -36,7 +36,7 @@ struct VerifyCommand: ParsableCommand {
         let chosen = all ? store.repository.snapshots() : try snapshots.map { try store.anySnapshot(named: $0) }
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
-        let drill = RestoreDrill(store: store)
+        let drill = SnapshotVerifier(store: store)
         var failed: [String] = []
         for snapshot in chosen {
             let outcome = try drill.run(snapshot, progress: printer.handler)
@@ -44,7 +44,7 @@ struct VerifyCommand: ParsableCommand {
             if !outcome.findings.isEmpty { failed.append(snapshot.name.description) }
             show(outcome)
         }
-        if chosen.isEmpty, !output.json { Terminal.say("No backups yet. Make one with: backupfs backup") }
+        if chosen.isEmpty, !output.json { Terminal.write("No backups yet. Make one with: backupfs backup") }
         guard !failed.isEmpty else { return }
         throw BackupError(
             .repositoryDamaged, "\(failed.count) of \(chosen.count) backups cannot be restored as they were made",
@@ -53,7 +53,7 @@ struct VerifyCommand: ParsableCommand {
             findings: failed.map(Message.verbatim))
     }
 
-    private func show(_ outcome: RestoreDrill.Outcome) {
+    private func show(_ outcome: SnapshotVerifier.Outcome) {
         let name = outcome.snapshot.name
         if output.json {
             let document = OrderedJSON.members([
@@ -64,19 +64,19 @@ struct VerifyCommand: ParsableCommand {
                 "records": .integer(outcome.recordCount), "findings": .array(outcome.findings.map { .text($0.english) }),
                 "notes": .array(outcome.notes.map { .text($0.english) }),
             ])
-            Terminal.say(document.compactText + [10])
+            Terminal.write(document.compactText + [10])
             return
         }
         if outcome.verifiedAt != nil {
-            Terminal.tell(
+            Terminal.writeUnlessQuiet(
                 """
                 \(name): can be restored: \(outcome.fileCount) files, \(ByteCount.text(outcome.byteCount)), \
                 \(outcome.recordCount) records
                 """)
         } else {
-            Terminal.say("\(name): cannot be restored as it was made")
+            Terminal.write("\(name): cannot be restored as it was made")
         }
-        for finding in outcome.findings { Terminal.say("  \(finding)") }
-        for note in outcome.notes { Terminal.say("  (\(note))") }
+        for finding in outcome.findings { Terminal.write("  \(finding)") }
+        for note in outcome.notes { Terminal.write("  (\(note))") }
     }
 }

@@ -23,7 +23,7 @@ final class Catalog: Sendable {
     /// Packs that cannot be read completely, and why. Their chunks are still found, but no backup relies on them.
     private let damaged = Mutex<[PackID: BackupError]>([:])
     /// The indexes of the packs that a writer relies on.
-    let proofs = PackProofs()
+    let proofs = PackVerifications()
     /// How often the packs may still be searched for a chunk that the catalog does not know: each search reads all of their indexes.
     private let remainingInquiries = Mutex(16)
     /// The state of packs and catalog when they were last compared.
@@ -35,7 +35,7 @@ final class Catalog: Sendable {
 
     /// Opens the catalog and reconciles it with the packs that exist.
     init(
-        layout: RepositoryLayout, repositoryID: String, places: CatalogPlaces, protection: RepositoryProtection
+        layout: RepositoryLayout, repositoryID: String, places: CatalogLocations, protection: RepositoryProtection
     ) throws(BackupError) {
         self.layout = layout
         self.protection = protection

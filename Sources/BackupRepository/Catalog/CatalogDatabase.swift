@@ -31,7 +31,7 @@ enum CatalogDatabase {
 
     /// Opens the file, and creates it if it does not exist.
     /// - Throws: `repositoryDamaged` when the file is not a whole catalog of this repository and version, and has to be rebuilt.
-    static func open(_ place: CatalogPlace, repositoryID: String) throws(BackupError) -> OpenCatalog {
+    static func open(_ place: CatalogLocation, repositoryID: String) throws(BackupError) -> OpenCatalog {
         let path = place.file
         if try !FileSystem.exists(path) {
             // Created here to set the mode; SQLite gives its journal files the mode of the database.
@@ -51,7 +51,7 @@ enum CatalogDatabase {
 
     /// Opens the file without locks and without its write-ahead log, on a medium that is mounted read-only.
     /// - Throws: `readOnly` when the medium is writable, when there is no file, or when its write-ahead log is not empty.
-    static func openImmutable(_ place: CatalogPlace, repositoryID: String) throws(BackupError) -> OpenCatalog {
+    static func openImmutable(_ place: CatalogLocation, repositoryID: String) throws(BackupError) -> OpenCatalog {
         let path = place.file
         guard FileSystem.isReadOnly(place.folder), FileSystem.statusIfPresent(path)?.kind == .regular,
             (FileSystem.statusIfPresent(path + "-wal")?.size ?? 0) == 0
@@ -149,12 +149,12 @@ struct OpenCatalog {
     /// How a catalog is used.
     enum Way: Equatable {
         /// Read and written in place.
-        case file(CatalogPlace)
+        case file(CatalogLocation)
         /// Only read, on a read-only medium.
-        case immutable(CatalogPlace)
+        case immutable(CatalogLocation)
         case memory
 
-        var place: CatalogPlace? {
+        var place: CatalogLocation? {
             switch self {
             case .file(let place), .immutable(let place): place
             case .memory: nil

@@ -4,7 +4,7 @@ import SystemIO
 /// How the catalog is opened, and rebuilt where it is unusable: nothing that is wrong with it may prevent reading the packs.
 struct CatalogOpening {
     let repositoryID: String
-    let places: CatalogPlaces
+    let places: CatalogLocations
 
     /// Whether the catalog cannot be written at its place, although the packs may be readable; another place is used then. On a full or failing disk the
     /// backups are needed most.
@@ -67,7 +67,7 @@ struct CatalogOpening {
 
     /// Empties the catalog, unless another process did so while this one waited for the lock.
     /// - Returns: `nil` when it cannot be emptied or is unusable afterwards; a later open tries again.
-    private func emptied(_ place: CatalogPlace, unlessIn old: OpenCatalog?) throws(BackupError) -> OpenCatalog? {
+    private func emptied(_ place: CatalogLocation, unlessIn old: OpenCatalog?) throws(BackupError) -> OpenCatalog? {
         do throws(BackupError) {
             let lock = try WaitingLock.acquire(path: place.lock)
             defer { withExtendedLifetime(lock) {} }
@@ -101,7 +101,7 @@ public enum CatalogHome: Sendable {
 }
 
 /// A folder for a catalog, and the lock held while the catalog is rebuilt.
-struct CatalogPlace: Sendable, Equatable {
+struct CatalogLocation: Sendable, Equatable {
     let folder: String
     /// Whether the packs are in the same folder.
     let isBesidePacks: Bool
@@ -115,21 +115,21 @@ struct CatalogPlace: Sendable, Equatable {
 /// A plain repository on a local file system has it beside its packs. The lengths in a catalog reveal which files an encrypted repository holds, and SQLite's
 /// write-ahead log works only for processes of one machine. So the catalog of an encrypted repository, or of one on a shared file system, is in a folder of
 /// this machine. The same folder is used when the repository's folder cannot be written.
-struct CatalogPlaces: Sendable {
-    let all: [CatalogPlace]
+struct CatalogLocations: Sendable {
+    let all: [CatalogLocation]
     /// The catalog of an older program, which reveals what this one keeps private.
-    let outdated: CatalogPlace?
+    let outdated: CatalogLocation?
 
     init(
         _ layout: RepositoryLayout, repositoryID: String, isEncrypted: Bool, home: CatalogHome,
         isShared: (String) -> Bool = { (try? FileSystem.isShared($0)) ?? true }
     ) {
-        let beside = CatalogPlace(folder: layout.path, isBesidePacks: true)
+        let beside = CatalogLocation(folder: layout.path, isBesidePacks: true)
         let isBeside = !isEncrypted && !isShared(layout.path)
         let ownFolders = Self.ownFolders(home).map { "\($0)/\(repositoryID)/\(Self.machineAndPath(layout.path))" }
         // A home folder may be on a share as well. Then the catalog is there too, in a folder that no other machine uses.
         let local = ownFolders.filter { !isShared($0) } + ownFolders.filter(isShared)
-        all = (isBeside ? [beside] : []) + local.map { CatalogPlace(folder: $0, isBesidePacks: false) }
+        all = (isBeside ? [beside] : []) + local.map { CatalogLocation(folder: $0, isBesidePacks: false) }
         outdated = isEncrypted ? beside : nil
     }
 

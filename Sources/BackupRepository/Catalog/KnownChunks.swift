@@ -60,7 +60,7 @@ extension Catalog {
 }
 
 /// The indexes of packs, for a writer that is about to rely on catalog rows. Eight bytes for each chunk.
-final class PackProofs: Sendable {
+final class PackVerifications: Sendable {
     /// The rows that the catalog must have for a pack.
     struct Rows {
         /// `CatalogRowSum` of each, sorted.

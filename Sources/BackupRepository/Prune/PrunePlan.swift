@@ -23,10 +23,10 @@ struct PrunePlan {
     /// - Throws: `repositoryDamaged` when a folder or list cannot be read or a chunk is missing: what it needs is unknown.
     init(
         _ repository: Repository, _ snapshots: [Snapshot], _ inventory: consuming PackInventory, maxUnused: UnusedLimit,
-        young: YoungPacks, forgetsMissing: Bool, progress: ProgressHandler?
+        young: RecentPacks, forgetsMissing: Bool, progress: ProgressHandler?
     ) throws(BackupError) {
         self.repository = repository
-        let setAside = SetAsidePacks(repository)
+        let setAside = QuarantinedPacks(repository)
         var bases = Self.bases(inUnreadable: inventory, repository)
         let walk = TreeWalk(repository, inventory) { (problem) throws(BackupError) in
             switch problem {
@@ -138,7 +138,7 @@ struct PrunePlan {
         }
     }
 
-    private mutating func choose(_ maxUnused: UnusedLimit, _ young: YoungPacks) throws(BackupError) {
+    private mutating func choose(_ maxUnused: UnusedLimit, _ young: RecentPacks) throws(BackupError) {
         var partly: [Int] = []
         var youngBytes: UInt64 = 0
         for (number, pack) in inventory.packs.enumerated() {
@@ -184,7 +184,7 @@ struct PrunePlan {
 ///
 /// Where the kernel's locks reach every process, no process writes while a prune runs, and no pack counts as young. But sshfs and rclone show another host's
 /// files only seconds or minutes later, including its notes and its newest record. A pack that no visible record needs may be one that this record needs.
-struct YoungPacks {
+struct RecentPacks {
     /// Longer than any file system caches a listing. restic and borg use similar limits.
     static let ageLimitSeconds: Int64 = 3_600
 
@@ -229,7 +229,7 @@ struct YoungPacks {
 
 /// The chunks of packs that a repair set aside in `damaged/`. Those that could not be rescued are missing, and may come back with an intact copy of the pack.
 /// For one thread at a time; the folder is read once, at the first query.
-final class SetAsidePacks {
+final class QuarantinedPacks {
     private let repository: Repository
     private lazy var chunks = read()
 

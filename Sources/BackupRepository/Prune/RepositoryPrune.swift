@@ -13,7 +13,7 @@ public struct RepositoryPrune {
     private let allowsEmpty: Bool
     private let forgetsMissing: Bool
     private let progress: ProgressHandler?
-    private let youngPacks: YoungPacks.Rule
+    private let youngPacks: RecentPacks.Rule
 
     /// - Parameters:
     ///   - grace: which removed snapshots can still be undeleted; their data stays.
@@ -31,7 +31,7 @@ public struct RepositoryPrune {
     /// - Parameter youngPacks: which packs are left alone because of their age.
     init(
         _ repository: Repository, maxUnused: UnusedLimit, grace: RemovalGrace = RemovalGrace(now: SystemClock.now()),
-        allowsEmpty: Bool = false, forgetsMissing: Bool = false, youngPacks: YoungPacks.Rule, progress: ProgressHandler? = nil
+        allowsEmpty: Bool = false, forgetsMissing: Bool = false, youngPacks: RecentPacks.Rule, progress: ProgressHandler? = nil
     ) {
         self.repository = repository
         self.youngPacks = youngPacks
@@ -78,7 +78,7 @@ public struct RepositoryPrune {
 
     private func plan(_ snapshots: [Snapshot], _ inventory: consuming PackInventory) throws(BackupError) -> PrunePlan {
         try PrunePlan(
-            repository, snapshots, inventory, maxUnused: maxUnused, young: YoungPacks(repository.layout, youngPacks),
+            repository, snapshots, inventory, maxUnused: maxUnused, young: RecentPacks(repository.layout, youngPacks),
             forgetsMissing: forgetsMissing, progress: progress)
     }
 

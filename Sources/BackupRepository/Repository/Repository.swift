@@ -42,7 +42,7 @@ public final class Repository: Sendable {
         self.configuration = configuration
         protection = RepositoryProtection(keys: keys)
         gear = GearTable(seed: configuration.chunker.gearSeed ?? keys?.gearSeed ?? 0)
-        let places = CatalogPlaces(
+        let places = CatalogLocations(
             layout, repositoryID: configuration.repositoryID, isEncrypted: configuration.isEncrypted, home: catalogHome)
         catalog = try Catalog(
             layout: layout, repositoryID: configuration.repositoryID, places: places, protection: protection)
@@ -162,7 +162,7 @@ extension Repository {
     /// Allows the leftovers of an interrupted `create`: empty folders, locks, unused keys, and temporary files.
     private static func requireUnused(_ layout: RepositoryLayout) throws(BackupError) {
         let folders = Set(layout.folders.map { FileName(FileSystem.lastComponent($0)) })
-        let catalog = CatalogPlace(folder: layout.path, isBesidePacks: true)
+        let catalog = CatalogLocation(folder: layout.path, isBesidePacks: true)
         let leftovers = [layout.writerLock, layout.namesLock, catalog.lock, layout.key, layout.keyCopy]
         let files = Set(leftovers.map { FileName(FileSystem.lastComponent($0)) })
         let folder = try DirectoryReader(path: layout.path)

@@ -17,7 +17,7 @@ public struct RemovalGrace: Sendable {
 
     let now: Timestamp
     private var seconds: @Sendable (Snapshot?) -> Int64
-    private var seenTime: SeenTime?
+    private var seenTime: ObservedTime?
 
     /// - Parameter seconds: how long a snapshot can be undeleted after its removal; called with
     ///   `nil` for one with a damaged record, and returns the longest of all periods then.
@@ -40,7 +40,7 @@ public struct RemovalGrace: Sendable {
     ///   - believedStepSeconds: intervals up to this length always count in full.
     public func counting(clockSeenAt times: [Timestamp], believedStepSeconds: Int64 = 0) -> RemovalGrace {
         var grace = self
-        grace.seenTime = SeenTime(times, now: now, believedStepSeconds: believedStepSeconds)
+        grace.seenTime = ObservedTime(times, now: now, believedStepSeconds: believedStepSeconds)
         return grace
     }
 
@@ -72,7 +72,7 @@ public struct RemovalGrace: Sendable {
 }
 
 /// How much time has passed, judging by the times at which the clock was seen. A machine that was off for a week looks like a clock that jumped a week ahead.
-struct SeenTime: Sendable {
+struct ObservedTime: Sendable {
     /// Two days.
     private static let shortestStepSeconds: Int64 = 2 * 86_400
 

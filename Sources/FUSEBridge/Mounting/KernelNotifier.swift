@@ -86,7 +86,7 @@ final class KernelNotifier: Sendable {
             guard !news.isEmpty, !state.wait(until: { $0.isEnding }, forNanoseconds: Self.gapNanoseconds) else { return }
             for item in news {
                 guard waitUntilFree(item) else { return }
-                tell(item)
+                send(item)
                 state.changeWakingAll { $0.toldCount += 1 }
             }
         }
@@ -104,7 +104,7 @@ final class KernelNotifier: Sendable {
     }
 
     /// The result says whether the kernel knew the name or the file at all; both are fine.
-    private func tell(_ news: News) {
+    private func send(_ news: News) {
         switch news {
         case .name(let name, let parent):
             // libfuse sends one byte more than the length: the NUL at the end of a C string.

@@ -46,7 +46,7 @@ public struct BackupOperation: Sendable {
                 removingOld(try make(.snapshot, label: label, tag: tag, report), report)
             }
             facts.note(result)
-            store.rememberWarnings(of: result, isAutomatic: false)
+            store.recordWarnings(of: result, isAutomatic: false)
             // The user asked for this backup, so the store is in use. From the next backup on, its retention rules apply.
             try? store.identityFile.change { $0.isQuiet = false }
             return result
@@ -104,7 +104,7 @@ public struct BackupOperation: Sendable {
             do throws(BackupError) {
                 return try makeOnce(kind, label: label, tag: tag, unlessAs: unchanged, requiresAllFiles: requiresAllFiles, report)
             } catch {
-                throw kind == .snapshot ? BackupRoom(store).naming(error) : error
+                throw kind == .snapshot ? BackupSpaceRequirement(store).naming(error) : error
             }
         }
         let replacementCount = store.repository.catalogReplacementCount
@@ -128,7 +128,7 @@ public struct BackupOperation: Sendable {
         defer { withExtendedLifetime(media) {} }
         try store.repository.refresh()
         try store.database.check()
-        if kind == .snapshot, checksRoom { try BackupRoom(store).require() }
+        if kind == .snapshot, checksRoom { try BackupSpaceRequirement(store).require() }
         try FaultInjection.reached("backup.begun")
         let channel = try kind == .snapshot ? store.channel(channel) : nil
         let createdAt = SystemClock.now()
@@ -138,9 +138,9 @@ public struct BackupOperation: Sendable {
         try FaultInjection.reached("backup.writing")
         let otherStore = try store.claimSource()
         let parent = store.ownSnapshots(kind: .snapshot).last
-        let earlier = EarlierBackup(of: store)
+        let earlier = PreviousBackup(of: store)
 
-        let readRecord = MediaReadRecord(path: store.paths.mediaReadRecord)
+        let readRecord = MediaReadState(path: store.paths.mediaReadRecord)
         let lastReadAt = earlier.snapshot.flatMap { readRecord.lastReadAt($0) }
         let reading = MediaReading(
             readsAll: readsAll, isLastChance: requiresAllFiles, lastReadAt: lastReadAt, now: createdAt,

@@ -32,7 +32,7 @@ struct BackupParts {
 
     let store: Store
     let writer: BackupWriter
-    let earlier: EarlierBackup
+    let earlier: PreviousBackup
     let createdAt: Timestamp
     let progress: BackupProgress
     /// Selects media files to read although they look unchanged.
@@ -48,7 +48,7 @@ struct BackupParts {
         }
         defer { listing?.end() }
         progress.enter(.data)
-        guard store.definition.tellsOfMedia, store.mediaPath != nil else {
+        guard store.definition.describesMedia, store.mediaPath != nil else {
             return try stored(records(of: store.database).run(), storeMedia())
         }
         return try storeMediaFirst()
@@ -124,7 +124,7 @@ struct BackupParts {
     }
 }
 
-extension EarlierBackup {
+extension PreviousBackup {
     init(of store: Store) {
         self.init(store.ownership.newest(of: store.repository.snapshots()), in: store.repository)
     }

@@ -50,7 +50,7 @@ extension Store {
     private var warningRecord: BackupWarningRecord { BackupWarningRecord(path: paths.backupWarnings) }
 
     /// Passes a backup's warnings, or their absence, to the log and the status. For the holder of the operation lock.
-    func rememberWarnings(of result: BackupResult, isAutomatic: Bool) {
+    func recordWarnings(of result: BackupResult, isAutomatic: Bool) {
         // The log line of the backup itself already reports unreadable files.
         for warning in result.warnings { log.note(warning, of: result.snapshot, isAutomatic: isAutomatic) }
         // The backup exists; failing to save its warnings is not a failure of the backup.

@@ -76,7 +76,7 @@ struct MediaMoves {
 
 /// When all media files on file systems without change times were last read. A backup records this itself. If a backup was skipped because it would equal the
 /// newest, a line in the store records it: the newest one's ID, and when it was found to be equal.
-struct MediaReadRecord {
+struct MediaReadState {
     /// `media.read` in the store.
     let path: String
 

@@ -19,7 +19,7 @@ struct RecordsBackup {
     /// The state of the app's database when the copy was made; `nil` when it is not a copy.
     var copiedState: DatabaseChangeState?
     let writer: BackupWriter
-    let earlier: EarlierBackup
+    let earlier: PreviousBackup
     let createdAt: Timestamp
     let progress: BackupProgress
 

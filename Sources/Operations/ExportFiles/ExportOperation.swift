@@ -140,7 +140,7 @@ public struct ExportOperation: Sendable {
         // A backup's rows come from its database: they equal its export, and are read as the live rows are.
         let root = try store.repository.rootDirectory(of: store.anySnapshot(named: snapshotName))
         let stored = root.entry(named: "media")?.storedDirectory
-        let media = store.definition.tellsOfMedia ? stored.map { StoredMediaCatalog($0, in: store.repository) } : nil
+        let media = store.definition.describesMedia ? stored.map { StoredMediaCatalog($0, in: store.repository) } : nil
         guard let entry = root.entry(named: "database.sqlite") else {
             throw BackupError(.notFound, "the backup has no database", path: snapshotName)
         }

@@ -79,7 +79,7 @@ public final class LiveData: Sendable {
 
     /// An archive with a checksum list contains the export as it is in `live/`. Only archives without a list get all checksums filled in.
     private var fillsChecksums: Bool {
-        database.media is LiveMediaCatalog && store.definition.tellsOfMedia && !store.definition.archiveLayout.isIdentity
+        database.media is LiveMediaCatalog && store.definition.describesMedia && !store.definition.archiveLayout.isIdentity
     }
 
     private func render() throws(BackupError) -> LiveState {

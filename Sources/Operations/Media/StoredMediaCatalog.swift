@@ -98,7 +98,7 @@ final class NewestMediaCatalog: Sendable {
     func catalog() -> StoredMediaCatalog? {
         guard let newest = ownership.newest(of: repository.snapshots()) else { return nil }
         if let known = known.withLock({ $0 }), known.id == newest.id { return known.catalog }
-        let stored = EarlierBackup(newest, in: repository).folder("media")
+        let stored = PreviousBackup(newest, in: repository).folder("media")
         let catalog = stored.map { StoredMediaCatalog($0, in: repository) }
         known.withLock { $0 = (newest.id, catalog) }
         return catalog
@@ -106,7 +106,7 @@ final class NewestMediaCatalog: Sendable {
 }
 
 /// The newest backup of any kind from this store; a new one shares most of its content. Parts of it that are unreadable are read from the app again.
-struct EarlierBackup {
+struct PreviousBackup {
     private let repository: Repository
     private let root: Directory?
     let snapshot: Snapshot?

@@ -54,28 +54,28 @@ final class BackupProgress: Sendable {
 
     /// - Parameter hasMedia: whether there is a media folder, whose content is not yet known.
     func begin(hasMedia: Bool) {
-        tell(always: true) { state in state.knowsMedia = !hasMedia }
+        update(always: true) { state in state.knowsMedia = !hasMedia }
     }
 
     /// Also reports the end of the previous stage, however short it was.
     func enter(_ stage: BackupStage) {
         state.withLock { state in
-            if state.stage == .media, state.reportedMediaItems != state.media.processedItems { tellNow(&state, always: true) }
+            if state.stage == .media, state.reportedMediaItems != state.media.processedItems { reportNow(&state, always: true) }
             state.stage = stage
-            tellNow(&state, always: true)
+            reportNow(&state, always: true)
         }
     }
 
     /// The number of bytes to read and store for the records.
-    func expectData(bytes: UInt64) { tell { $0.data.totalBytes = bytes } }
+    func expectData(bytes: UInt64) { update { $0.data.totalBytes = bytes } }
 
-    func noteData(bytes: UInt64) { tell { $0.data.processedBytes += bytes } }
+    func noteData(bytes: UInt64) { update { $0.data.processedBytes += bytes } }
 
     /// The records are unchanged.
-    func skipData() { tell { $0.data.totalBytes = 0 } }
+    func skipData() { update { $0.data.totalBytes = 0 } }
 
     func expectMedia(files: UInt64, bytes: UInt64) {
-        tell { state in
+        update { state in
             state.knowsMedia = true
             state.media.totalItems = files
             state.media.totalBytes = bytes
@@ -86,7 +86,7 @@ final class BackupProgress: Sendable {
     ///   - bytes: the bytes read now.
     ///   - skippedBytes: the bytes of unchanged files.
     func noteMedia(files: UInt64, bytes: UInt64, skippedBytes: UInt64 = 0) {
-        tell { state in
+        update { state in
             state.media.processedItems += files
             state.media.processedBytes += bytes
             state.media.skippedBytes += skippedBytes
@@ -97,17 +97,17 @@ final class BackupProgress: Sendable {
     var mediaBytesRead: UInt64 { state.withLock { $0.media.processedBytes } }
 
     /// The layout of the archive is complete.
-    func noteArchived(files: UInt64) { tell(always: true) { $0.archivedItems = files } }
+    func noteArchived(files: UInt64) { update(always: true) { $0.archivedItems = files } }
 
     /// Reports under the lock, so that reports keep their order.
-    private func tell(always: Bool = false, _ change: (inout State) -> Void) {
+    private func update(always: Bool = false, _ change: (inout State) -> Void) {
         state.withLock { state in
             change(&state)
-            tellNow(&state, always: always)
+            reportNow(&state, always: always)
         }
     }
 
-    private func tellNow(_ state: inout State, always: Bool) {
+    private func reportNow(_ state: inout State, always: Bool) {
         guard let percent = state.pace.next(percent(state), always: always) else { return }
         state.reportedMediaItems = state.media.processedItems
         report(progress(state, percent))

@@ -34,16 +34,16 @@ final class RestoreProgress: Sendable {
     }
 
     /// More bytes of the file have been read.
-    func noteRead(_ bytes: UInt64) { tell { $0.readBytes += bytes } }
+    func noteRead(_ bytes: UInt64) { update { $0.readBytes += bytes } }
 
     /// Passes on the restore's own message.
     func note(_ progress: OperationProgress) {
-        tell(always: true) { $0.phase = progress.phase }
+        update(always: true) { $0.phase = progress.phase }
     }
 
     /// Takes the percentage of the safety backup, but not its message.
     func noteSaving(_ progress: OperationProgress) {
-        tell { state in
+        update { state in
             state.stage = .saving
             state.savedPercent = progress.percent ?? state.savedPercent
         }
@@ -61,7 +61,7 @@ final class RestoreProgress: Sendable {
 
     /// The current data is safe; the second pass begins.
     func beginImport() {
-        tell(always: true) { state in
+        update(always: true) { state in
             state.stage = .importing
             state.readBytes = 0
         }
@@ -74,7 +74,7 @@ final class RestoreProgress: Sendable {
                 phase: Self.endMessage, processedBytes: sizeBytes * 2, totalBytes: sizeBytes * 2, percent: 100))
     }
 
-    private func tell(always: Bool = false, _ change: (inout State) -> Void) {
+    private func update(always: Bool = false, _ change: (inout State) -> Void) {
         state.withLock { state in
             change(&state)
             guard let percent = state.pace.next(percent(state), always: always) else { return }
@@ -155,7 +155,7 @@ final class ExportProgress: Sendable {
 }
 
 /// A source that counts its bytes as they are read.
-final class CountedSource: ByteSource {
+final class CountingByteSource: ByteSource {
     private let source: any ByteSource
     private let note: @Sendable (UInt64) -> Void
 

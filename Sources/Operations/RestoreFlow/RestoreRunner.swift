@@ -78,7 +78,7 @@ public struct RestoreRunner: Sendable {
 
     /// Leaves out strategies that cannot be used with this file.
     private func others(
-        _ source: ImportSource, than strategy: ImportStrategy, _ missing: MissingParts, in folder: String
+        _ source: ImportSource, than strategy: ImportStrategy, _ missing: MissingDatabase, in folder: String
     ) throws(BackupError) -> [RestoreOutcome] {
         var outcomes: [RestoreOutcome] = []
         for other in strategies where other != strategy {
@@ -141,7 +141,7 @@ public struct RestoreRunner: Sendable {
         var report = RestoreReport(
             result: .refused, fileName: source.name, startedAt: SystemClock.now(), finishedAt: SystemClock.now(),
             strategy: strategy)
-        store.tellUndo(in: &report)
+        store.describeUndo(in: &report)
         report.sizeBytes = source.sizeBytes
         defer { facts.note(report) }
         let hooks = RestoreHooks(store: store)
@@ -153,7 +153,7 @@ public struct RestoreRunner: Sendable {
                 // store.
                 try store.lockMediaForRestore()?.release()
                 let steps = RestoreProgress(sizeBytes: source.sizeBytes, notify)
-                let counted = CountedSource(source.bytes) { steps.noteRead($0) }
+                let counted = CountingByteSource(source.bytes) { steps.noteRead($0) }
                 let source = source.replacing(bytes: counted)
                 try store.withWorkFolder { (folder) throws(BackupError) in
                     let foreignFolders = try store.places().foreignFolders()
@@ -166,9 +166,9 @@ public struct RestoreRunner: Sendable {
                     report.result = .failed
                     try missing.requireMakeable()
                     let backup = BackupOperation(store: store)
-                    var room = RoomCheck()
+                    var room = DiskSpaceRequirement()
                     let lostSizeBytes = missing.databaseCopy.flatMap { FileSystem.statusIfPresent($0)?.size } ?? 0
-                    try SafetyRoom(store: store, lostSizeBytes: lostSizeBytes).add(to: &room)
+                    try SafetySpaceRequirement(store: store, lostSizeBytes: lostSizeBytes).add(to: &room)
                     // The backup may have gaps in what a restore does not replace.
                     let replacesMedia = Self.replacesMedia(checked, strategy)
                     report.unreadFileCount = replacesMedia ? checked.unreadFileCount : 0
@@ -213,7 +213,7 @@ public struct RestoreRunner: Sendable {
             // Data that is neither old nor new must not be given to a service: the next start finishes the restore, and then starts the service.
             if report.result != .unfinished { report.hooks += hooks.runAfter(source.name, report.result) }
             report.finishedAt = SystemClock.now()
-            try? store.conclude(report)
+            try? store.finishReport(report)
             failed(report)
             throw failure.at(source.name)
         } catch {}
@@ -233,7 +233,7 @@ public struct RestoreRunner: Sendable {
     }
 
     private func tidyUp(_ report: RestoreReport) throws(BackupError) {
-        try store.conclude(report)
+        try store.finishReport(report)
         try FaultInjection.reached("restore.journal-removed")
         // An adopted source is in use from here on.
         try store.identityFile.change { $0.isQuiet = false }
@@ -259,7 +259,7 @@ public struct RestoreRunner: Sendable {
     /// Checks a file. If it is refused as untrusted, or because the app's archives now have their files elsewhere, checks it again as the store's own. The
     /// safety backup that a report offers for undo must be accepted, whatever its content and layout.
     private func check(
-        _ source: ImportSource, _ strategy: ImportStrategy, _ missing: MissingParts, in folder: String
+        _ source: ImportSource, _ strategy: ImportStrategy, _ missing: MissingDatabase, in folder: String
     ) throws(BackupError) -> CheckedImport {
         try requireOwn(source)
         let known = identified(source, strategy)
@@ -281,7 +281,7 @@ public struct RestoreRunner: Sendable {
     /// An archive of one of the store's own backups is restored as the backup itself, wherever the file comes from. So are the records of its export.
     private func identified(_ source: ImportSource, _ strategy: ImportStrategy) -> ImportSource {
         guard strategy == .replace, source.archiveLayout == nil else { return source }
-        let own = OwnArchive(repository: store.repository)
+        let own = SelfMadeArchiveCheck(repository: store.repository)
         if let snapshot = try? own.snapshot(of: source) {
             return source.asOwn(archiveLayout: snapshot.record.archiveLayout).describing(snapshot, in: store.repository)
         }
@@ -299,19 +299,19 @@ public struct RestoreRunner: Sendable {
 
     /// - Returns: the file as the store's own; `nil` when it is not.
     private func own(_ source: ImportSource) -> ImportSource? {
-        let own = OwnArchive(repository: store.repository)
+        let own = SelfMadeArchiveCheck(repository: store.repository)
         if let snapshot = try? own.snapshot(of: source) { return source.asOwn(archiveLayout: snapshot.record.archiveLayout) }
         guard source.origin == .foreign, (try? own.isStoredFile(source)) == true else { return nil }
         return source.asOwn
     }
 
     /// - Throws: the errors of writing a copy of the backup's database.
-    private func missingParts(of source: ImportSource, in folder: String) throws(BackupError) -> MissingParts {
-        try MissingParts(of: store, from: { identified(source, .replace) }, workPath: folder)
+    private func missingParts(of source: ImportSource, in folder: String) throws(BackupError) -> MissingDatabase {
+        try MissingDatabase(of: store, from: { identified(source, .replace) }, workPath: folder)
     }
 
     private func operation(
-        _ source: ImportSource, _ missing: MissingParts, in folder: String, among foreignFolders: ForeignFolders = .none
+        _ source: ImportSource, _ missing: MissingDatabase, in folder: String, among foreignFolders: ForeignFolders = .none
     ) -> RestoreOperation {
         RestoreOperation(
             database: store.database, mediaPath: store.mediaPath, journalPath: store.paths.restoreJournal, workPath: folder,

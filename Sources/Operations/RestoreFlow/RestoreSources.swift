@@ -74,7 +74,9 @@ extension RestoreRunner {
         let others = store.repository.snapshots().filter {
             !store.owns($0) && !store.ownership.isOfThisApp($0) && $0.record.archiveSizeBytes == source.sizeBytes
         }
-        guard let other = try OwnArchive(repository: store.repository).snapshot(of: source, among: others) else { return }
+        guard let other = try SelfMadeArchiveCheck(repository: store.repository).snapshot(of: source, among: others) else {
+            return
+        }
         try require(other, named: source.name)
     }
 
@@ -109,7 +111,7 @@ extension ImportSource {
     /// Adds what is known about the backup whose archive this is.
     func describing(_ snapshot: Snapshot, in repository: Repository) -> ImportSource {
         var source = self
-        source.backupDatabase = OwnArchive(repository: repository).database(of: snapshot)
+        source.backupDatabase = SelfMadeArchiveCheck(repository: repository).database(of: snapshot)
         source.storedMedia = StoredMedia(of: snapshot, in: repository)
         source.prefersDatabase = InexactValues(of: snapshot) != nil
         source.unreadFileCount = snapshot.unreadFileCount

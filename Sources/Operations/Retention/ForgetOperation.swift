@@ -182,7 +182,7 @@ public struct ForgetOperation: Sendable {
 
     /// - Parameter countedTimes: receives backups, oldest first.
     private func plan(
-        _ rule: String, counting counted: CountedBackups, returned: Snapshot? = nil, countedTimes: ([Snapshot]) -> [Timestamp],
+        _ rule: String, counting counted: RetentionScope, returned: Snapshot? = nil, countedTimes: ([Snapshot]) -> [Timestamp],
         _ decide: ([RetentionCandidate]) -> [RetentionDecision]
     ) throws(BackupError) -> Plan {
         try store.repository.refresh()
@@ -258,7 +258,7 @@ public struct ForgetOperation: Sendable {
     }
 }
 
-extension CountedBackups {
+extension RetentionScope {
     fileprivate func includes(_ snapshot: Snapshot) -> Bool {
         switch self {
         case .automatic: snapshot.tags.contains(Snapshot.automaticTag)

@@ -24,7 +24,7 @@ enum RetentionAge {
             for (index, next) in zip(line, line.dropFirst()) { nextOfLine[index] = next }
         }
         var ages: [Int64] = Array(repeating: 0, count: times.count)
-        var laterTimes = LaterTimes(times + [now])
+        var laterTimes = FutureTimes(times + [now])
         laterTimes.insert(now, ageSeconds: 0)
         for index in times.indices.reversed() {
             if let next = nextOfLine[index] {
@@ -50,7 +50,7 @@ enum RetentionAge {
 
 /// Upper limits on the age of an earlier backup, from later backups and the current time. Uses a tree of minima over the times (Fenwick, "A new data structure
 /// for cumulative frequency tables", 1994): ten thousand backups take no longer than sorting them.
-private struct LaterTimes {
+private struct FutureTimes {
     /// All times, in descending order.
     private let order: [Int64]
     /// Minimal sums of time and age. Position 0 is not used.

@@ -68,7 +68,7 @@ public struct AutomaticBackup: Sendable {
     public func runIfDue(
         isStart: Bool, tellsBeside: Bool = false, progress: ProgressHandler? = nil
     ) throws(BackupError) -> Outcome {
-        let notifier = AutomaticNotifier(NoticePlace(store), log: store.log, isBeside: tellsBeside)
+        let notifier = AutomaticNotifier(NotificationContext(store), log: store.log, isBeside: tellsBeside)
         var wasDue = false
         do throws(BackupError) {
             let outcome = try attempt(isStart, progress, &wasDue)
@@ -119,7 +119,7 @@ public struct AutomaticBackup: Sendable {
     /// A running operation goes first, unless a user requested to wait for it (`--wait`).
     private func lock() throws(BackupError) -> AdvisoryLock {
         do {
-            return try LockTimeout.waiting { () throws(BackupError) in try store.lockQuietly() }
+            return try LockTimeout.waiting { () throws(BackupError) in try store.lockWithoutPreempting() }
         } catch {
             store.log.note(ScheduleEvent(phase: .busy, error: error.code))
             throw error
@@ -174,7 +174,7 @@ public struct AutomaticBackup: Sendable {
         if let reason = pruneNowAndThen(&state, after: result, progress) {
             result.warnings.append(BackupWarning(.prune, reason))
         }
-        store.rememberWarnings(of: result, isAutomatic: true)
+        store.recordWarnings(of: result, isAutomatic: true)
         return .made(result)
     }
 

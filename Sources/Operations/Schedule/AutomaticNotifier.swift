@@ -13,13 +13,13 @@ struct AutomaticNotifier: Sendable {
     private static let toldWithoutState = Mutex<[String: UInt64]>([:])
     private static let repeatNanoseconds: UInt64 = 86_400 * 1_000_000_000
 
-    private let place: NoticePlace
+    private let place: NotificationContext
     /// `nil` where the store is not open.
     private let log: OperationLog?
     /// Whether the commands run on a separate thread, for a caller that must not block.
     private let isBeside: Bool
 
-    init(_ place: NoticePlace, log: OperationLog?, isBeside: Bool) {
+    init(_ place: NotificationContext, log: OperationLog?, isBeside: Bool) {
         self.place = place
         self.log = log
         self.isBeside = isBeside
@@ -46,19 +46,19 @@ struct AutomaticNotifier: Sendable {
         }
     }
 
-    private func note(_ event: NoticeState.Event, named name: String, _ error: BackupError?) {
+    private func note(_ event: NotificationState.Event, named name: String, _ error: BackupError?) {
         let (notice, state) = remember(event)
         guard let notice else { return }
-        tell(notice, state, named: name, error)
+        send(notice, state, named: name, error)
     }
 
     /// - Returns: the notice to send; of several processes, only one gets it.
-    private func remember(_ event: NoticeState.Event) -> (AutomaticNotice?, NoticeState) {
+    private func remember(_ event: NotificationState.Event) -> (AutomaticNotification?, NotificationState) {
         let lock = lock()
         return withExtendedLifetime(lock) {
             let now = SystemClock.now()
-            let known = NoticeState.read(place.paths.noticeState)
-            var state = known ?? NoticeState(begunAt: now)
+            let known = NotificationState.read(place.paths.noticeState)
+            var state = known ?? NotificationState(begunAt: now)
             let schedule = place.settings.effectiveSchedule(place.definition)
             let notice = state.note(event, at: now, schedule: schedule, place.settings.notices)
             guard state != known else { return (notice, state) }
@@ -72,7 +72,9 @@ struct AutomaticNotifier: Sendable {
     }
 
     /// Decides what to report where no state can be saved, on a read-only or broken disk: a failure is reported immediately, since failures cannot be counted.
-    private func withoutState(_ event: NoticeState.Event, _ notice: AutomaticNotice?, _ state: NoticeState) -> AutomaticNotice? {
+    private func withoutState(_ event: NotificationState.Event, _ notice: AutomaticNotification?, _ state: NotificationState)
+        -> AutomaticNotification?
+    {
         switch event {
         // This is reported once state can be saved again.
         case .made, .unchanged: return notice == .recovered ? nil : notice
@@ -103,7 +105,7 @@ struct AutomaticNotifier: Sendable {
 
     // MARK: - Telling
 
-    private func tell(_ notice: AutomaticNotice, _ state: NoticeState, named name: String, _ error: BackupError?) {
+    private func send(_ notice: AutomaticNotification, _ state: NotificationState, named name: String, _ error: BackupError?) {
         if let phase = ScheduleEvent.Phase(notice) { log?.note(ScheduleEvent(phase: phase, error: error?.code)) }
         let wanted = place.settings.notices.automatic
         guard wanted == .all || wanted == .failures && notice.isAboutFailure else { return }
@@ -111,7 +113,7 @@ struct AutomaticNotifier: Sendable {
         guard !commands.isEmpty else { return }
         let message = message(notice, state, name, error)
         let variables = [
-            "BACKUPFS_OPERATION": OperationNotice.Subject.backup.rawValue, "BACKUPFS_AUTOMATIC": "yes",
+            "BACKUPFS_OPERATION": OperationNotification.Subject.backup.rawValue, "BACKUPFS_AUTOMATIC": "yes",
             "BACKUPFS_EVENT": notice.rawValue, "BACKUPFS_RESULT": error == nil ? "success" : "failed", "BACKUPFS_NAME": name,
             "BACKUPFS_ERROR": error?.code.rawValue ?? "", "BACKUPFS_FAILURES": "\(state.failureCount)",
             "BACKUPFS_SUCCEEDED_AT": state.hasSucceeded ? ISO8601.format(state.base.at) : "",
@@ -121,24 +123,26 @@ struct AutomaticNotifier: Sendable {
         thread.detach()
     }
 
-    private func commands(for notice: AutomaticNotice) -> [NoticeCommand] {
+    private func commands(for notice: AutomaticNotification) -> [NotificationCommand] {
         let settings = place.settings
-        var commands: [NoticeCommand] = []
+        var commands: [NotificationCommand] = []
         // An app that announces its backups itself does not know about these failures.
         let isOn = settings.notices.isOn ?? (notice.isAboutFailure || place.definition.announcements == .on)
         if let text = settings.notices.command, isOn {
-            commands.append(NoticeCommand(text: text, timeoutSeconds: OperationNotice.timeoutSeconds, place: place))
+            commands.append(NotificationCommand(text: text, timeoutSeconds: OperationNotification.timeoutSeconds, place: place))
         }
         if let text = settings.hooks.automatic {
             commands.append(
-                NoticeCommand(
+                NotificationCommand(
                     text: text, timeoutSeconds: Double(settings.hooks.timeoutSeconds), place: place,
                     hook: SettingName.automaticHook.rawValue))
         }
         return commands
     }
 
-    private func message(_ notice: AutomaticNotice, _ state: NoticeState, _ name: String, _ error: BackupError?) -> Message {
+    private func message(_ notice: AutomaticNotification, _ state: NotificationState, _ name: String, _ error: BackupError?)
+        -> Message
+    {
         let reason: Message = error?.summary ?? ""
         return switch notice {
         case .made: "The backup \(name) has been made."
@@ -152,7 +156,7 @@ struct AutomaticNotifier: Sendable {
 
 extension ScheduleEvent.Phase {
     /// - Returns: `nil` for events that the log has from the backup itself.
-    init?(_ notice: AutomaticNotice) {
+    init?(_ notice: AutomaticNotification) {
         switch notice {
         case .failing: self = .failing
         case .overdue: self = .overdue

@@ -73,14 +73,14 @@ public final class BackupScheduler: Sendable {
 public enum UnopenedBackup {
     /// Records that a store could not be opened for a scheduled backup, and reports it like other failures. Does nothing if none was due.
     public static func note(_ error: BackupError, storeAt path: String) {
-        guard error.code != .interrupted, error.code != .usage, let place = try? NoticePlace(StorePaths(root: path)),
+        guard error.code != .interrupted, error.code != .usage, let place = try? NotificationContext(StorePaths(root: path)),
             isOn(place), noteFailureIfDue(place.paths, place.settings.effectiveSchedule(place.definition), isStart: true)
         else { return }
         AutomaticNotifier(place, log: nil, isBeside: false).note(error)
     }
 
     /// As far as it is known without the repository.
-    private static func isOn(_ place: NoticePlace) -> Bool {
+    private static func isOn(_ place: NotificationContext) -> Bool {
         if (try? StoreIdentity.read(place.paths.identity))?.isQuiet == true { return false }
         guard place.settings.scheduleSwitchName(place.definition) != nil else { return true }
         let database = AppDatabase(

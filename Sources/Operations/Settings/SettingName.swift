@@ -149,7 +149,7 @@ public enum SettingName: String, CaseIterable, Sendable {
         case .readAgainHours: "\(StoreSettings.standardReadAgainHours)"
         case .makeDirectoryWait: "2s"
         case .retention: "on"
-        case .counted: CountedBackups.unnamed.rawValue
+        case .counted: RetentionScope.unnamed.rawValue
         case .keepLast: "5"
         case .keepHourly: "24"
         case .keepDaily: "7"
@@ -165,9 +165,9 @@ public enum SettingName: String, CaseIterable, Sendable {
         case .hookTimeoutSeconds: "\(HookSettings.defaultTimeoutSeconds)"
         case .notify: "notify-send \"$BACKUPFS_TITLE\" \"$BACKUPFS_MESSAGE\""
         case .notifications: "on"
-        case .notifyAutomatic: AutomaticNotices.failures.rawValue
-        case .notifyFailures: "\(NoticeSettings.standardFailureLimit)"
-        case .notifyOverdueDays: "\(NoticeSettings.standardOverdueDays)"
+        case .notifyAutomatic: AutomaticNotifications.failures.rawValue
+        case .notifyFailures: "\(NotificationSettings.standardFailureLimit)"
+        case .notifyOverdueDays: "\(NotificationSettings.standardOverdueDays)"
         case .automaticHook: "echo \"$BACKUPFS_MESSAGE\" | mail -s \"$BACKUPFS_TITLE\" me@example.org"
         case .log: LogDestination.file.rawValue
         case .logLevel: LogLevel.info.rawValue

@@ -28,7 +28,7 @@ public struct StoreSettings: Sendable, Equatable {
     /// Whether a restore refuses a file of a later app version, instead of trying it with a warning.
     public var refusesNewerSchema = false
     public var hooks = HookSettings()
-    public var notices = NoticeSettings()
+    public var notices = NotificationSettings()
     public var log = LogSettings()
     /// Whether the file has its last line; without it, some settings may be missing, including those of retention.
     public var hasEnd = true
@@ -96,17 +96,17 @@ public struct StoreSettings: Sendable, Equatable {
             hooks.timeoutSeconds = try SettingValue.number(value, in: 1...HookSettings.timeoutLimitSeconds, of: "seconds")
         case .notify: notices.command = value
         case .notifications: notices.isOn = try SettingValue.onOrOff(value)
-        case .notifyAutomatic: notices.automatic = try SettingValue.word(value, AutomaticNotices.self)
+        case .notifyAutomatic: notices.automatic = try SettingValue.word(value, AutomaticNotifications.self)
         case .notifyFailures:
-            notices.failureLimit = try SettingValue.number(value, in: NoticeSettings.failureLimitRange, of: "failures")
+            notices.failureLimit = try SettingValue.number(value, in: NotificationSettings.failureLimitRange, of: "failures")
         case .notifyOverdueDays:
-            notices.overdueDays = try SettingValue.number(value, in: NoticeSettings.overdueDaysRange, of: "days")
+            notices.overdueDays = try SettingValue.number(value, in: NotificationSettings.overdueDaysRange, of: "days")
         case .automaticHook: hooks.automatic = value
         case .retention: retention.isOn = try SettingValue.onOrOff(value)
         case .undeleteDays:
             retention.undeleteDays = try SettingValue.number(value, in: RetentionSettings.undeleteDaysRange, of: "days")
         case .prune: retention.prunes = try SettingValue.onOrOff(value)
-        case .counted: retention.counted = try SettingValue.word(value, CountedBackups.self)
+        case .counted: retention.counted = try SettingValue.word(value, RetentionScope.self)
         case .keepLast: retention.policy.last = try RetentionPolicy.Limit(parsing: value)
         case .keepHourly: retention.policy.hourly = try RetentionPolicy.Limit(parsing: value)
         case .keepDaily: retention.policy.daily = try RetentionPolicy.Limit(parsing: value)
@@ -149,7 +149,7 @@ public struct RetentionSettings: Sendable, Equatable {
     /// The number of days during which a removed backup can be brought back.
     public var undeleteDays = Self.standardUndeleteDays
     /// `nil` for the app definition's default.
-    public var counted: CountedBackups?
+    public var counted: RetentionScope?
     /// Which backups to keep; empty for the app definition's default.
     public var policy = RetentionPolicy()
 
@@ -180,7 +180,7 @@ public struct HookSettings: Sendable, Equatable {
 }
 
 /// The user's command that reports the end of requested operations, and failures of automatic backups. From `store.yaml`.
-public struct NoticeSettings: Sendable, Equatable {
+public struct NotificationSettings: Sendable, Equatable {
     static let standardFailureLimit = 3
     static let failureLimitRange = 1...1_000
     static let standardOverdueDays = 3
@@ -190,7 +190,7 @@ public struct NoticeSettings: Sendable, Equatable {
     /// Whether to run it; `nil` for the app definition's default.
     public var isOn: Bool?
     /// Which automatic backups are reported, by this command and by `automatic-hook`.
-    public var automatic = AutomaticNotices.failures
+    public var automatic = AutomaticNotifications.failures
     /// The number of consecutive failures of automatic backups before a notice.
     public var failureLimit = Self.standardFailureLimit
     /// The number of days that a backup must have been due, without success, before a notice.
@@ -200,7 +200,7 @@ public struct NoticeSettings: Sendable, Equatable {
 }
 
 /// The subjects of notices about automatic backups.
-enum AutomaticNotice: String, Sendable {
+enum AutomaticNotification: String, Sendable {
     /// A backup was made.
     case made
     /// A backup was due, but nothing had changed.
@@ -222,7 +222,7 @@ enum AutomaticNotice: String, Sendable {
 }
 
 /// Which notices of automatic backups a user wants: the setting `notify-automatic`.
-public enum AutomaticNotices: String, CaseIterable, Sendable {
+public enum AutomaticNotifications: String, CaseIterable, Sendable {
     case off
     /// When backups fail, when none was made for days, and when they work again.
     case failures

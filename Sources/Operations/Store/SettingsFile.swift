@@ -127,7 +127,7 @@ public struct SettingsFile: Sendable {
     private func logProblem(_ settings: StoreSettings) -> BackupError? {
         guard let log = settings.log.path else { return nil }
         do throws(BackupError) {
-            try OutputPlaces(settings, paths).check(paths.resolve(log), isLog: true)
+            try OutputPaths(settings, paths).check(paths.resolve(log), isLog: true)
             return nil
         } catch {
             return BackupError(

@@ -35,14 +35,14 @@ final class StatusRecords: Sendable {
 
     /// The app's database, for callers that cannot wait until it is unlocked.
     let database: AppDatabase
-    private let reading: RecordReading
+    private let reading: ParsedRecord
     private let question: StorageQuery<Facts>
 
     init(_ database: AppDatabase, _ scheduleSwitch: ScheduleSwitch) {
         self.database = AppDatabase(
             at: database.path, definition: database.definition, busyTimeoutSeconds: Self.busyTimeoutSeconds, media: database.media
         )
-        let reading = RecordReading(self.database, scheduleSwitch)
+        let reading = ParsedRecord(self.database, scheduleSwitch)
         self.reading = reading
         question = StorageQuery { reading.read() }
     }
@@ -79,7 +79,7 @@ final class StatusRecords: Sendable {
 }
 
 /// Reads the facts for a status, and caches them for a while if that took long.
-private final class RecordReading: Sendable {
+private final class ParsedRecord: Sendable {
     private struct Known {
         var facts: StatusRecords.Facts?
         /// Until when they are returned without reading again.

@@ -69,7 +69,7 @@ public final class Store: Sendable {
         let newest = NewestMediaCatalog(repository: repository, ownership: ownership)
         let databasePath = paths.resolve(settings.databasePath)
         var media: LiveMediaCatalog?
-        if let mediaPath, definition.tellsOfMedia {
+        if let mediaPath, definition.describesMedia {
             media = LiveMediaCatalog(
                 path: mediaPath, amongMedia: try DatabaseAmongMedia(database: databasePath, media: mediaPath),
                 earlier: newest.catalog)
@@ -78,7 +78,7 @@ public final class Store: Sendable {
         database = AppDatabase(at: databasePath, definition: definition, media: media)
         // A bad path in the settings is handled elsewhere: see `log`.
         if let path = log.path {
-            try OutputPlaces(
+            try OutputPaths(
                 database: databasePath, media: mediaPath, store: paths, repository: repositoryPath
             ).check(path, isLog: true)
         }
@@ -129,7 +129,7 @@ public final class Store: Sendable {
     /// The definition of a built-in app, or from a file in the store.
     static func definition(_ app: String, in paths: StorePaths) throws(BackupError) -> AppDefinition {
         guard app.hasSuffix(".yaml") else { return try AppDefinition.builtIn(named: app) }
-        return try KnownApp.file(paths.resolve(app)).load()
+        return try AppDefinitionSource.file(paths.resolve(app)).load()
     }
 
     /// Whether a status in this process has read the app's records, or knows why they are unreadable.
@@ -149,7 +149,7 @@ public final class Store: Sendable {
         var hasAsked = false
         while true {
             do {
-                return try lockQuietly()
+                return try lockWithoutPreempting()
             } catch let error where error.code == .busy {
                 if !hasAsked { hasAsked = endAutomaticBackup() }
                 guard hasAsked, SystemClock.monotonicNanoseconds() < end else { throw error }
@@ -169,7 +169,7 @@ public final class Store: Sendable {
 
     /// The same for an automatic operation: no other operation gives way to it.
     /// - Throws: `busy` while another operation runs, in this process or another.
-    func lockQuietly() throws(BackupError) -> AdvisoryLock {
+    func lockWithoutPreempting() throws(BackupError) -> AdvisoryLock {
         do {
             let lock = try AdvisoryLock(path: paths.operationLock)
             // For processes that find the lock held; without use afterwards.
@@ -198,7 +198,7 @@ public final class Store: Sendable {
         for path in [paths.restoreJournal, paths.hookRecord, paths.operationRecord] where !mustRecover {
             mustRecover = try FileSystem.exists(path)
         }
-        guard mustRecover, let lock = try? lockQuietly() else { return }
+        guard mustRecover, let lock = try? lockWithoutPreempting() else { return }
         try withExtendedLifetime(lock) { () throws(BackupError) in
             do throws(BackupError) {
                 try recoverRestore()
@@ -241,7 +241,7 @@ public final class Store: Sendable {
     /// or in use is left alone too: its next user reports the problem.
     private func upgradeOwnDatabase() {
         guard unfinishedRestore == nil, keepsOwnDatabase, !definition.migrations.isEmpty,
-            (try? statusRecords.database.hasPendingMigrations()) == true, let lock = try? lockQuietly()
+            (try? statusRecords.database.hasPendingMigrations()) == true, let lock = try? lockWithoutPreempting()
         else { return }
         withExtendedLifetime(lock) { _ = try? AppDatabase.create(at: database.path, definition: definition) }
     }

@@ -86,7 +86,7 @@ public struct StoreCreation {
 }
 
 /// An app's definition and its source.
-public struct KnownApp: Sendable {
+public struct AppDefinitionSource: Sendable {
     /// The definition's file; `nil` for a built-in app.
     public let path: String?
     /// The original YAML.
@@ -94,33 +94,34 @@ public struct KnownApp: Sendable {
     /// Whether it is the store's own app.
     public let isOfStore: Bool
 
-    public static func builtIn(named name: String) throws(BackupError) -> KnownApp {
-        KnownApp(path: nil, text: try AppDefinition.builtInText(named: name), isOfStore: false)
+    public static func builtIn(named name: String) throws(BackupError) -> AppDefinitionSource {
+        AppDefinitionSource(path: nil, text: try AppDefinition.builtInText(named: name), isOfStore: false)
     }
 
     /// - Throws: `notFound`, …
-    public static func file(_ path: String) throws(BackupError) -> KnownApp { try file(path, isOfStore: false) }
+    public static func file(_ path: String) throws(BackupError) -> AppDefinitionSource { try file(path, isOfStore: false) }
 
-    private static func file(_ path: String, isOfStore: Bool) throws(BackupError) -> KnownApp {
-        KnownApp(path: path, text: String(decoding: try FileSystem.readFile(path), as: UTF8.self), isOfStore: isOfStore)
+    private static func file(_ path: String, isOfStore: Bool) throws(BackupError) -> AppDefinitionSource {
+        AppDefinitionSource(
+            path: path, text: String(decoding: try FileSystem.readFile(path), as: UTF8.self), isOfStore: isOfStore)
     }
 
     /// The app of the store at `storePath`. Does not open the repository, so no password is needed.
     /// - Throws: `noRepository` when there is no store.
-    public static func ofStore(at storePath: String) throws(BackupError) -> KnownApp {
+    public static func ofStore(at storePath: String) throws(BackupError) -> AppDefinitionSource {
         let paths = StorePaths(root: storePath)
         try paths.requireTrustedStore()
         let app = try StoreSettings.read(paths.settings).app
         guard app.hasSuffix(".yaml") else {
-            return KnownApp(path: nil, text: try AppDefinition.builtInText(named: app), isOfStore: true)
+            return AppDefinitionSource(path: nil, text: try AppDefinition.builtInText(named: app), isOfStore: true)
         }
         return try file(paths.resolve(app), isOfStore: true)
     }
 
     /// The store's own app first, if any, then the built-in apps in alphabetical order.
     /// - Parameter storePath: `nil` for no store.
-    public static func all(storePath: String?) throws(BackupError) -> [KnownApp] {
-        var apps: [KnownApp] = []
+    public static func all(storePath: String?) throws(BackupError) -> [AppDefinitionSource] {
+        var apps: [AppDefinitionSource] = []
         if let storePath { apps.append(try ofStore(at: storePath)) }
         for name in AppDefinition.builtInNames.sorted() {
             let app = try builtIn(named: name)
@@ -136,7 +137,7 @@ public struct KnownApp: Sendable {
 }
 
 /// The content of a new, empty database: no records, and this machine's name as the device in exports.
-struct NewDeviceData: RecordSource {
+struct InitialMetadata: RecordSource {
     /// The metadata member, in the wire formats that have one.
     private static let deviceField = "deviceName"
 

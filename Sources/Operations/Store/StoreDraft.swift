@@ -53,7 +53,7 @@ struct StoreDraft {
         try placeDatabase(&settings, definition)
         try placeMedia(&settings, definition)
         if let repositoryPath = creation.repositoryPath { settings.repositoryPath = FileSystem.absolutePath(repositoryPath) }
-        let places = try DataPlaces(
+        let places = try DataPaths(
             database: paths.resolve(settings.databasePath), media: settings.mediaPath.map { paths.resolve($0) },
             storePaths: [path, finalPath], repository: paths.resolve(settings.repositoryPath))
         try places.check()
@@ -178,7 +178,7 @@ struct StoreDraft {
             if let records = try sample(definition)?.records {
                 try database.replaceAll(from: records)
             } else {
-                try database.replaceAll(from: NewDeviceData(definition: definition))
+                try database.replaceAll(from: InitialMetadata(definition: definition))
             }
             return
         }

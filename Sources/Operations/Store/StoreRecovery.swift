@@ -52,11 +52,11 @@ extension Store {
         if report.result == .undone, RecreationRecord.abandoned(in: paths.spool).contains(where: { $0.hasMade(database) }) {
             report.broughtBack = RecreationRecord.broughtBack
         }
-        tellUndo(in: &report)
+        describeUndo(in: &report)
         report.note(result.end)
         report.hooks = hooks.runAfter(result.fileName, report.result)
         // The outcome for the data is certain. On a full disk, a later operation reports it; the store opens anyway.
-        try? conclude(report)
+        try? finishReport(report)
         return report
     }
 
@@ -70,7 +70,7 @@ extension Store {
     }
 
     /// Reports the outcome of a restore, and only then removes its journal.
-    func conclude(_ report: RestoreReport) throws(BackupError) {
+    func finishReport(_ report: RestoreReport) throws(BackupError) {
         try writeReport(report)
         if report.isNew { try noteRestore(report) }
         // After the report: a restore that cannot be reported is concluded again later.
@@ -86,7 +86,7 @@ extension Store {
     }
 
     /// Adds how to undo the restore, if the app can replace its data.
-    func tellUndo(in report: inout RestoreReport) {
+    func describeUndo(in report: inout RestoreReport) {
         let canReplace = definition.strategies.contains(.replace)
         report.undoFolder = canReplace ? definition.defaultStrategy == .replace ? "restore/" : "restore/replace/" : nil
         report.undoCommand = canReplace ? command(["undo"]) : nil

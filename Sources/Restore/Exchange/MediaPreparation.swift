@@ -51,7 +51,7 @@ struct MediaPreparation {
 /// Tests whether media can be exchanged, before any change: moves a file and a folder into the media folder and out of it, and each of its folders out and
 /// back. Modes, attributes, quotas and encryption may forbid that, and only a test shows what a file system does not rename. Moves no file of the app:
 /// it might be a database in use with a log beside it. The journal is already written: recovery undoes a crash.
-struct MediaTrial {
+struct MediaExchangeProbe {
     let exchange: MediaContentExchange
 
     /// - Throws: why they cannot be moved; everything is back in place then.

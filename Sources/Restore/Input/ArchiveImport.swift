@@ -10,7 +10,7 @@ struct ArchiveImport: Sendable {
     /// The user's name for it.
     private let name: String
     private let origin: ImportOrigin
-    private let places: ArchivePlaces
+    private let places: ArchiveLocations
     /// Whether the export may assign files to records.
     private let hasManifest: Bool
     /// Of the media files, when there may be a manifest.
@@ -51,11 +51,11 @@ struct ArchiveImport: Sendable {
         name = source.name
         self.allowsDamage = allowsDamage
         self.amongMedia = amongMedia
-        hasManifest = definition.tellsOfMedia
+        hasManifest = definition.describesMedia
         let entries = reader.entries(strippingCommonFolder: true)
         // A database brings its tables; an export needs existing ones. Only an export says which file belongs to which record.
-        let takesDatabase = definition.coversWholeDatabase || source.prefersDatabase && !definition.tellsOfMedia
-        places = try ArchivePlaces(
+        let takesDatabase = definition.coversWholeDatabase || source.prefersDatabase && !definition.describesMedia
+        places = try ArchiveLocations(
             of: entries, layout: source.archiveLayout, definition: definition, takesDatabase: takesDatabase, name: source.name)
         // The repository verifies its own bytes.
         isProven =

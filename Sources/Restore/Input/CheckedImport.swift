@@ -108,7 +108,7 @@ private final class RelocatingVisitor: RecordVisitor {
 }
 
 /// Whether a restore would accept a backup's archive, judged by the names in it and by the export's list of media files. Reads no file of the archive.
-public struct ArchiveTrial {
+public struct ArchiveProbe {
     private let definition: AppDefinition
 
     public init(_ definition: AppDefinition) { self.definition = definition }
@@ -122,7 +122,7 @@ public struct ArchiveTrial {
         var archive = try ArchiveImport(source, .zip, definition: definition, freeSpaceBytes: .max)
         if hasMedia { try archive.requireMedia() }
         try archive.requireDepth()
-        guard definition.tellsOfMedia else { return }
+        guard definition.describesMedia else { return }
         // The values are not checked here.
         let wire = try WireImport(
             SharedFile(path: exportPath), definition: definition, limitsMetadata: false, acceptsValues: true)

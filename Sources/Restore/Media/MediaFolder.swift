@@ -75,7 +75,7 @@ public struct ForeignFolders: Sendable {
     }
 }
 
-/// Conditions that would prevent a restore from exchanging the media, as far as visible without trying (`MediaTrial`).
+/// Conditions that would prevent a restore from exchanging the media, as far as visible without trying (`MediaExchangeProbe`).
 struct MediaObstacles {
     static let remedy: Message =
         "Run the restore as the owner of the media, or restore into another folder with --target. Nothing was changed."

@@ -3,7 +3,7 @@ import Glibc
 import SystemIO
 
 /// Required space, summed up for each file system: files on the same disk need space together.
-public struct RoomCheck: Sendable {
+public struct DiskSpaceRequirement: Sendable {
     private var needs: [UInt64: (path: String, bytes: UInt64)] = [:]
 
     public init() {}

@@ -117,7 +117,7 @@ extension RestoreOperation {
         } catch {
             throw addingFaultsOfFiles(archive, bytes, known, to: error)
         }
-        guard var archive, definition.tellsOfMedia else {
+        guard var archive, definition.describesMedia else {
             try requireTables(dropped.name)
             return CheckedImport(
                 format: format, strategy: strategy, summary: wire.summary, records: .wire(RelocatedRecords(source: wire.reader)),
@@ -137,7 +137,7 @@ extension RestoreOperation {
     private func addingFaultsOfFiles(
         _ archive: ArchiveImport?, _ bytes: any ByteSource, _ known: AppDefinition, to error: BackupError
     ) -> BackupError {
-        guard error.code == .invalidContent, var archive, known.tellsOfMedia else { return error }
+        guard error.code == .invalidContent, var archive, known.describesMedia else { return error }
         let reader = WireImport.reader(of: bytes, definition: known)
         let manifest = ManifestVisitor(reader.definition)
         do throws(BackupError) {
@@ -211,7 +211,7 @@ extension RestoreOperation {
             guard error.code == .invalidContent else { throw error }
             // Only an export says which file belongs to which record.
             let checked =
-                definition.tellsOfMedia
+                definition.describesMedia
                 ? try? withRows(ofDatabase: path, { () throws(BackupError) in try check(true) })
                 : try? recordsAsStored(inDatabase: path, format: format, archive: archive)
             guard let checked else { throw error }

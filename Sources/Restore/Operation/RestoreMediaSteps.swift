@@ -128,7 +128,7 @@ extension RestoreOperation {
             let exchange = MediaContentExchange(mediaPath: mediaPath, stagingPath: staging, amongMedia: amongMedia)
             try exchange.prepare()
             do {
-                try MediaTrial(exchange: exchange).run()
+                try MediaExchangeProbe(exchange: exchange).run()
                 return exchange
             } catch let error where error.code == .notSupported {
                 refusal = error

@@ -61,7 +61,8 @@ public struct RestoreOperation: Sendable {
     @discardableResult
     public func run(
         _ checked: CheckedImport, fileName: String, report: ProgressHandler, outcome: (RestoreOutcome) -> Void = { _ in },
-        room: RoomCheck = RoomCheck(), prepare: () throws(BackupError) -> Void = { () throws(BackupError) in },
+        room: DiskSpaceRequirement = DiskSpaceRequirement(),
+        prepare: () throws(BackupError) -> Void = { () throws(BackupError) in },
         makeSafetyBackup: () throws(BackupError) -> SnapshotID
     ) throws(BackupError) -> RestoreCleanup {
         report(OperationProgress(phase: Self.importingPhase))
@@ -69,7 +70,7 @@ public struct RestoreOperation: Sendable {
         try requireRoom(for: checked, room)
         try prepare()
         // Checked inside the transaction, when no other program can write.
-        let records = try RecordsGuard(database)
+        let records = try CommitGuard(database)
         defer { records.end() }
         let safety = try makeSafetyBackup()
         try FaultInjection.reached("restore.safety-made")
@@ -140,13 +141,13 @@ public struct RestoreOperation: Sendable {
             throw failure
         }
         if marker?.operation == journal.operation { return }
-        try database.settle()
+        try database.overwriteFailedCommit()
         if let media = journal.media { try MediaExchange.undo(media) }
         throw failure
     }
 
     /// The new data exists beside the old for a while: in the database's log, and in the staged media folder.
-    private func requireRoom(for checked: CheckedImport, _ others: RoomCheck) throws(BackupError) {
+    private func requireRoom(for checked: CheckedImport, _ others: DiskSpaceRequirement) throws(BackupError) {
         var room = others
         let lostSize = recreation.flatMap { FileSystem.statusIfPresent($0)?.size } ?? 0
         let databaseSize = max(FileSystem.statusIfPresent(database.path)?.size ?? 0, lostSize)

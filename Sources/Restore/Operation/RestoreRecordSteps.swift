@@ -12,7 +12,7 @@ extension RestoreOperation {
     ///   - beforeCommit: called inside the transaction, or right before it when a whole database is exchanged.
     func writeRecords(
         _ checked: CheckedImport, into database: AppDatabase, marker: RestoreMarker?, _ media: MediaPreparation,
-        guarding: RecordsGuard? = nil, saving save: () throws(BackupError) -> Void = { () throws(BackupError) in },
+        guarding: CommitGuard? = nil, saving save: () throws(BackupError) -> Void = { () throws(BackupError) in },
         beforeCommit: (ImportOutcome) throws(BackupError) -> Void
     ) throws(BackupError) {
         var instructions = ImportInstructions(strategy: checked.strategy)
@@ -58,7 +58,7 @@ extension RestoreOperation {
         let path = "\(workPath)/rehearsal-\(RandomToken.make()).sqlite"
         let copy: AppDatabase
         if try !database.isLost() {
-            var room = RoomCheck()
+            var room = DiskSpaceRequirement()
             try room.need((FileSystem.statusIfPresent(database.path)?.size ?? 0) * 3 + (1 << 20), at: workPath)
             try room.require()
             try database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.copyDatabase(to: path) }
@@ -118,7 +118,7 @@ extension RestoreOperation {
 }
 
 /// Ensures that changes which the app commits between the safety backup and the restore's transaction are saved too, or that nothing is replaced.
-final class RecordsGuard {
+final class CommitGuard {
     private let database: AppDatabase
     /// The file that the safety backup was made from.
     private let file: FileIdentity?

@@ -46,7 +46,7 @@ public enum RestoreRecovery {
             try database.removeRestoreMarker(of: journal.operation)
         } else {
             // Before the media that belong to it are removed.
-            if journal.mayHaveBegun { try database.settle() }
+            if journal.mayHaveBegun { try database.overwriteFailedCommit() }
             if let media = journal.media { end.keptMediaPath = try MediaExchange.undo(media) }
         }
         return Result(

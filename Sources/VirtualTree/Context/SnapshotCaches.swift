@@ -113,7 +113,7 @@ final class ChunkLocationCache: Sendable {
 }
 
 /// A value derived from the list of snapshots, computed once for each list: with 10,000 backups, a listing uses the same one 10,000 times.
-final class PerList<Value: Sendable>: Sendable {
+final class SnapshotListCache<Value: Sendable>: Sendable {
     private let known = Mutex<(list: [Snapshot], value: Value)?>(nil)
 
     func value(for list: [Snapshot], _ make: ([Snapshot]) -> Value) -> Value {

@@ -11,9 +11,9 @@ final class TreeContext: Sendable {
     let isSharedWithOthers: Bool
     let archives: ArchiveCache
     let places = ChunkLocationCache()
-    private let own = PerList<[SnapshotKind: [Snapshot]]>()
-    private let exportFiles = PerList<FlatFiles>()
-    private let safetyFiles = PerList<FlatFiles>()
+    private let own = SnapshotListCache<[SnapshotKind: [Snapshot]]>()
+    private let exportFiles = SnapshotListCache<FlatFiles>()
+    private let safetyFiles = SnapshotListCache<FlatFiles>()
     let live: LiveViews
     let announcer = SnapshotAnnouncer()
     let pending = PendingBackups()

@@ -41,16 +41,16 @@ final class DropContent: Sendable {
     }
 
     /// Called when the program releases it and the user has not removed it: content that was never submitted may be the only copy.
-    func letGo() { if FileSystem.statusIfPresent(LeftDrops.notePath(of: spoolPath)) == nil { discard() } }
+    func letGo() { if FileSystem.statusIfPresent(RemainingDrops.notePath(of: spoolPath)) == nil { discard() } }
 
     /// Records that nothing of a copy with this name was restored, for the process that clears the spool, now or after a crash.
     func noteAsLeft(_ name: FileName) throws(BackupError) {
         guard size > 0 else { return }
-        try FileSystem.writeFileAtomically(LeftDrops.notePath(of: spoolPath), name.bytes)
+        try FileSystem.writeFileAtomically(RemainingDrops.notePath(of: spoolPath), name.bytes)
     }
 
     /// It was submitted or removed.
-    func forgetAsLeft() { unlink(LeftDrops.notePath(of: spoolPath)) }
+    func forgetAsLeft() { unlink(RemainingDrops.notePath(of: spoolPath)) }
 
     var size: UInt64 {
         state.withLock { state in
@@ -233,7 +233,7 @@ final class DropInbox: Sendable {
 }
 
 /// Files that were copied into `restore/` under a name that is never submitted. `mv` has removed the original, so they are kept when the spool is cleared.
-public enum LeftDrops {
+public enum RemainingDrops {
     private static let spoolPrefix = "drop-"
     private static let noteSuffix = ".left"
 

@@ -216,7 +216,7 @@ final class DroppedFile: FileNode {
         // If the closing process is unknown, it is treated as the opener: a rejected copy must not look like a good one.
         let closer = ProcessIdentity.process(ofThread: process)
         if let opener, let closer, closer != opener, try !isComplete() { return try content.noteAsLeft(name) }
-        try handIn()
+        try submitContent()
     }
 
     /// Renames it. The rename submits it if the new name is the first final one, if the purpose changes, or if the file has not been accepted so far: a program
@@ -242,7 +242,7 @@ final class DroppedFile: FileNode {
         let isUnaccepted = old.writeCount > 0 && (old.failure != nil || old.outcome == nil)
         guard isFinal && (DropName.isUnfinished(old.name) || old.purpose != newPurpose || isUnaccepted) else { return }
         do {
-            try handIn()
+            try submitContent()
         } catch {
             // A copy under the final name still has its source when it fails. This file was complete under the old name, and may be the only copy.
             if old.acceptedContent == nil { try? content.noteAsLeft(old.name) }
@@ -264,7 +264,7 @@ final class DroppedFile: FileNode {
         let error = BackupError(
             .invalidContent, "the database \(database.description) was restored before its log came, and without what that holds",
             path: name.description, remedy: "Restore both together with: backupfs restore \(database.description)")
-        judge(nil, error, nil)
+        setVerdict(nil, error, nil)
         throw error
     }
 
@@ -278,7 +278,7 @@ final class DroppedFile: FileNode {
         }
     }
 
-    private func handIn() throws(BackupError) {
+    private func submitContent() throws(BackupError) {
         let hasBegun = state.withLock { state in
             guard !state.isBeingJudged else { return false }
             state.isBeingJudged = true
@@ -298,17 +298,17 @@ final class DroppedFile: FileNode {
         do {
             let outcome = try context.services.submit(
                 DropSubmission(name: name.description, content: content.submission, purpose: purpose))
-            judge(key, nil, outcome)
+            setVerdict(key, nil, outcome)
             // `mv` has removed the original.
             if outcome.leavesSome, purpose != .preview { try? content.noteAsLeft(name) }
         } catch {
             let text = Array(context.services.text("\(name): cannot be restored. \(error.fullText)").utf8 + [10])
-            judge(nil, error, purpose == .preview ? DropOutcome(text: text, json: []) : nil)
+            setVerdict(nil, error, purpose == .preview ? DropOutcome(text: text, json: []) : nil)
             throw error
         }
     }
 
-    private func judge(_ accepted: DropContent.Key?, _ failure: BackupError?, _ outcome: DropOutcome?) {
+    private func setVerdict(_ accepted: DropContent.Key?, _ failure: BackupError?, _ outcome: DropOutcome?) {
         state.withLock { state in
             state.acceptedContent = accepted
             state.failure = failure

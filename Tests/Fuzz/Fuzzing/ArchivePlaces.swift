@@ -1,7 +1,7 @@
 import Export
 
 /// Where the entries of an archive go.
-enum ArchivePlaces {
+enum ArchiveLocations {
     /// Every entry has a place of its own, below the folder that it is unpacked to.
     static func require(_ entries: [ArchiveEntry], _ limits: ArchiveLimits) throws {
         var files: Set<[UInt8]> = []

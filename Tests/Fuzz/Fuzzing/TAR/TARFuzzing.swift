@@ -22,7 +22,7 @@ enum TARFuzzing {
             let reader = try ArchiveReader(tar: source, size: source.size, limits: limits, readsAhead: readsAhead)
             try MessageRules.require(warnings: reader.warnings)
             let entries = Array(reader.entries())
-            try ArchivePlaces.require(entries, limits)
+            try ArchiveLocations.require(entries, limits)
             for entry in entries {
                 let content = try reader.content(of: entry)
                 try FuzzViolation.require(UInt64(content.count) == entry.size, "the content is not what the header says")

@@ -23,7 +23,7 @@ enum ZIPFuzzing {
             let reader = try ArchiveReader(zip: source, size: source.size, limits: limits)
             try MessageRules.require(warnings: reader.warnings)
             let entries = Array(reader.entries())
-            try ArchivePlaces.require(entries, limits)
+            try ArchiveLocations.require(entries, limits)
             try FuzzViolation.require(
                 entries.reduce(0) { $0 + $1.size } <= unpackedLimitBytes, "more is unpacked than was allowed")
             var contents: [[UInt8]] = []

@@ -3,7 +3,7 @@ import SystemIO
 import Testing
 
 /// Questions to storage that may stall.
-struct PatientQuestionTests {
+struct StorageQueryTests {
     /// Storage that can be stopped.
     private final class Storage: Sendable {
         let isStopped = Monitor(false)

@@ -5,7 +5,7 @@ import SystemIO
 
 /// Reports the end of a requested operation through the command `notify` of the store's settings. Operations that were not requested are reported by the
 /// status and the log only. Neither a failure of the command nor its duration affects anything else.
-public struct OperationNotice: Sendable {
+public struct OperationNotification: Sendable {
     /// The operations that users request.
     public enum Subject: String, Sendable {
         case backup
@@ -29,12 +29,12 @@ public struct OperationNotice: Sendable {
     }
 
     /// Runs the command, if there is one and it is enabled, and waits a short time for its end.
-    public func tell() {
+    public func send() {
         let settings = store.settings.notices
-        guard let command = settings.command, settings.isOn ?? (store.definition.announcements == .on), isWorthTelling else {
+        guard let command = settings.command, settings.isOn ?? (store.definition.announcements == .on), shouldNotify else {
             return
         }
-        NoticeCommand(text: command, timeoutSeconds: Self.timeoutSeconds, place: NoticePlace(store)).run(
+        NotificationCommand(text: command, timeoutSeconds: Self.timeoutSeconds, place: NotificationContext(store)).run(
             message,
             [
                 "BACKUPFS_OPERATION": subject.rawValue, "BACKUPFS_NAME": name,
@@ -43,13 +43,13 @@ public struct OperationNotice: Sendable {
     }
 
     /// The same on a separate thread, for callers that must not block.
-    public func tellBeside() {
+    public func sendInBackground() {
         // If no thread can be started there is no notice; the operation's result stands regardless.
-        try? SystemThread { [self] in tell() }.detach()
+        try? SystemThread { [self] in send() }.detach()
     }
 
     /// Excludes operations that were refused before they began, and those that the user cancelled.
-    private var isWorthTelling: Bool {
+    private var shouldNotify: Bool {
         switch error?.code {
         case .busy, .locked, .interrupted, .usage, .invalidArgument, .alreadyExists, .notFound: false
         default: true
@@ -67,7 +67,7 @@ public struct OperationNotice: Sendable {
 }
 
 /// The part of a store that notices need, available even without its repository.
-struct NoticePlace: Sendable {
+struct NotificationContext: Sendable {
     let paths: StorePaths
     let settings: StoreSettings
     let definition: AppDefinition
@@ -91,7 +91,7 @@ struct NoticePlace: Sendable {
 }
 
 /// A user's command that receives a notice in its environment. Neither its failure nor its duration affects anything else.
-struct NoticeCommand: Sendable {
+struct NotificationCommand: Sendable {
     /// Without these, programs that show notices do not find the desktop.
     private static let passedOn = [
         "HOME", "USER", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY",
@@ -99,7 +99,7 @@ struct NoticeCommand: Sendable {
 
     let text: String
     let timeoutSeconds: Double
-    let place: NoticePlace
+    let place: NotificationContext
     /// The name of the setting, if the command is a hook.
     var hook: String?
 

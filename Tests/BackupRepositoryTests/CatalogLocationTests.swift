@@ -7,7 +7,7 @@ import Testing
 @testable import BackupRepository
 
 /// Where the catalog lies: beside the packs only where its lengths give nothing away and no other machine can use it.
-@Suite struct CatalogPlaceTests {
+@Suite struct CatalogLocationTests {
     private let folder: TemporaryFolder
     private var path: String { folder("repository") }
     private static let photo = TestData.random(100_000, seed: 1)
@@ -50,7 +50,7 @@ import Testing
         let repository = try createEncrypted()
         try repository.makeWriter().commit(named: "a", files: [("photo", Self.photo, .media)])
         // As an older program leaves it: the same tables beside the packs.
-        let beside = CatalogPlace(folder: path, isBesidePacks: true)
+        let beside = CatalogLocation(folder: path, isBesidePacks: true)
         do {
             let old = try CatalogDatabase.open(beside, repositoryID: repository.id)
             #expect(try FileSystem.exists(old.path))
@@ -78,7 +78,7 @@ import Testing
         let repository = try Repository.create(at: path)
         let layout = repository.layout
         func places(_ home: CatalogHome, isEncrypted: Bool = false, shared: [String]) -> [String] {
-            let places = CatalogPlaces(layout, repositoryID: "id", isEncrypted: isEncrypted, home: home) { path in
+            let places = CatalogLocations(layout, repositoryID: "id", isEncrypted: isEncrypted, home: home) { path in
                 shared.contains { path.hasPrefix($0) }
             }
             return places.all.map(\.folder)
@@ -93,11 +93,11 @@ import Testing
         #expect(places(.cache, isEncrypted: true, shared: []).first?.hasPrefix(cache) == true)
         #expect(places(.memory, isEncrypted: true, shared: []).isEmpty)
         // Two copies of a repository have two catalogs.
-        let copy = CatalogPlaces(RepositoryLayout(path: folder("copy")), repositoryID: "id", isEncrypted: true, home: .cache)
+        let copy = CatalogLocations(RepositoryLayout(path: folder("copy")), repositoryID: "id", isEncrypted: true, home: .cache)
         #expect(copy.all.map(\.folder) != places(.cache, isEncrypted: true, shared: []))
         // And one that is there is used: with a catalog elsewhere everything is found.
         try repository.makeWriter().commit(named: "a", files: [("photo", Self.photo, .media)])
-        let elsewhere = CatalogPlaces(layout, repositoryID: repository.id, isEncrypted: false, home: home) { _ in true }
+        let elsewhere = CatalogLocations(layout, repositoryID: repository.id, isEncrypted: false, home: home) { _ in true }
         let catalog = try Catalog(layout: layout, repositoryID: repository.id, places: elsewhere, protection: .none)
         #expect(try catalog.totals() == repository.totals() && catalog.path.hasPrefix(store))
         // Older programs, and other machines, go on with theirs.

@@ -58,7 +58,7 @@ extension AppDatabase {
 }
 
 /// The steps of a replacement, inside its transaction.
-struct DatabaseReplacement {
+struct ReplaceImport {
     let connection: OpaquePointer?
     let definition: AppDefinition
     let path: String
@@ -93,7 +93,7 @@ struct DatabaseReplacement {
         var outcome = ImportOutcome(strategy: .replace, of: format)
         let isKeeping = instructions.rows == nil && format.collections.contains { $0.rules.keepOnReplaceIndex != nil }
         if isKeeping {
-            let merge = DatabaseMerge(
+            let merge = MergeImport(
                 connection: connection, format: format, path: path, instructions: instructions, isFileOlder: false)
             outcome = try merge.run(source, outcome, inserter)
         } else {

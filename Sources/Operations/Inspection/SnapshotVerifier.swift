@@ -6,7 +6,7 @@ import SystemIO
 
 /// Proves that a backup can be restored by doing so: into a work folder on the store's disk, which is removed afterwards, even after a crash. Then checks the
 /// result without trusting anything: `backupfs verify`.
-public struct RestoreDrill: Sendable {
+public struct SnapshotVerifier: Sendable {
     static let phase: Message = "Verifying backup..."
     public struct Outcome: Sendable {
         public let snapshot: Snapshot
@@ -71,11 +71,11 @@ public struct RestoreDrill: Sendable {
                         rest, one: "and \(rest) more file that cannot be read",
                         other: "and \(rest) more files that cannot be read"))
             }
-            let check = ExtractedTreeCheck(
+            let check = FileTreeVerifier(
                 store.repository, missing: written.failures.map(\.path), mediaOwner: snapshot.mediaOwner,
                 expectsMetadata: written.incompleteCount == 0)
             findings += try check.run(root, in: files)
-            var records = RecordDrill(files: files, workPath: folder, definition: store.definition)
+            var records = RecordVerifier(files: files, workPath: folder, definition: store.definition)
             try records.run(snapshot, root)
             notes += records.notes
             recordCount = records.recordCount
@@ -114,7 +114,7 @@ public struct RestoreDrill: Sendable {
                 stored: StoredSource(table, in: store.repository), sizeBytes: table.size,
                 name: ArchiveFormat.zip.fileName.description, archiveLayout: layout)
             let hasMedia = store.definition.media != nil && root.entry(named: "media") != nil
-            try ArchiveTrial(store.definition).run(source, exportPath: exportPath, hasMedia: hasMedia)
+            try ArchiveProbe(store.definition).run(source, exportPath: exportPath, hasMedia: hasMedia)
             return []
         } catch let error where [.invalidContent, .damagedContent, .tooLarge].contains(error.code) {
             return (error.findings.isEmpty ? [error.message] : error.findings).map { "archive.zip: \($0)" }

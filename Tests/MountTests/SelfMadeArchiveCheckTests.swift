@@ -3,7 +3,7 @@ import Testing
 
 /// Files of the mount itself, copied into `restore/`: the data of a snapshot's file is not moved.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
-struct OwnArchiveTests {
+struct SelfMadeArchiveCheckTests {
     private static let spooled =
         "find $S/spool -type f ! -name CACHEDIR.TAG ! -name '*.left' -printf '%s\\n' | awk '{ sum += $1 } END { print sum + 0 }'"
 

@@ -6,7 +6,7 @@ import Testing
 @testable import VirtualTree
 
 /// What is kept of a spool that is cleared.
-struct LeftDropsTests {
+struct RemainingDropsTests {
     private func sh(_ folder: TemporaryFolder, _ script: String) throws -> String {
         let result = try run(["bash", "-ec", script], in: folder.path)
         try #require(result.status == 0, "\(result)")
@@ -22,7 +22,7 @@ struct LeftDropsTests {
             printf movie.part > drop-good.left; printf ../x > drop-odd.left; head -c 300 /dev/zero > drop-bad.left
             : > drop-empty; printf empty.part > drop-empty.left
             """)
-        let outcome = try LeftDrops.clear(folder("spool"), keepingIn: folder("left"))
+        let outcome = try RemainingDrops.clear(folder("spool"), keepingIn: folder("left"))
         #expect(outcome.kept == ["movie.part", "drop-odd"] && outcome.failure?.code == .tooLarge)
         #expect(try sh(folder, "cd left; head *") == "==> drop-odd <==\nodd\n\n==> movie.part <==\ngood")
         #expect(try sh(folder, "cat spool/drop-bad; ls spool | paste -sd' '") == "bad\ndrop-bad drop-bad.left")

@@ -6,7 +6,7 @@ import SystemIO
 
 /// The places of a store's data and backups. A backup reads the whole media folder and a restore replaces it, so none of the store's files may be in it; and a
 /// mount hides what is below it. The database may be in it: it is excluded from the media (`DatabaseAmongMedia`).
-struct DataPlaces {
+struct DataPaths {
     struct Place {
         let name: Message
         let path: String
@@ -153,8 +153,8 @@ extension Store {
         return try DatabaseAmongMedia(database: database.path, media: mediaPath)
     }
 
-    func places(mountpoint: String? = nil) throws(BackupError) -> DataPlaces {
-        try DataPlaces(
+    func places(mountpoint: String? = nil) throws(BackupError) -> DataPaths {
+        try DataPaths(
             database: database.path, media: mediaPath, storePaths: [paths.root], repository: repository.path,
             mountpoint: mountpoint)
     }
@@ -165,7 +165,7 @@ extension Store {
 }
 
 /// Checks that a file which the user names for an export, metrics or the log does not replace the app's data, or end up among the backups.
-struct OutputPlaces {
+struct OutputPaths {
     private static let remedy: Message =
         "Name another file, outside of the store, the repository and the media folder."
 
@@ -197,12 +197,12 @@ struct OutputPlaces {
     func check(_ path: String, isLog: Bool = false) throws(BackupError) {
         // A log follows a link, and an export replaces it.
         for isSeenFromParent in [false, true] {
-            guard let place = try? DataPlaces.Place("the file", path, isSeenFromParent: isSeenFromParent) else { continue }
+            guard let place = try? DataPaths.Place("the file", path, isSeenFromParent: isSeenFromParent) else { continue }
             try check(place, isLog: isLog)
         }
     }
 
-    private func check(_ place: DataPlaces.Place, isLog: Bool) throws(BackupError) {
+    private func check(_ place: DataPaths.Place, isLog: Bool) throws(BackupError) {
         let path = place.path
         let status = FileSystem.statusIfPresent(place.realPath)
         if let status, status.kind != .regular, status.kind != .directory { return }
@@ -213,10 +213,10 @@ struct OutputPlaces {
         {
             throw Self.lies(in: "the media folder", mediaPath, path)
         }
-        if let repository = try? DataPlaces.Place("the repository", repositoryPath), place.isIn(repository), !isInMount(place) {
+        if let repository = try? DataPaths.Place("the repository", repositoryPath), place.isIn(repository), !isInMount(place) {
             throw Self.lies(in: repository.name, repository.path, path)
         }
-        if let store = try? DataPlaces.Place("the store", paths.root), place.isIn(store), !isInMount(place),
+        if let store = try? DataPaths.Place("the store", paths.root), place.isIn(store), !isInMount(place),
             !(isLog && paths.allowsOther(place.realPath, in: store.realPath))
         {
             throw Self.lies(in: store.name, store.path, path)
@@ -229,7 +229,7 @@ struct OutputPlaces {
     }
 
     /// Whether it is one of the database's files: by path, or as another name of one of them where that is possible.
-    private func isOfApp(_ place: DataPlaces.Place, _ status: FileStatus?) -> Bool {
+    private func isOfApp(_ place: DataPaths.Place, _ status: FileStatus?) -> Bool {
         if databaseFiles.contains(place.realPath) { return true }
         let name = FileSystem.lastComponent(place.realPath)
         guard let status, status.kind == .regular,
@@ -239,15 +239,15 @@ struct OutputPlaces {
     }
 
     /// Whether the existing file is in the media folder, by whatever path. A disk that responds for one responds for the other.
-    private func isInMedia(_ place: DataPlaces.Place, _ status: FileStatus, _ mediaPath: String) -> Bool {
+    private func isInMedia(_ place: DataPaths.Place, _ status: FileStatus, _ mediaPath: String) -> Bool {
         guard let mount = try? MountTable.current().entry(holding: mediaPath), mount.isOf(device: status.device),
-            let media = try? DataPlaces.Place("the media folder", mediaPath)
+            let media = try? DataPaths.Place("the media folder", mediaPath)
         else { return false }
         return place.isIn(media)
     }
 
     /// A mountpoint may be in the store.
-    private func isInMount(_ place: DataPlaces.Place) -> Bool {
+    private func isInMount(_ place: DataPaths.Place) -> Bool {
         guard let bytes = try? FileSystem.readFile(paths.mountRecord, limitBytes: 1 << 16), !bytes.isEmpty else { return false }
         return place.realPath.hasPrefix(Self.resolved(String(decoding: bytes, as: UTF8.self)) + "/")
     }
@@ -272,7 +272,7 @@ extension Store {
     /// - Throws: `usage` if it would replace the app's data, or be among the backups.
     public func requireWritable(_ path: String) throws(BackupError) { try outputPlaces.check(path) }
 
-    var outputPlaces: OutputPlaces {
-        OutputPlaces(database: database.path, media: mediaPath, store: paths, repository: repository.path)
+    var outputPlaces: OutputPaths {
+        OutputPaths(database: database.path, media: mediaPath, store: paths, repository: repository.path)
     }
 }

@@ -5,7 +5,7 @@ import SystemIO
 
 /// Checks for enough disk space before anything is copied. A first backup shares nothing with others, so it needs the size of the media. How much a later one
 /// shares with earlier backups is unknown, and refusing it on a guess would leave the data without a backup.
-struct BackupRoom {
+struct BackupSpaceRequirement {
     private let store: Store
 
     init(_ store: Store) { self.store = store }
@@ -21,10 +21,11 @@ struct BackupRoom {
         )
     }
 
-    private func needs() throws(BackupError) -> RoomCheck {
-        var room = RoomCheck()
+    private func needs() throws(BackupError) -> DiskSpaceRequirement {
+        var room = DiskSpaceRequirement()
         guard let mediaPath = store.mediaPath, try FileSystem.lookBehindLinks(mediaPath) != nil else { return room }
-        let bytes = try SafetyRoom.changedBytes(in: DirectoryReader(path: mediaPath), store.databaseAmongMedia(), since: nil)
+        let bytes = try SafetySpaceRequirement.changedBytes(
+            in: DirectoryReader(path: mediaPath), store.databaseAmongMedia(), since: nil)
         try room.need(bytes, at: store.repository.path)
         return room
     }
@@ -45,12 +46,12 @@ struct BackupRoom {
 
 /// The maximum space for a restore's safety backup: the copy of the database and the export made from it, and in the repository everything that changed since
 /// the newest backup.
-struct SafetyRoom {
+struct SafetySpaceRequirement {
     let store: Store
     /// The size of the database that is created in place of a lost one.
     var lostSizeBytes: UInt64 = 0
 
-    func add(to room: inout RoomCheck) throws(BackupError) {
+    func add(to room: inout DiskSpaceRequirement) throws(BackupError) {
         let databasePath = try store.database.realPath()
         let databaseSize = ["", "-wal"].reduce(lostSizeBytes) {
             $0.addingSaturating(FileSystem.statusIfPresent(databasePath + $1)?.size ?? 0)

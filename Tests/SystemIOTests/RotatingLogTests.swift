@@ -7,7 +7,7 @@ import Testing
 @testable import SystemIO
 
 /// Lines that several append at once.
-struct LineFileTests {
+struct RotatingLogTests {
     private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
     private func text(_ folder: TemporaryFolder, _ name: String) throws -> String {

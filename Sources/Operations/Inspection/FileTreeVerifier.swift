@@ -5,7 +5,7 @@ import Synchronization
 import SystemIO
 
 /// Reads the extracted files of a backup and compares each with the backup's record of it.
-final class ExtractedTreeCheck: Sendable {
+final class FileTreeVerifier: Sendable {
     private static let filesInBatch = 128
     private static let batchBytes: UInt64 = 16 << 20
     /// File systems store times with limited precision, at worst 2 seconds.

@@ -6,7 +6,7 @@ import Testing
 @testable import Operations
 
 /// Notices of failed automatic backups: when, how often, by which commands, and whatever the clock and the disk do.
-struct AutomaticNoticeTests {
+struct AutomaticNotificationTests {
     private static let note = "echo $BACKUPFS_EVENT,$BACKUPFS_RESULT,$BACKUPFS_FAILURES,$BACKUPFS_MESSAGE >> told"
     private static let fault = ["BACKUPFS_FAULT": "backup.begun=fail"]
     private static let failure = "an injected fault at backup.begun"
@@ -248,12 +248,12 @@ struct AutomaticNoticeTests {
 
     @Test func `a clock that goes to and fro each minute has it told once a day`() throws {
         let schedule = try Schedule(parsing: "daily")
-        var state = NoticeState(begunAt: Timestamp(seconds: 1_700_000_000))
+        var state = NotificationState(begunAt: Timestamp(seconds: 1_700_000_000))
         var notices = 0
         for minute in 0..<(2 * 1_440) {
             for year in [0, 2_334_000_000] as [Int64] {
                 let now = Timestamp(seconds: 1_700_000_000 + year + Int64(minute) * 60)
-                if state.note(.failed, at: now, schedule: schedule, NoticeSettings()) != nil { notices += 1 }
+                if state.note(.failed, at: now, schedule: schedule, NotificationSettings()) != nil { notices += 1 }
             }
         }
         #expect((2...4).contains(notices), "\(notices)")

@@ -8,7 +8,7 @@ import SystemIO
 ///
 /// The database is created from the backup's own database, so that data outside the definition comes back too: unnamed tables and columns, indexes, triggers,
 /// version numbers. If no usable one exists, an empty one is created from the definition.
-struct MissingParts {
+struct MissingDatabase {
     let store: Store
     let isDatabaseLost: Bool
     /// A copy of the backup's database, which becomes the app's; `nil` where the app's exists, or is created in another way.

@@ -5,7 +5,7 @@ import Export
 import SystemIO
 
 /// Checks the records of an extracted backup: the export as a restore would, the database, and whether both hold the same.
-struct RecordDrill {
+struct RecordVerifier {
     private static let findingLimit = 100
     private static let shownReferenceCount = 3
 
@@ -156,7 +156,7 @@ struct RecordDrill {
     private func database() throws(BackupError) -> AppDatabase {
         let media = "\(files)/media"
         var catalog: ReadMediaCatalog?
-        if definition.tellsOfMedia, try FileSystem.exists(media) { catalog = ReadMediaCatalog(path: media) }
+        if definition.describesMedia, try FileSystem.exists(media) { catalog = ReadMediaCatalog(path: media) }
         return AppDatabase(at: path("database.sqlite"), definition: definition, media: catalog)
     }
 

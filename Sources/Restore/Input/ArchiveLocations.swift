@@ -5,7 +5,7 @@ import Export
 
 /// The location of the records and the media in an archive. Its layout is the one it was created with: that of the app's archives, by the current or an
 /// older definition, or that of an unchanged backup folder. A restore that looked for the media in the wrong folder would combine old records with new photos.
-struct ArchivePlaces {
+struct ArchiveLocations {
     private static let export = "export.json"
     private static let database = "database.sqlite"
     /// Other files of a backup's folder, which a restore does not need.
@@ -120,12 +120,12 @@ struct ArchivePlaces {
                 let path = path(own)
                 return entries.first { $0.path == path }
             }
-            exportPath = String(decoding: path(ArchivePlaces.export), as: UTF8.self)
+            exportPath = String(decoding: path(ArchiveLocations.export), as: UTF8.self)
             // A database brings its tables; an export needs existing ones.
-            let database = entry(ArchivePlaces.database)
+            let database = entry(ArchiveLocations.database)
             self.database = database
             self.hasDatabase = hasDatabase && database != nil
-            records = self.hasDatabase ? database : entry(ArchivePlaces.export)
+            records = self.hasDatabase ? database : entry(ArchiveLocations.export)
             let paths = ArchiveMediaPaths(layout: layout)
             mediaPaths = paths
             hasMedia = entries.contains { paths.mediaPath(of: $0.path) != nil }
@@ -136,7 +136,7 @@ struct ArchivePlaces {
             if mediaPaths.mediaPath(of: path) != nil { return true }
             let layout = mediaPaths.layout
             if !layout.isIdentity, layout.snapshotPath(of: path) != nil { return true }
-            let places = [ArchivePlaces.export, ArchivePlaces.database] + ArchivePlaces.others
+            let places = [ArchiveLocations.export, ArchiveLocations.database] + ArchiveLocations.others
             return places.contains { $0.hasSuffix("/") ? path.starts(with: $0.utf8) : path.elementsEqual($0.utf8) }
         }
     }

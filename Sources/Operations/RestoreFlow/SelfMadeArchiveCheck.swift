@@ -7,7 +7,7 @@ import SystemIO
 
 /// Detects whether an archive is one of the store's own, wherever the file comes from. If so, it was made from a backup whose every byte is checked. Content
 /// that a foreign archive may not hold (links that leave the media folder, a folder of zeros) is then legitimate user data.
-struct OwnArchive {
+struct SelfMadeArchiveCheck {
     private static let bufferSizeBytes = 1 << 20
 
     let repository: Repository

@@ -2,7 +2,7 @@ import BackupCore
 import GRDB
 
 /// How a database and a definition match: everything that is missing, and what the definition does not mention.
-public struct DatabaseFit: Sendable, Equatable {
+public struct SchemaDifference: Sendable, Equatable {
     /// In a message.
     private static let shownNameLimit = 20
 
@@ -18,7 +18,7 @@ public struct DatabaseFit: Sendable, Equatable {
     /// - Throws: `notFound`; `damagedContent` when it is not a database; `databaseInUse` while it is locked.
     public init(of tables: [DefinitionTable], with path: String) throws(BackupError) {
         self = try AppDatabase.readSchema(of: path) { (present) throws(BackupError) in
-            try DatabaseFit(of: tables, with: present)
+            try SchemaDifference(of: tables, with: present)
         }
     }
 

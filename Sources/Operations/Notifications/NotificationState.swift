@@ -4,7 +4,7 @@ import SystemIO
 
 /// State about automatic backups, so that a user is notified once and not for each attempt: `notice.state` of a store, text lines of the form `key: value`. It
 /// is separate from `schedule.state`, which a new schedule resets, because it also changes while another operation runs.
-struct NoticeState: Sendable, Equatable {
+struct NotificationState: Sendable, Equatable {
     /// The outcome of an attempt.
     enum Event: Sendable, Equatable {
         case made
@@ -21,26 +21,26 @@ struct NoticeState: Sendable, Equatable {
     private static let sizeBytes = 256
 
     /// The start of the time without success: the last success, or the first attempt.
-    var base: RememberedTime
+    var base: RecordedTime
     /// Whether `base` is the time of a success.
     var hasSucceeded = false
     /// Consecutive failures.
     var failureCount = 0
     /// When the user was last notified of failures; `nil` while there are none.
-    var alerted: RememberedTime?
+    var alerted: RecordedTime?
 
-    init(begunAt now: Timestamp) { base = RememberedTime(now) }
+    init(begunAt now: Timestamp) { base = RecordedTime(now) }
 
     /// Records the outcome of an attempt.
     /// - Returns: the notice to send now.
     mutating func note(
-        _ event: Event, at now: Timestamp, schedule: Schedule, _ settings: NoticeSettings
-    ) -> AutomaticNotice? {
+        _ event: Event, at now: Timestamp, schedule: Schedule, _ settings: NotificationSettings
+    ) -> AutomaticNotification? {
         base.look(at: now)
         alerted?.look(at: now)
         switch event {
         case .made, .unchanged:
-            base = RememberedTime(now)
+            base = RecordedTime(now)
             hasSucceeded = true
             failureCount = 0
             defer { alerted = nil }
@@ -51,7 +51,7 @@ struct NoticeState: Sendable, Equatable {
         let isOverdue = isOverdue(at: now, schedule, days: settings.overdueDays)
         guard isOverdue || failureCount >= settings.failureLimit else { return nil }
         if let alerted, alerted.secondsPassed(at: now) < Self.repeatSeconds { return nil }
-        alerted = RememberedTime(now)
+        alerted = RecordedTime(now)
         return isOverdue ? .overdue : .failing
     }
 
@@ -64,21 +64,21 @@ struct NoticeState: Sendable, Equatable {
     // MARK: - The file
 
     /// - Returns: `nil` when there is none, or it cannot be read.
-    static func read(_ path: String) -> NoticeState? {
+    static func read(_ path: String) -> NotificationState? {
         guard let bytes = try? FileSystem.readFile(path, limitBytes: 1 << 16) else { return nil }
         var values: [Substring: String] = [:]
         for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
             guard let colon = line.firstIndex(of: ":") else { continue }
             values[line[..<colon]] = String(line[line.index(after: colon)...].drop { $0 == " " })
         }
-        func time(_ key: String) -> RememberedTime? {
+        func time(_ key: String) -> RecordedTime? {
             values["\(key)-at"].flatMap { ISO8601.parse($0) }.map {
-                RememberedTime($0, behindSince: values["\(key)-behind-since"].flatMap { ISO8601.parse($0) })
+                RecordedTime($0, behindSince: values["\(key)-behind-since"].flatMap { ISO8601.parse($0) })
             }
         }
         let succeeded = time("succeeded")
         guard let base = succeeded ?? time("begun") else { return nil }
-        var state = NoticeState(begunAt: base.at)
+        var state = NotificationState(begunAt: base.at)
         state.base = base
         state.hasSucceeded = succeeded != nil
         state.failureCount = values["failures"].flatMap { Int($0) } ?? 0
@@ -89,7 +89,7 @@ struct NoticeState: Sendable, Equatable {
     /// - Throws: when the file can neither be replaced nor overwritten in place.
     func write(to path: String) throws(BackupError) {
         var lines: [String] = []
-        func add(_ key: String, _ time: RememberedTime?) {
+        func add(_ key: String, _ time: RecordedTime?) {
             guard let time else { return }
             lines.append("\(key)-at: \(ISO8601.format(time.at))")
             if let behindSince = time.behindSince { lines.append("\(key)-behind-since: \(ISO8601.format(behindSince))") }
@@ -109,7 +109,7 @@ struct NoticeState: Sendable, Equatable {
 }
 
 /// The time of an event, by a clock that may have been wrong then or may be wrong now.
-struct RememberedTime: Sendable, Equatable {
+struct RecordedTime: Sendable, Equatable {
     let at: Timestamp
     /// When the clock was first seen to be behind this time. It is saved: a duration computed from the present time alone would restart at each check.
     private(set) var behindSince: Timestamp?

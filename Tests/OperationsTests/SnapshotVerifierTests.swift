@@ -9,7 +9,7 @@ import Testing
 @testable import Operations
 
 /// Drills: what is proved, and that each kind of damage is detected.
-struct RestoreDrillTests {
+struct SnapshotVerifierTests {
     private static func backUp(_ store: Store, _ label: String) throws -> Snapshot {
         try BackupOperation(store: store).run(label: label, tag: nil, progress: nil).snapshot
     }
@@ -42,7 +42,7 @@ struct RestoreDrillTests {
         try room.sh("cd $S/app/photos; ln -s one.jpg link; mkdir empty; head -c 5000000 /dev/urandom > big; : > nothing")
         let snapshot = try Self.backUp(store, "one")
         #expect(snapshot.verifiedAt == nil)
-        let outcome = try RestoreDrill(store: store).run(snapshot, progress: nil)
+        let outcome = try SnapshotVerifier(store: store).run(snapshot, progress: nil)
         #expect(outcome.findings == [] && outcome.notes == [])
         #expect(outcome.fileCount == snapshot.record.root.totals.fileCount && outcome.recordCount == 3)
         #expect(outcome.verifiedAt != nil)
@@ -60,7 +60,7 @@ struct RestoreDrillTests {
               insert into photos select i, 'file ' || i, 'caption of ' || i from n" "create index by_file on photos (file)"
             """)
         let snapshot = try Self.backUp(store, "one")
-        let drill = RestoreDrill(store: store)
+        let drill = SnapshotVerifier(store: store)
         #expect(try drill.run(snapshot, progress: nil).findings == [])
         try room.sh(
             """
@@ -124,7 +124,7 @@ struct RestoreDrillTests {
                     name: entry.name, mode: entry.mode, modificationTime: entry.modificationTime, content: entry.content,
                     checksums: change(checksums))
             }
-            return try RestoreDrill(store: store).run(forged, progress: nil).findings.map(\.english)
+            return try SnapshotVerifier(store: store).run(forged, progress: nil).findings.map(\.english)
         }
         let other = SHA256Hasher.hash([1])
         #expect(
@@ -141,7 +141,7 @@ struct RestoreDrillTests {
             "backupfs init --store $S --sample >/dev/null; sqlite3 $S/app/database.sqlite 'update expenses set car_id = 99 where id = 7'"
         )
         let store = try Store.open(room.storePath)
-        let outcome = try RestoreDrill(store: store).run(try Self.backUp(store, "one"), progress: nil)
+        let outcome = try SnapshotVerifier(store: store).run(try Self.backUp(store, "one"), progress: nil)
         #expect(outcome.findings.isEmpty, "\(outcome)")
         #expect(
             outcome.notes == [
@@ -157,11 +157,11 @@ struct RestoreDrillTests {
         let room = try Room()
         let store = try room.makeDiary()
         let snapshot = try Self.backUp(store, "one")
-        let older = try RestoreDrill(store: store).run(
+        let older = try SnapshotVerifier(store: store).run(
             try Self.forge("older", like: snapshot, in: store, attributes: ["schema-version": "0"]), progress: nil)
         #expect(older.findings == [] && older.verifiedAt != nil)
         #expect(older.notes == ["the database was not compared with the export: the app's schema has another version now"])
-        let foreign = try RestoreDrill(store: store).run(
+        let foreign = try SnapshotVerifier(store: store).run(
             try Self.forge("foreign", like: snapshot, in: store, attributes: ["app": "other"]), progress: nil)
         #expect(foreign.findings == [] && foreign.notes == ["the records were not looked at: the backup is of another app"])
     }
@@ -193,7 +193,7 @@ struct RestoreDrillTests {
         )
         let store = try Store.open("\(room.storePath)/store")
         let snapshot = try Self.backUp(store, "one")
-        let error = failure { _ = try RestoreDrill(store: store).run(snapshot, progress: nil) }
+        let error = failure { _ = try SnapshotVerifier(store: store).run(snapshot, progress: nil) }
         #expect(error?.code == .noSpace && error?.path == "\(room.storePath)/store/spool")
         #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/store/spool") == "")
     }

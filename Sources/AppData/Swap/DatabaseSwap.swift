@@ -25,7 +25,7 @@ extension AppDatabase {
         },
         whenLocked: () throws(BackupError) -> Void = { () throws(BackupError) in }
     ) throws(BackupError) {
-        let exchange = DatabaseExchange(path: path, busyTimeoutSeconds: busyTimeoutSeconds)
+        let exchange = DatabaseSwap(path: path, busyTimeoutSeconds: busyTimeoutSeconds)
         try exchange.stage(source, at: stagingPath, marker: marker)
         defer { _ = unlink(stagingPath) }
         try FaultInjection.reached("restore.transaction-begun")
@@ -35,7 +35,7 @@ extension AppDatabase {
 }
 
 /// The steps of an exchange.
-struct DatabaseExchange {
+struct DatabaseSwap {
     let path: String
     let busyTimeoutSeconds: Double
 

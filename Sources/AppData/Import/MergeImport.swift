@@ -3,7 +3,7 @@ import SystemIO
 
 /// Adds records to existing ones, inside a transaction. The first pass matches the records of the file with those of the database, and chooses keys for
 /// new ones. The second pass adds, updates or skips each record.
-struct DatabaseMerge {
+struct MergeImport {
     let connection: OpaquePointer?
     /// The file's format.
     let format: AppDefinition
@@ -91,7 +91,7 @@ struct DatabaseMerge {
 }
 
 /// The steps of a merge or a skip, inside its transaction.
-struct DatabaseAddition {
+struct AdditionImport {
     let connection: OpaquePointer?
     let definition: AppDefinition
     let path: String
@@ -110,7 +110,7 @@ struct DatabaseAddition {
         try instructions.marker?.leaveIfOthersHaveFinished(connection, path: path)
         let present = try definition.format(ofDatabase: connection, path: path)
         let inserter = try RecordInserter(connection: connection, definition: format, path: path)
-        let merge = DatabaseMerge(
+        let merge = MergeImport(
             connection: connection, format: format, path: path, instructions: instructions,
             isFileOlder: instructions.fileVersion.map { $0 < present.schemaVersion } ?? false)
         let outcome = try merge.run(
