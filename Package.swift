@@ -71,26 +71,29 @@ let package = Package(
                 .embedInCode("Resources/app-definition.schema.json"),
             ],
             swiftSettings: settings),
-        .target(name: "Export", dependencies: ["AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
+        .target(name: "Formats", dependencies: ["AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
         .target(
-            name: "Restore", dependencies: ["BackupRepository", "AppData", "Export", "SystemIO", "BackupCore"],
+            name: "SnapshotFormats", dependencies: ["BackupRepository", "Formats", "AppData", "SystemIO", "BackupCore"],
+            swiftSettings: settings),
+        .target(
+            name: "Restore", dependencies: ["BackupRepository", "AppData", "Formats", "SystemIO", "BackupCore"],
             swiftSettings: settings),
         .target(
             name: "Operations",
             dependencies: [
-                "Restore", "Export", "BackupRepository", "AppData", "SystemIO", "BackupCore", "Yams",
+                "Restore", "SnapshotFormats", "Formats", "BackupRepository", "AppData", "SystemIO", "BackupCore", "Yams",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
         .target(
-            name: "VirtualTree", dependencies: ["BackupRepository", "SystemIO", "BackupCore"],
+            name: "VirtualTree", dependencies: ["SnapshotFormats", "BackupRepository", "SystemIO", "BackupCore"],
             swiftSettings: settings),
         .target(name: "FUSEBridge", dependencies: ["VirtualTree", "CFUSE", "SystemIO", "BackupCore"], swiftSettings: settings),
         .target(
             name: "BackupCommands",
             dependencies: [
-                "FUSEBridge", "VirtualTree", "Operations", "Restore", "Export", "BackupRepository", "AppData", "SystemIO",
-                "BackupCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "FUSEBridge", "VirtualTree", "Operations", "Restore", "SnapshotFormats", "Formats", "BackupRepository", "AppData",
+                "SystemIO", "BackupCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
         .executableTarget(name: "backupfs", dependencies: ["BackupCommands"], swiftSettings: settings),
@@ -102,7 +105,7 @@ let package = Package(
         .target(
             name: "Fuzzing",
             dependencies: [
-                "TestSupport", "Operations", "Restore", "BackupRepository", "AppData", "Export", "SystemIO", "BackupCore",
+                "TestSupport", "Operations", "Restore", "BackupRepository", "AppData", "Formats", "SystemIO", "BackupCore",
             ],
             path: "Tests/Fuzz/Fuzzing", swiftSettings: settings),
         .testTarget(
@@ -122,7 +125,7 @@ let package = Package(
         .testTarget(
             name: "AppDataTests", dependencies: ["TestSupport", "AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(
-            name: "ExportTests", dependencies: ["TestSupport", "Export", "AppData", "SystemIO", "BackupCore"],
+            name: "FormatsTests", dependencies: ["TestSupport", "Formats", "AppData", "SystemIO", "BackupCore"],
             swiftSettings: settings),
         .testTarget(
             name: "FUSEBridgeTests", dependencies: ["TestSupport", "FUSEBridge", "VirtualTree", "SystemIO", "BackupCore"],
@@ -135,8 +138,8 @@ let package = Package(
         .testTarget(
             name: "OperationsTests",
             dependencies: [
-                "TestSupport", "Operations", "Restore", "BackupRepository", "AppData", "Export", "SystemIO", "BackupCore",
-                "backupfs",
+                "TestSupport", "Operations", "Restore", "SnapshotFormats", "BackupRepository", "AppData", "Formats", "SystemIO",
+                "BackupCore", "backupfs",
             ],
             exclude: [
                 "Generated/change_database.py", "Generated/describe_database.py", "Generated/generate_database.py",
@@ -144,11 +147,13 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "VirtualTreeTests",
-            dependencies: ["TestSupport", "VirtualTree", "BackupRepository", "Export", "SystemIO", "BackupCore"],
+            dependencies: [
+                "TestSupport", "VirtualTree", "SnapshotFormats", "BackupRepository", "Formats", "SystemIO", "BackupCore",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "RestoreTests",
-            dependencies: ["TestSupport", "Restore", "BackupRepository", "AppData", "Export", "SystemIO", "BackupCore"],
+            dependencies: ["TestSupport", "Restore", "BackupRepository", "AppData", "Formats", "SystemIO", "BackupCore"],
             swiftSettings: settings),
     ] + fuzzTargets
 )

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Operations
+@testable import SnapshotFormats
 
 /// Archives whose media are not where the app's current definition says: no restore silently combines old records with new media.
 @Suite struct ArchiveLayoutTests {

@@ -1,6 +1,6 @@
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 import Foundation
 import Glibc
 import Restore
@@ -10,6 +10,7 @@ import TestSupport
 import Testing
 
 @testable import Operations
+@testable import SnapshotFormats
 
 /// The content of a backup, and its description of itself.
 struct BackupTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Operations
+@testable import SnapshotFormats
 
 /// Photos whose names leave no space for their record's key as a prefix.
 @Suite struct LongKeyedNameTests {

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Operations
+@testable import SnapshotFormats
 
 /// Restores into a store: safety backups, reports, names, previews.
 struct RestoringTests {

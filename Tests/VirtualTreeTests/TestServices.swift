@@ -1,11 +1,12 @@
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 import Glibc
 import Synchronization
 import SystemIO
 import TestSupport
 
+@testable import SnapshotFormats
 @testable import VirtualTree
 
 /// What a program around the tree would do, as simply as can be.

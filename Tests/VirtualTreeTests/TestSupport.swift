@@ -1,6 +1,6 @@
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 import Glibc
 import Synchronization
 import SystemIO

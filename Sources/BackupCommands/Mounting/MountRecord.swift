@@ -1,6 +1,6 @@
 import BackupCore
-import Export
 import FUSEBridge
+import Formats
 import Glibc
 import Operations
 import SystemIO

@@ -1,9 +1,10 @@
 import AppData
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 import Operations
 import Restore
+import SnapshotFormats
 import Synchronization
 import SystemIO
 import VirtualTree

@@ -1,6 +1,6 @@
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 
 /// Reports what a prune did, or would do.
 enum PruneReport {

@@ -1,7 +1,7 @@
 import AppData
 import ArgumentParser
 import BackupCore
-import Export
+import Formats
 import Operations
 
 struct AppCheckCommand: ParsableCommand {

@@ -2,7 +2,7 @@ import AppData
 import ArgumentParser
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 import Operations
 import SystemIO
 

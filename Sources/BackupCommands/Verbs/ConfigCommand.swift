@@ -1,6 +1,6 @@
 import ArgumentParser
 import BackupCore
-import Export
+import Formats
 import Operations
 import SystemIO
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 import Operations
 import SystemIO
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import BackupCore
-import Export
 import FUSEBridge
+import Formats
 import Glibc
 import Operations
 import SystemIO

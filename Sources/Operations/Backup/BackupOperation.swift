@@ -1,8 +1,9 @@
 import AppData
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 import Restore
+import SnapshotFormats
 import SystemIO
 
 /// A backup: the app's records, database and media as of one instant. It is durable and becomes visible in one step.

@@ -1,6 +1,7 @@
 import AppData
 import BackupCore
 import BackupRepository
+import SnapshotFormats
 import SystemIO
 
 /// The app's own data on its way into a backup: records, database and media.

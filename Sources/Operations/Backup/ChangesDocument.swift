@@ -1,7 +1,7 @@
 import AppData
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 
 /// `changes.json`: records and files that were added, changed and removed since the previous snapshot. Counts are exact; it lists the first 10,000 of each
 /// kind.

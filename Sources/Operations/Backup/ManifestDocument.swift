@@ -1,7 +1,7 @@
 import AppData
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 import SystemIO
 
 /// The description of a snapshot: `manifest.json`, and the attributes of its folder. It is small and has no list of files.

@@ -1,8 +1,9 @@
 import AppData
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 import Glibc
+import SnapshotFormats
 import SystemIO
 
 /// Writes the live data, or a backup, as files that need no special program.

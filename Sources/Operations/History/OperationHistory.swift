@@ -1,5 +1,5 @@
 import BackupCore
-import Export
+import Formats
 import SystemIO
 
 /// Past operations, one line of JSON each, oldest first: `history.jsonl` of a store. Skips torn lines that a crash or a power cut left.

@@ -1,5 +1,5 @@
 import BackupCore
-import Export
+import Formats
 import Logging
 import SystemIO
 

@@ -1,7 +1,7 @@
 import AppData
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 import SystemIO
 
 /// The differences between two backups, or between a backup and the current data: `backupfs diff`. Counts are exact; the first changes of each kind are listed

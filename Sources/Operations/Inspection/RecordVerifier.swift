@@ -1,7 +1,8 @@
 import AppData
 import BackupCore
 import BackupRepository
-import Export
+import Formats
+import SnapshotFormats
 import SystemIO
 
 /// Checks the records of an extracted backup: the export as a restore would, the database, and whether both hold the same.

@@ -1,7 +1,8 @@
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 import Restore
+import SnapshotFormats
 import SystemIO
 
 /// Proves that a backup can be restored by doing so: into a work folder on the store's disk, which is removed afterwards, even after a crash. Then checks the

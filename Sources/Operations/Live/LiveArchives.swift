@@ -1,6 +1,6 @@
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 import SystemIO
 
 /// The files made from all live files: the list of their checksums, and the archives with the list and the files.

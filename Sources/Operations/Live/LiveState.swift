@@ -1,6 +1,7 @@
 import AppData
 import BackupCore
 import BackupRepository
+import SnapshotFormats
 import Synchronization
 import SystemIO
 

@@ -2,6 +2,7 @@ import AppData
 import BackupCore
 import BackupRepository
 import Restore
+import SnapshotFormats
 import Synchronization
 import SystemIO
 

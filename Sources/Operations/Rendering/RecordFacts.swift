@@ -1,7 +1,7 @@
 import AppData
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 
 /// Facts about the records at one instant.
 struct RecordFacts: Sendable {

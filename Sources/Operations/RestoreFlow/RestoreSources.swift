@@ -1,9 +1,10 @@
 import AppData
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 import Glibc
 import Restore
+import SnapshotFormats
 import SystemIO
 
 /// The sources of a restore: a file, standard input or a backup; and whether each is permitted.

@@ -1,8 +1,9 @@
 import AppData
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 import Restore
+import SnapshotFormats
 import SystemIO
 
 /// Detects whether an archive is one of the store's own, wherever the file comes from. If so, it was made from a backup whose every byte is checked. Content

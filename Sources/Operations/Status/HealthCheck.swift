@@ -1,6 +1,6 @@
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 import SystemIO
 
 /// Whether a store's backups are in order: `backupfs status --check`, for monitors.

@@ -1,7 +1,7 @@
 import AppData
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 import SystemIO
 
 /// The store's state for programs: `status.json` and `backupfs status --json`.

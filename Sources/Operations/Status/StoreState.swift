@@ -1,7 +1,7 @@
 import AppData
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 import SystemIO
 
 /// The state of a store for users, programs and monitors: gathered once, so that all reports agree.

@@ -1,6 +1,7 @@
 import BackupCore
 import BackupRepository
 import Restore
+import SnapshotFormats
 import SystemIO
 
 extension Store {

@@ -1,7 +1,7 @@
 import AppData
 import BackupCore
 import BackupRepository
-import Export
+import Formats
 
 /// The location of the records and the media in an archive. Its layout is the one it was created with: that of the app's archives, by the current or an
 /// older definition, or that of an unchanged backup folder. A restore that looked for the media in the wrong folder would combine old records with new photos.

@@ -1,6 +1,6 @@
 import AppData
 import BackupCore
-import Export
+import Formats
 import SystemIO
 
 /// A dropped file that was fully checked and can be restored.

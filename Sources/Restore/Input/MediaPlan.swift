@@ -1,6 +1,6 @@
 import AppData
 import BackupCore
-import Export
+import Formats
 import SystemIO
 
 /// Where each media file of an archive goes beside the existing files. Nothing is replaced: an identical file stays, and a file whose name another one

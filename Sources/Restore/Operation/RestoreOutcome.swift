@@ -1,6 +1,6 @@
 import AppData
 import BackupCore
-import Export
+import Formats
 
 /// What a restore did with records and media, or would do.
 public struct RestoreOutcome: Sendable, Equatable {

@@ -1,6 +1,6 @@
 import AppData
 import BackupCore
-import Export
+import Formats
 import SystemIO
 
 /// The report of a restore or a preview: `last.json` and `last.txt`, and the output of the commands.

@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import SnapshotFormats
 import SystemIO
 
 /// `snapshots/NAME/`: the stored tree and the views derived from it.

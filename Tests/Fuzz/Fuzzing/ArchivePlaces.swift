@@ -1,4 +1,4 @@
-import Export
+import Formats
 
 /// Where the entries of an archive go.
 enum ArchiveLocations {

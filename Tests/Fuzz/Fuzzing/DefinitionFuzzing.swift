@@ -1,6 +1,6 @@
 import AppData
 import BackupCore
-import Export
+import Formats
 
 /// The reader of definitions: a definition, or problems that can be told, and never both.
 enum DefinitionFuzzing {

@@ -1,5 +1,5 @@
 import BackupCore
-import Export
+import Formats
 import Foundation
 
 /// Foundation's reader, which takes more than we do: whatever we accept it must accept, and find the same texts in it.

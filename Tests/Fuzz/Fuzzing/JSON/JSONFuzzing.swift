@@ -1,5 +1,5 @@
 import BackupCore
-import Export
+import Formats
 
 /// The tokenizer: however it is asked, and in whatever pieces the bytes come, it says the same, and it accepts no more than others do.
 enum JSONFuzzing {

@@ -1,6 +1,6 @@
 import AppData
 import BackupCore
-import Export
+import Formats
 
 /// All that a tokenizer says of a document, in one row of bytes that can be compared.
 struct JSONReading {

@@ -1,6 +1,6 @@
 import AppData
 import BackupCore
-import Export
+import Formats
 
 /// An app's export: the same with every buffer, the first time and the second.
 enum WireFuzzing {

@@ -1,5 +1,5 @@
 import BackupCore
-import Export
+import Formats
 
 /// The tar reader: what it accepts has safe names, each in a place of its own, and contents of their sizes.
 enum TARFuzzing {

@@ -1,5 +1,5 @@
 import BackupCore
-import Export
+import Formats
 import SystemIO
 
 /// An archive as a program reads it that knows nothing of a central directory: one entry after the other from its front.

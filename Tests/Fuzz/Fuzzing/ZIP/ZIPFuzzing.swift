@@ -1,5 +1,5 @@
 import BackupCore
-import Export
+import Formats
 import SystemIO
 
 /// The ZIP reader: what it accepts has one reading, from the end as from the front, and every entry is what the directory says.

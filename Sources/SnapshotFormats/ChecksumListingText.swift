@@ -1,4 +1,5 @@
 import BackupCore
+import BackupRepository
 import Synchronization
 import SystemIO
 

@@ -1,7 +1,7 @@
 import BackupCore
 import Testing
 
-@testable import Export
+@testable import Formats
 
 /// Times in extended headers of tar archives: every time that a file can have.
 struct PAXTimeTests {

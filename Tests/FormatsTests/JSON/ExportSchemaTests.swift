@@ -1,5 +1,5 @@
 import AppData
-import Export
+import Formats
 import SystemIO
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import AppData
 import BackupCore
-import Export
+import Formats
 import Foundation
 import SystemIO
 import TestSupport

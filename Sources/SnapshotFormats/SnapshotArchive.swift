@@ -1,4 +1,5 @@
 import BackupCore
+import BackupRepository
 import SystemIO
 
 /// The members of a snapshot's archive, in a fixed order.
