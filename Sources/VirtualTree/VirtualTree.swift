@@ -16,11 +16,15 @@ public final class VirtualTree: TreeOperations {
     private let lastSpace = Mutex<FileSystemSpace?>(nil)
 
     /// - Parameter isSharedWithOthers: mounted with `allow_other`: files show their own modes, not only the owner's bits.
-    public init(services: any TreeServices, repository: Repository, isSharedWithOthers: Bool) {
-        context = TreeContext(services: services, repository: repository, isSharedWithOthers: isSharedWithOthers)
+    public convenience init(services: any TreeServices, repository: Repository, isSharedWithOthers: Bool) {
+        self.init(TreeContext(services: services, repository: repository, isSharedWithOthers: isSharedWithOthers))
+    }
+
+    init(_ context: TreeContext) {
+        self.context = context
         root = RootFolder(context: context)
         nodes = NodeTable(root: root)
-        diskSpace = StorageQuery(repository.patience) { [services] in
+        diskSpace = StorageQuery(context.repository.patience) { [services = context.services] in
             Result { () throws(BackupError) in try FileSystem.space(at: services.spoolPath) }
         }
         // Queried in advance: they may no longer respond at the first request.

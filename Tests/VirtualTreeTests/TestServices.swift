@@ -22,9 +22,9 @@ final class TestServices: TreeServices {
         var liveText = "live\n"
         /// Whether live files say which state they are in.
         var liveHasVersions = false
-        /// Of which archives the size was asked.
+        /// The archives that were measured.
         var measuredSnapshots: [String] = []
-        /// Thrown when the size of archive.tar is asked.
+        /// Thrown when archive.tar is measured.
         var sizeFailure: BackupError?
         var makeDirectoryWaitSeconds: Double?
         /// Where backups wait before they are made.
@@ -140,18 +140,13 @@ final class TestServices: TreeServices {
         ("safety_\(snapshot.creationTime.seconds).zip", true)
     }
     /// The snapshots made above do not have the size of archive.tar in their records.
-    func archiveSize(of snapshot: Snapshot, _ format: ArchiveFormat) throws(BackupError) -> UInt64 {
+    @Sendable
+    func measure(
+        _ snapshot: Snapshot, _ format: ArchiveFormat, in repository: Repository
+    ) throws(BackupError) -> UInt64 {
         state.withLock { $0.measuredSnapshots.append("\(snapshot.name) \(format)") }
-        if format == .zip { return snapshot.record.archiveSizeBytes }
-        if let failure = state.withLock({ $0.sizeFailure }) { throw failure }
-        var tar = TARLayout.SizeCounter()
-        try SnapshotArchive.visit(snapshot, in: repository) { (member) throws(BackupError) in try tar.append(member) }
-        return tar.archivedSize
-    }
-    func archiveTable(of snapshot: Snapshot, _ format: ArchiveFormat) throws(BackupError) -> ExtentTable {
-        try format.layout.table { (body) throws(BackupError) in
-            try SnapshotArchive.visit(snapshot, in: repository, body)
-        }
+        if format == .tar, let failure = state.withLock({ $0.sizeFailure }) { throw failure }
+        return try ArchiveSizes.size(of: snapshot, format, in: repository)
     }
 
     /// Whole is what ends with a full stop.

@@ -23,7 +23,9 @@ final class TestTree: Sendable {
         try FileSystem.makeDirectories(folder("spool"))
         repository = try Repository.create(at: path + "/repository")
         services = TestServices(repository: repository, folder: folder)
-        tree = VirtualTree(services: services, repository: repository, isSharedWithOthers: false)
+        tree = VirtualTree(
+            TreeContext(
+                services: services, repository: repository, isSharedWithOthers: false, measureArchive: services.measure))
         guard snapshots else { return }
         try services.make("first", seconds: 1000)
         try services.make("second", seconds: 2000)

@@ -4,7 +4,6 @@ import BackupRepository
 import Formats
 import Operations
 import Restore
-import SnapshotFormats
 import Synchronization
 import SystemIO
 import VirtualTree
@@ -125,14 +124,6 @@ final class StoreTreeServices: TreeServices {
     func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) { store.exportFile(of: snapshot) }
 
     func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) { store.safetyFile(of: snapshot) }
-
-    func archiveSize(of snapshot: Snapshot, _ format: ArchiveFormat) throws(BackupError) -> UInt64 {
-        try ArchiveSizes.size(of: snapshot, format, in: store.repository)
-    }
-
-    func archiveTable(of snapshot: Snapshot, _ format: ArchiveFormat) throws(BackupError) -> ExtentTable {
-        try SnapshotArchive.table(of: snapshot, format, in: store.repository)
-    }
 
     var spoolPath: String { store.paths.spool }
 

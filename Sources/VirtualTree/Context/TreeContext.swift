@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import SnapshotFormats
 import Synchronization
 import SystemIO
 
@@ -10,6 +11,8 @@ final class TreeContext: Sendable {
     /// Other users may see the tree (`allow_other`): files then show their own modes, otherwise only the owner's bits.
     let isSharedWithOthers: Bool
     let archives: ArchiveCache
+    /// Exact size of a snapshot's archive in bytes. It may require a walk through the snapshot's folders.
+    let measureArchive: MeasureArchive
     let places = ChunkLocationCache()
     private let own = SnapshotListCache<[SnapshotKind: [Snapshot]]>()
     private let exportFiles = SnapshotListCache<FlatFiles>()
@@ -31,7 +34,13 @@ final class TreeContext: Sendable {
     /// Other processes can remove a snapshot's name. They notify the kernel immediately if they are on this machine.
     static let snapshotTimeoutSeconds = 1.0
 
-    init(services: any TreeServices, repository: Repository, isSharedWithOthers: Bool) {
+    typealias MeasureArchive = @Sendable (Snapshot, ArchiveFormat, Repository) throws(BackupError) -> UInt64
+
+    init(
+        services: any TreeServices, repository: Repository, isSharedWithOthers: Bool,
+        measureArchive: @escaping MeasureArchive = ArchiveSizes.size
+    ) {
+        self.measureArchive = measureArchive
         self.services = services
         self.repository = repository
         self.isSharedWithOthers = isSharedWithOthers

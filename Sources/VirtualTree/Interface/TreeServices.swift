@@ -38,10 +38,6 @@ public protocol TreeServices: AnyObject, Sendable {
     func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool)
     /// The name of a safety backup's file, and whether it is the archive (an app with media) or the export.
     func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool)
-    /// Exact size of a snapshot's archive in bytes. It may require a walk through the snapshot's folders.
-    func archiveSize(of snapshot: Snapshot, _ format: ArchiveFormat) throws(BackupError) -> UInt64
-    /// Lays the snapshot out as one archive.
-    func archiveTable(of snapshot: Snapshot, _ format: ArchiveFormat) throws(BackupError) -> ExtentTable
 
     /// The spool folder for dropped files; on the same file system as the rest of the store.
     var spoolPath: String { get }

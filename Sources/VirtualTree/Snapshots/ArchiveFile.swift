@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import SnapshotFormats
 import SystemIO
 
 /// `archive.zip` or `archive.tar` of a snapshot: a table of extents over the stored chunks, created at the first open.
@@ -22,7 +23,7 @@ final class ArchiveFile: FileNode {
     private func size() throws(BackupError) -> UInt64 {
         try context.archives.size(of: key) { () throws(BackupError) in
             do throws(BackupError) {
-                return try context.services.archiveSize(of: snapshot, format)
+                return try context.measureArchive(snapshot, format, context.repository)
             } catch {
                 throw error.at(path)
             }
@@ -53,7 +54,7 @@ final class ArchiveFile: FileNode {
     func table() throws(BackupError) -> ExtentTable {
         try context.archives.table(of: key) { () throws(BackupError) in
             let size = try size()
-            let table = try context.services.archiveTable(of: snapshot, format)
+            let table = try SnapshotArchive.table(of: snapshot, format, in: context.repository)
             guard table.size == size else {
                 throw BackupError(
                     .repositoryDamaged,
