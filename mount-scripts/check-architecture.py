@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
 """Finds circles between the folders of each target under Sources, from the names that their files declare and use.
 
-A folder uses another one when one of its files names a type, function or constant that is declared at the top level of a file of the
-other, or calls a member that only an extension in the other declares. The compiler orders the targets; nothing but this orders the folders.
+A folder uses another one when one of its files names a type, function or constant that is declared at the top level of a
+file of the other, or calls a member that only an extension in the other declares. The compiler orders the targets; nothing
+but this orders the folders. Exits with 1 when there is a circle.
 
-    architecture.py [--edges] [--sizes] [TARGET ...]
+    check-architecture.py [--edges] [--sizes] [--root FOLDER] [TARGET ...]
+
+--edges: each use inside a circle, instead of three for each pair of folders
+--sizes: the number of files and lines, and the median of lines, of each target and of all
+--root: the folder with Sources, instead of this project's
 """
 import collections
 import pathlib
@@ -12,7 +17,7 @@ import re
 import statistics
 import sys
 
-ROOT = pathlib.Path.cwd()
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 DECLARATION = re.compile(
     r"\b(struct|class|enum|protocol|actor|typealias|associatedtype|func|let|var|case|macro|extension)\s+(`?[A-Za-z_][\w.]*`?)")
 TOKEN = re.compile(r"\.?[A-Za-z_]\w*\(?")
@@ -191,7 +196,12 @@ def circles(units, edges):
 
 
 def main():
+    global ROOT
     arguments = sys.argv[1:]
+    if "--root" in arguments:
+        position = arguments.index("--root")
+        ROOT = pathlib.Path(arguments[position + 1])
+        del arguments[position:position + 2]
     show_edges, show_sizes = "--edges" in arguments, "--sizes" in arguments
     targets = [name for name in arguments if not name.startswith("--")] or sorted(
         path.name for path in (ROOT / "Sources").iterdir() if any(path.rglob("*.swift")))

@@ -91,10 +91,20 @@ run_check() {
 
 if command -v python3 >/dev/null; then
     run_check mount-scripts/check-links.py
-    run_check mount-scripts/check-lines.py README.md CONTRIBUTING.md SECURITY.md changelog Docs .github
+    run_check mount-scripts/check-lines.py README.md CONTRIBUTING.md SECURITY.md changelog Docs .github Sources Tests
     run_check mount-scripts/changelog.py --check
+    run_check mount-scripts/check-architecture.py
 else
     echo "NOTE: python3 is not installed; the pages were not checked." >&2
+fi
+
+# Subjects of commits, since the rule exists: a log shows 72 characters, and the body has the reason. A shallow clone may lack the first of them.
+readonly first_subject_after=6b3002ab622f
+if git cat-file -e "$first_subject_after^{commit}" 2>/dev/null; then
+    while IFS=$'\t' read -r commit subject body; do
+        if [ "${#subject}" -gt 72 ]; then violation "commit $commit: the subject has ${#subject} characters, more than 72"; fi
+        if [ -z "$body" ]; then violation "commit $commit: the body does not give the reason"; fi
+    done < <(git log --no-merges --format=$'%h\t%s\t%b%x00' "$first_subject_after.." | tr '\n' ' ' | tr '\0' '\n' | sed 's/^ //')
 fi
 
 for entry in *; do

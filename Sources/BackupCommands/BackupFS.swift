@@ -67,7 +67,8 @@ public struct BackupFS: ParsableCommand {
     }
 }
 
-/// If the word in a command's place is not a command, it is a mountpoint: `backupfs /mnt/backups`. But a word close to a command is more likely to be a typo.
+/// If the word in a command's place is not a command, it is a mountpoint: `backupfs /mnt/backups`. But a word close to a command
+/// is more likely to be a typo.
 enum VerbSuggestion {
     /// Names that other programs use for the same commands.
     private static let others = [
@@ -91,7 +92,8 @@ enum VerbSuggestion {
         return abs(near.utf8.count - word.utf8.count) <= 1 && word.utf8.count > 3 ? near : nil
     }
 
-    /// Whether a word can be neither a command nor a mountpoint: there is no such folder, and the word is not a path to create one at.
+    /// Whether a word can be neither a command nor a mountpoint: there is no such folder, and the word is not a path to create
+    /// one at.
     static func isUnknown(_ word: String, arguments: [String]) -> Bool {
         guard !word.contains("/"), word != ".", word != "..", !arguments.dropFirst().contains("mount") else { return false }
         return (try? FileSystem.exists(word)) == false
@@ -111,8 +113,8 @@ enum VerbSuggestion {
     }
 }
 
-/// Detects an option that is given twice with two values: the parser would silently use the last one, and a user who believes that both databases are backed
-/// up has a backup of one.
+/// Detects an option that is given twice with two values: the parser would silently use the last one, and a user who believes
+/// that both databases are backed up has a backup of one.
 enum RepeatedOption {
     /// Options that collect their values.
     private static let collecting: [String: Set<String>] = [

@@ -180,8 +180,8 @@ struct MountCommand: ParsableCommand {
     }
 
     private func launch(storePath: String, _ passwords: PasswordOptions) throws {
-        // Opened here first, so that errors are shown as for any other command. Recovery then happens before the mount responds, and the password prompt
-        // appears where a user can type.
+        // Opened here first, so that errors are shown as for any other command. Recovery then happens before the mount responds,
+        // and the password prompt appears where a user can type.
         let opened = try passwords.open(storePath, log: store.log.overrides)
         SuccessorWarning.show(opened)
         try opened.requireMountable(at: mountpoint)

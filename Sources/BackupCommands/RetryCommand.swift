@@ -50,8 +50,8 @@ struct RetryCommand: ParsableCommand {
         try command.run()
     }
 
-    /// The command contains the path of the store in which it failed. In a copy of that store it would change the original's data. In a moved store it would
-    /// work on whatever is now at the old place.
+    /// The command contains the path of the store in which it failed. In a copy of that store it would change the original's
+    /// data. In a moved store it would work on whatever is now at the old place.
     private static func require(_ words: inout ArraySlice<String>, areOf store: String) throws(BackupError) {
         let option = "--store="
         let end = words.firstIndex(of: "--") ?? words.endIndex

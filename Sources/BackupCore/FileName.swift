@@ -36,7 +36,8 @@ extension FileName {
     /// Including the dot: a longer suffix is not an extension.
     private static let endingLimitBytes = 17
 
-    /// A name with text inserted before its extension, shortened to the length limit: keeps the extension, and does not split a character.
+    /// A name with text inserted before its extension, shortened to the length limit: keeps the extension, and does not split a
+    /// character.
     /// - Parameters:
     ///   - addition: a number, if the name is already taken.
     ///   - reservedBytes: space to leave in the name for a later suffix.
@@ -51,7 +52,8 @@ extension FileName {
         return stem.prefix(count) + end
     }
 
-    /// `NAME_2`: for a folder name that is taken; a folder has no extension. Shortened to the length limit without splitting a character.
+    /// `NAME_2`: for a folder name that is taken; a folder has no extension. Shortened to the length limit without splitting a
+    /// character.
     public func numbered(_ number: Int) -> FileName {
         let end = Array("_\(number)".utf8)
         var count = min(bytes.count, Self.byteCountLimit - end.count)

@@ -1,4 +1,5 @@
-/// Arithmetic with untrusted numbers from files: saturates at the end of the range, where `+` and similar operators would end the process.
+/// Arithmetic with untrusted numbers from files: saturates at the end of the range, where `+` and similar operators would end the
+/// process.
 extension FixedWidthInteger {
     /// The sum, or the end of the range that it is beyond.
     public func addingSaturating(_ other: Self) -> Self {

@@ -43,7 +43,8 @@ extension Timestamp {
 
 /// The units of durations, the same everywhere: schedules, retention rules, limits, waits.
 ///
-/// `m` alone is months in restic's `--keep-within` and minutes in systemd: it keeps its meaning where only one of them makes sense, and is refused elsewhere.
+/// `m` alone is months in restic's `--keep-within` and minutes in systemd: it keeps its meaning where only one of them makes
+/// sense, and is refused elsewhere.
 public enum TimeUnit: String, CaseIterable, Sendable {
     case seconds = "s"
     case minutes = "min"

@@ -2,7 +2,8 @@ import BackupCore
 import GRDB
 import SystemIO
 
-/// A repository's structures, for the fuzzer: for any bytes, reading returns a value or an error, and a value that was read is written back as it was read.
+/// A repository's structures, for the fuzzer: for any bytes, reading returns a value or an error, and a value that was read is
+/// written back as it was read.
 package enum StructureProbe: String, CaseIterable, Sendable {
     case record, label, source, directory, list
     case packIndex = "pack-index"

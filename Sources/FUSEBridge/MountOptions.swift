@@ -40,8 +40,8 @@ public struct MountOptions: Sendable, Equatable {
 
     public init() {}
 
-    /// - Parameter lists: the values of each `-o`: options separated by commas; a comma within an option is written `\,` and a backslash `\\`. Of contradicting
-    ///   options the last one wins.
+    /// - Parameter lists: the values of each `-o`: options separated by commas; a comma within an option is written `\,` and a
+    ///   backslash `\\`. Of contradicting options the last one wins.
     /// - Throws: `usage`, naming an unknown option or one with an invalid value.
     public init(parsing lists: [String]) throws(BackupError) {
         for list in lists {

@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// Reads untrusted archives. It accepts only archives that every program reads in the same way, and refuses those in which two readers could find
-/// different files.
+/// Reads untrusted archives. It accepts only archives that every program reads in the same way, and refuses those in which two
+/// readers could find different files.
 ///
 /// Opening reads all headers and no content; memory grows only with the number of entries.
 public struct ArchiveReader: Sendable {
@@ -16,15 +16,18 @@ public struct ArchiveReader: Sendable {
 
     /// Opens a ZIP archive.
     ///
-    /// Driven by the central directory, so it also reads streamed entries (java.util.zip). Reads ZIP64, and the methods "stored" and "deflated". Refuses
-    /// encryption, split archives, anything before the first entry, between entries or after the end, overlapping entries, contradictory headers, two
-    /// entries of one name, and entries below a file. Refuses devices, and refuses links and names with a backslash unless `ArchiveLimits` accepts them.
-    /// Refuses names that are absolute or contain `..`, `.`, an empty component or a NUL byte.
+    /// Driven by the central directory, so it also reads streamed entries (java.util.zip). Reads ZIP64, and the methods "stored"
+    /// and "deflated". Refuses encryption, split archives, anything before the first entry, between entries or after the end,
+    /// overlapping entries, contradictory headers, two entries of one name, and entries below a file. Refuses devices, and
+    /// refuses links and names with a backslash unless `ArchiveLimits` accepts them. Refuses names that are absolute or contain
+    /// `..`, `.`, an empty component or a NUL byte.
     /// - Parameters:
     ///   - size: length of the archive in bytes.
-    ///   - readsAhead: whether to read more than the headers. Not where content is more expensive to read than headers, and may be damaged.
-    /// - Throws: `invalidContent` for a file that is not a ZIP archive, and for an archive with content that is never accepted; `damagedContent` for a
-    ///   truncated or contradictory one; `tooLarge` over a limit. The first finding says exactly what is wrong.
+    ///   - readsAhead: whether to read more than the headers. Not where content is more expensive to read than headers, and may
+    ///     be damaged.
+    /// - Throws: `invalidContent` for a file that is not a ZIP archive, and for an archive with content that is never accepted;
+    ///   `damagedContent` for a truncated or contradictory one; `tooLarge` over a limit. The first finding says exactly what is
+    ///   wrong.
     public init(
         zip source: any ByteSource, size: UInt64, limits: ArchiveLimits, readsAhead: Bool = true
     ) throws(BackupError) {
@@ -41,11 +44,12 @@ public struct ArchiveReader: Sendable {
 
     /// Opens a tar archive: POSIX.1-1988 (ustar) and POSIX.1-2001 (pax), and GNU's long names.
     ///
-    /// Refuses compressed archives, hard links, devices, sparse files, archives without an end, bytes after the end, and every name that is refused in a ZIP
-    /// archive.
+    /// Refuses compressed archives, hard links, devices, sparse files, archives without an end, bytes after the end, and every
+    /// name that is refused in a ZIP archive.
     /// - Parameters:
     ///   - size: length of the archive in bytes.
-    ///   - readsAhead: whether to read more than the headers. Not where content is more expensive to read than headers, and may be damaged.
+    ///   - readsAhead: whether to read more than the headers. Not where content is more expensive to read than headers, and may
+    ///     be damaged.
     /// - Throws: like the initializer for ZIP archives.
     public init(
         tar source: any ByteSource, size: UInt64, limits: ArchiveLimits, readsAhead: Bool = true
@@ -66,7 +70,8 @@ public struct ArchiveReader: Sendable {
     public var unpackedSizeBytes: UInt64 { directory.totalSizeBytes }
 
     /// All entries, in the archive's order.
-    /// - Parameter strippingCommonFolder: strips the one folder that contains everything, if there is one: some programs pack a folder, and others its content.
+    /// - Parameter strippingCommonFolder: strips the one folder that contains everything, if there is one: some programs pack a
+    ///   folder, and others its content.
     public func entries(strippingCommonFolder: Bool = false) -> ArchiveEntryList {
         guard strippingCommonFolder, let folder = commonLeadingFolder else {
             return ArchiveEntryList(directory: directory, prefixCount: 0, omittedIndex: nil)
@@ -91,7 +96,8 @@ public struct ArchiveReader: Sendable {
         directory.index(of: Array(path.utf8)).map { entries()[$0] }
     }
 
-    /// Unpacks one entry in bounded memory. The bytes are verified only when this returns: the caller must be able to discard them.
+    /// Unpacks one entry in bounded memory. The bytes are verified only when this returns: the caller must be able to discard
+    /// them.
     /// - Parameter sink: receives the content in order, never more than the entry's size; its errors are rethrown.
     /// - Throws: `damagedContent` when data, size or CRC do not match; `inputOutput`.
     public func extract(
@@ -177,8 +183,8 @@ public struct ArchiveReader: Sendable {
         }
     }
 
-    /// Finds names that are identical on other systems. Keeps only hashes: the chance of a false alarm is 1 in 10^7 for a million names, and
-    /// it is only a warning.
+    /// Finds names that are identical on other systems. Keeps only hashes: the chance of a false alarm is 1 in 10^7 for a million
+    /// names, and it is only a warning.
     private static func collisions(in directory: ArchiveDirectory) -> [Message] {
         var seen = Set<Int>(minimumCapacity: directory.records.count)
         var warnings: [Message] = []

@@ -61,7 +61,8 @@ extension ChecksumListing {
     }
 }
 
-/// A checksum listing as a member of an archive: computed when it is read, and released at its end. For 100,000 files it takes nine megabytes.
+/// A checksum listing as a member of an archive: computed when it is read, and released at its end. For 100,000 files it takes
+/// nine megabytes.
 final class ListingSource: ByteSource {
     private let root: Directory
     private let algorithm: ChecksumListing.Algorithm

@@ -3,8 +3,8 @@ import BackupCore
 import BackupRepository
 import Formats
 
-/// The place where an export records the names of media files in the app's archive: a collection of the export. Stored with each snapshot, so its archive
-/// stays the same whatever happens to the definition.
+/// The place where an export records the names of media files in the app's archive: a collection of the export. Stored with each
+/// snapshot, so its archive stays the same whatever happens to the definition.
 package struct ManifestNaming: Sendable {
     package let collection: String
     /// The members with the path of a file in records, and with its path in the archive.

@@ -4,8 +4,9 @@ import SystemIO
 
 /// The members of a snapshot's archive, in a fixed order.
 ///
-/// Without a layout, the archive is the snapshot's folder unchanged, with `SHA256SUMS` and `MD5SUMS`, so that unpacking it gives the same folder. A layout maps
-/// path prefixes in the snapshot to prefixes in the archive (the longest match wins) and leaves out paths without a match: an app's own archive layout.
+/// Without a layout, the archive is the snapshot's folder unchanged, with `SHA256SUMS` and `MD5SUMS`, so that unpacking it gives
+/// the same folder. A layout maps path prefixes in the snapshot to prefixes in the archive (the longest match wins) and leaves
+/// out paths without a match: an app's own archive layout.
 public enum SnapshotArchive {
     /// How much of the members to provide.
     public enum Detail: Sendable {
@@ -38,8 +39,10 @@ public enum SnapshotArchive {
         try visit(root, layout, time, repository, detail, names) { (member, _) throws(BackupError) in try body(member) }
     }
 
-    /// Passes the members with their sizes and pieces. The pieces of a large file, which would take gigabytes of memory, are left out.
-    /// - Parameter body: receives a member, and the content of a large file, whose pieces `Repository.visitPieces` provides one by one.
+    /// Passes the members with their sizes and pieces. The pieces of a large file, which would take gigabytes of memory, are left
+    /// out.
+    /// - Parameter body: receives a member, and the content of a large file, whose pieces `Repository.visitPieces` provides one
+    ///   by one.
     public static func measure(
         _ root: Directory, layout: ArchivePathMap, time: Timestamp, in repository: Repository, names: ArchiveNames = .none,
         _ body: (ArchiveMember, FileContent?) throws(BackupError) -> Void
@@ -138,7 +141,8 @@ public enum SnapshotArchive {
 public struct ArchiveNames: Sendable {
     public static let none = ArchiveNames([:], listsFilledFolders: true)
 
-    /// Whether non-empty folders have entries of their own. Some apps reject archives that contain any; an empty folder always needs one.
+    /// Whether non-empty folders have entries of their own. Some apps reject archives that contain any; an empty folder always
+    /// needs one.
     public let listsFilledFolders: Bool
     /// Paths in the snapshot, and the corresponding ones in the archive.
     private let named: [[UInt8]: [[UInt8]]]
@@ -150,7 +154,8 @@ public struct ArchiveNames: Sendable {
         taken = Set(named.values.joined())
     }
 
-    /// - Parameter usual: the path of a file without a name of its own. If another file has that path, it gets a number: `beach_2.jpg`.
+    /// - Parameter usual: the path of a file without a name of its own. If another file has that path, it gets a number:
+    ///   `beach_2.jpg`.
     public func paths(of path: [UInt8], usual: [UInt8]) -> [[UInt8]] {
         if let names = named[path] { return names }
         guard taken.contains(usual) else { return [usual] }

@@ -66,8 +66,8 @@ public struct ArchiveSizes {
         self.tar = tar.archivedSize
     }
 
-    /// The recorded size of one archive of a snapshot. Snapshots from before archive.tar existed lack its size: it is computed from their folders, without
-    /// reading files or the catalog.
+    /// The recorded size of one archive of a snapshot. Snapshots from before archive.tar existed lack its size: it is computed
+    /// from their folders, without reading files or the catalog.
     public static func size(
         of snapshot: Snapshot, _ format: ArchiveFormat, in repository: Repository
     ) throws(BackupError) -> UInt64 {

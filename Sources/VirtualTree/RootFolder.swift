@@ -11,8 +11,8 @@ final class RootFolder: FolderNode {
         self.context = context
         let parent = InodeNumber.root
         let services = context.services
-        // Users of the app choose the names of its media. Without knowing this number, they cannot craft two names with the same inode number, for which the
-        // kernel would mix up the contents.
+        // Users of the app choose the names of its media. Without knowing this number, they cannot craft two names with the same
+        // inode number, for which the kernel would mix up the contents.
         let live = parent.child("live").child(FileName(context.repository.id))
         nodes = [
             ("README.txt", TextFile("README.txt", in: parent, context: context) { services.readme() }),

@@ -46,8 +46,8 @@ public final class VirtualTree: TreeOperations {
 
     public func setObserver(_ observer: (any TreeObserver)?) { context.announcer.setObserver(observer) }
 
-    /// Checks whether snapshots were added, removed or renamed by another process, and notifies the observer. The tree checks by itself when it is accessed;
-    /// this is for the code that watches the repository, so that the kernel need not ask.
+    /// Checks whether snapshots were added, removed or renamed by another process, and notifies the observer. The tree checks by
+    /// itself when it is accessed; this is for the code that watches the repository, so that the kernel need not ask.
     public func lookForChanges() { _ = try? context.refreshedSnapshots() }
 
     // MARK: Names

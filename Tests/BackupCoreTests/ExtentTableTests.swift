@@ -81,8 +81,8 @@ struct ExtentTableTests {
         #expect(rangeCount > 10_000)
     }
 
-    /// Thousands of extents: chunks that come again and again, as they are stored and as parts of their plain bytes, sources in turns,
-    /// and literals of every length.
+    /// Thousands of extents: chunks that come again and again, as they are stored and as parts of their plain bytes, sources in
+    /// turns, and literals of every length.
     private static func large(_ generator: inout some RandomNumberGenerator, extents count: Int) throws -> Layout {
         func bytes(_ counts: ClosedRange<Int>) -> [UInt8] {
             (0..<Int.random(in: counts, using: &generator)).map { _ in UInt8.random(in: 0...255, using: &generator) }

@@ -51,7 +51,8 @@ import Testing
         try body()
     }
 
-    /// What a mount does whose catalog another process removed: the connections that it makes later are to another file than the first.
+    /// What a mount does whose catalog another process removed: the connections that it makes later are to another file than the
+    /// first.
     @Test func aBackupDoesNotRelyOnPacksOfACatalogThatIsGone() throws {
         let mounted = try open()
         for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
@@ -183,7 +184,8 @@ import Testing
         #expect(try open().file("photo", in: "b") == Self.photo)
     }
 
-    /// While other processes use the file, its first page cannot be repaired; a process that finds it so works without the catalog.
+    /// While other processes use the file, its first page cannot be repaired; a process that finds it so works without the
+    /// catalog.
     @Test(arguments: [0, 16, 40]) func damageOfAFileInUseKeepsNobodyFromReading(offset: Int) throws {
         let repository = try open()
         #expect(try query("PRAGMA wal_checkpoint(TRUNCATE)") == "0|0|0")

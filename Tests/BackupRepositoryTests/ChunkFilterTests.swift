@@ -19,7 +19,8 @@ import Testing
         #expect((20_000..<20_100).contains { !filter.mayContain(id($0)) })
     }
 
-    /// More chunks than the filter's threshold, some of them there and some new: each is stored once, in the first backup and in the second.
+    /// More chunks than the filter's threshold, some of them there and some new: each is stored once, in the first backup and in
+    /// the second.
     @Test func eachChunkIsStoredOnce() throws {
         let folder = try TemporaryFolder()
         let repository = try Repository.create(at: folder("repository"))

@@ -6,8 +6,8 @@ import Testing
 
 @testable import BackupRepository
 
-/// Packs that hold the bytes of other packs: cross-linked files, a misdirected write, a copy to the wrong name. A repair goes through to its end, rescues
-/// what is there, and loses nothing that could be read before.
+/// Packs that hold the bytes of other packs: cross-linked files, a misdirected write, a copy to the wrong name. A repair goes
+/// through to its end, rescues what is there, and loses nothing that could be read before.
 @Suite struct CrossLinkedPackTests {
     private let folder: TemporaryFolder
 
@@ -108,7 +108,8 @@ import Testing
         }
     }
 
-    /// Whatever packs look like: a repair ends, what could be read before it can be read after it, and a second one finds nothing to do.
+    /// Whatever packs look like: a repair ends, what could be read before it can be read after it, and a second one finds nothing
+    /// to do.
     @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16] as [UInt64])
     func `property: a repair of packs that are damaged in any way loses nothing`(seed: UInt64) throws {
         let isSealed = seed % 4 == 0

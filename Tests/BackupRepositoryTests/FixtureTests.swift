@@ -6,8 +6,8 @@ import Testing
 
 @testable import BackupRepository
 
-/// Fixtures/repository-v1 was written by the first version of this program and must open for ever, and so must the encrypted one, which holds the
-/// same. Their files are known by the checksums that `sha256sum` gave for their data when they were made.
+/// Fixtures/repository-v1 was written by the first version of this program and must open for ever, and so must the encrypted one,
+/// which holds the same. Their files are known by the checksums that `sha256sum` gave for their data when they were made.
 @Suite struct FixtureTests {
     struct Fixture: Sendable, CustomTestStringConvertible {
         let name: String
@@ -174,7 +174,8 @@ import Testing
     }
 }
 
-/// The fixtures' data, and how they were made. `BACKUPFS_WRITE_FIXTURE=FOLDER` makes others, FOLDER and FOLDER-encrypted, for a later version.
+/// The fixtures' data, and how they were made. `BACKUPFS_WRITE_FIXTURE=FOLDER` makes others, FOLDER and FOLDER-encrypted, for a
+/// later version.
 @Suite struct FixtureData {
     static let password = "correct horse battery staple"
     static let photo = TestData.random(3_000, seed: 101)

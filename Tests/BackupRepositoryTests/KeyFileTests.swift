@@ -123,7 +123,8 @@ import Testing
         #expect(try findings() == ["\(path)/key.copy"])
     }
 
-    /// The disk has no room for the n-th change to a file, and perhaps for no other: an error means that the old password is valid.
+    /// The disk has no room for the n-th change to a file, and perhaps for no other: an error means that the old password is
+    /// valid.
     @Test(arguments: FullDisk.Duration.allCases)
     func `a change that fails leaves the old password, or says that it is not certain`(duration: FullDisk.Duration) throws {
         _ = try create()

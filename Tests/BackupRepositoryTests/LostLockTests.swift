@@ -8,8 +8,8 @@ import Testing
 
 @testable import BackupRepository
 
-/// A holder of a lock may be suspended or cut off at any time, and another takes its place. When it goes on, it removes and publishes nothing
-/// any more (R-A7).
+/// A holder of a lock may be suspended or cut off at any time, and another takes its place. When it goes on, it removes and
+/// publishes nothing any more (R-A7).
 @Suite struct LostLockTests {
     private static let file = TestData.random(150_000, seed: 3)
 
@@ -184,7 +184,8 @@ import Testing
         }
     }
 
-    /// - Parameter losesLock: whether the other host has taken the lock away, as it must; or the record is in both folders for another reason.
+    /// - Parameter losesLock: whether the other host has taken the lock away, as it must; or the record is in both folders for
+    ///   another reason.
     @Test(arguments: [true, false])
     func `a prune that slept leaves the label of a snapshot that was brought back`(losesLock: Bool) throws {
         let id = try #require(repository.snapshots().first?.id)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import BackupRepository
 
-/// Fixtures/repository-v1-metadata was written by the first program that kept owners, hard links, holes and extended attributes (directory objects of
-/// version 2), and must open for ever. What the files were is told by `getfattr`, `stat` and `sha256sum`.
+/// Fixtures/repository-v1-metadata was written by the first program that kept owners, hard links, holes and extended attributes
+/// (directory objects of version 2), and must open for ever. What the files were is told by `getfattr`, `stat` and `sha256sum`.
 @Suite struct MetadataFixtureTests {
     private let folder: TemporaryFolder
 

@@ -77,7 +77,8 @@ import Testing
         }
     }
 
-    /// Another host that took over the lock of a suspended one has removed its temporary files: the lock is what the user must learn of.
+    /// Another host that took over the lock of a suspended one has removed its temporary files: the lock is what the user must
+    /// learn of.
     @Test func `a writer whose lock and files another host has taken says that it lost the lock`() throws {
         for isHeld in [true, false] {
             let writer = try PackWriter(kind: .data, temporaryFolder: repository.layout.temporary, protection: .none)

@@ -6,7 +6,8 @@ import Testing
 
 @testable import BackupRepository
 
-/// A repository that was copied halfway, or that has lost a record, holds data of backups that cannot be seen. A prune leaves it alone.
+/// A repository that was copied halfway, or that has lost a record, holds data of backups that cannot be seen. A prune leaves it
+/// alone.
 @Suite struct PartialCopyTests {
     private static let day: Int64 = 86_400
 

@@ -6,7 +6,8 @@ import Testing
 
 @testable import BackupRepository
 
-/// A prune keeps what chunks are stored against, also where damage, or a pack that is missing for the moment, hides that it is needed.
+/// A prune keeps what chunks are stored against, also where damage, or a pack that is missing for the moment, hides that it is
+/// needed.
 @Suite struct PruneBasesTests {
     private let folder: TemporaryFolder
     private var path: String { folder("repository") }
@@ -203,7 +204,8 @@ import Testing
             }
             _ = try? prune()
             switch damage {
-            // What the prune moved or removed is not put back by one who follows its advice either: that is done only where it refused.
+            // What the prune moved or removed is not put back by one who follows its advice either: that is done only where it
+            // refused.
             case 0: try writeFile(file, right)
             case 1...3: try RepositoryRepair(Repository.open(at: path)) { _ in }.run()
             default: break

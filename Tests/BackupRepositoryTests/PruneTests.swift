@@ -15,7 +15,8 @@ import Testing
 
     private static func file(_ seed: UInt64, _ count: Int = 120_000) -> [UInt8] { TestData.random(count, seed: seed) }
 
-    /// Three snapshots: `shared` and `folder` are in all, `late` in all but the first, `own` in each its own, `pages` differ in a few places.
+    /// Three snapshots: `shared` and `folder` are in all, `late` in all but the first, `own` in each its own, `pages` differ in a
+    /// few places.
     private func make() throws -> Repository {
         let repository = try Repository.create(at: path)
         for (number, name) in ["a", "b", "c"].enumerated() { try Self.add(FileName(name), UInt64(number), repository) }
@@ -221,7 +222,8 @@ import Testing
                 damaged[offset] ^= 0xFF
                 try writeFile(file, damaged)
                 for name in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + "/catalog.sqlite" + name) }
-                // The data of a folder that only the removed snapshot has may be damaged; but which bases a pack needs, its index tells.
+                // The data of a folder that only the removed snapshot has may be damaged; but which bases a pack needs, its index
+                // tells.
                 let isNeeded = try offset != 20 || !run(["python3", Fixtures.folder + "/hurt_files.py", path]).bytes.isEmpty
                 let code = errorCode { _ = try RepositoryPrune(Repository.open(at: path), maxUnused: .unlimited).plan() }
                 #expect(code == (isNeeded ? .repositoryDamaged : nil))

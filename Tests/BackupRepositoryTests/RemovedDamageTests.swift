@@ -6,7 +6,8 @@ import Testing
 
 @testable import BackupRepository
 
-/// Records in `removed/` that cannot be read: they are found and repaired as others are, and what they need does not go before its time.
+/// Records in `removed/` that cannot be read: they are found and repaired as others are, and what they need does not go before
+/// its time.
 @Suite struct RemovedDamageTests {
     private static let day: Int64 = 86_400
     private static let removalTime = Timestamp(seconds: 10 * day)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import BackupRepository
 
-/// Fixtures/repository-v1-removed was written by the first program that had `removed/`, `register`, `config.copy` and `sources/`, and must open for
-/// ever. The checksums are those that `sha256sum` gave for the restored files when it was made.
+/// Fixtures/repository-v1-removed was written by the first program that had `removed/`, `register`, `config.copy` and `sources/`,
+/// and must open for ever. The checksums are those that `sha256sum` gave for the restored files when it was made.
 @Suite struct RemovedFixtureTests {
     private static let sourceID = "e9e0d029a1ce1b100ae771f1658cc532"
     private static let records = "aee4023608c31fb6c16491147fb292c2390aa6f4c255781cc6146b84c96ab58e"

@@ -52,8 +52,8 @@ import Testing
         #expect(left.snapshots[0].exclusive.storedBytes == left.storedBytes && left.total == alone.total)
     }
 
-    /// Folders that snapshots share are gone through once, at whatever depth the sharing begins; a walk that knows no such short cut must
-    /// come to the same numbers.
+    /// Folders that snapshots share are gone through once, at whatever depth the sharing begins; a walk that knows no such short
+    /// cut must come to the same numbers.
     @Test func sharedFoldersAndLists() throws {
         let movie = TestData.random(50_000_000, seed: 9)
         var records: [Snapshot] = []

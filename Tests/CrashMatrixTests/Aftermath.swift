@@ -1,7 +1,7 @@
 import TestSupport
 
-/// What must be true after a restore that something happened to: the store is opened again, and then the data is the old or the new one, the report
-/// says which, and nothing lies about.
+/// What must be true after a restore that something happened to: the store is opened again, and then the data is the old or the
+/// new one, the report says which, and nothing lies about.
 struct Aftermath {
     let world: World
     let scenario: Scenario

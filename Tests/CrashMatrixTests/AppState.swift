@@ -4,8 +4,8 @@ import Glibc
 import SystemIO
 import TestSupport
 
-/// Everything of an app's data that a restore may change, as text: tables and rows; names, kinds, modes, times, targets and bytes of the media.
-/// Not the times of folders, which change when something in them does.
+/// Everything of an app's data that a restore may change, as text: tables and rows; names, kinds, modes, times, targets and bytes
+/// of the media. Not the times of folders, which change when something in them does.
 enum AppState {
     static func describe(database: String, media: String?) throws -> String {
         var lines = try databaseLines(database)

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// A kill loses nothing that the kernel has, so it never shows a missing fsync. This shows it: each step of a restore finds durable what it relies on.
+/// A kill loses nothing that the kernel has, so it never shows a missing fsync. This shows it: each step of a restore finds
+/// durable what it relies on.
 struct DurabilityTests {
     private static let log = "store/app/database.sqlite-wal"
     private static let journal = "store/restore.journal"
@@ -67,8 +68,8 @@ struct DurabilityTests {
         }
     }
 
-    /// SQLite ends a transaction by removing the journal, and leaves it to others to make that durable (`PRAGMA synchronous = FULL`). If it came back
-    /// after the photos had been exchanged, the records would be the old ones.
+    /// SQLite ends a transaction by removing the journal, and leaves it to others to make that durable (`PRAGMA synchronous =
+    /// FULL`). If it came back after the photos had been exchanged, the records would be the old ones.
     @Test func `the removal of a rollback journal is durable before the media are exchanged`() throws {
         let scenario = Scenario.archives[0]
         let world = try World(copying: Template.of(scenario.template).world)

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// The disk is full or fails from some call on, under every kind of operation: each ends by itself and in time, and no backup is hurt (U-A5). Calls are
-/// taken at a stride; `FailingStorageTests` takes every one in a small repository.
+/// The disk is full or fails from some call on, under every kind of operation: each ends by itself and in time, and no backup is
+/// hurt (U-A5). Calls are taken at a stride; `FailingStorageTests` takes every one in a small repository.
 struct FailingOperationTests {
     private static let operations = [
         ["backup"], ["export", "--json", "--output", "OUT"], ["verify", "first"], ["prune", "--max-unused", "0"],

@@ -2,8 +2,8 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// File systems that cannot make a folder durable (older SMB, 9p, vboxsf: fsync(2) of a folder is EINVAL): a restore goes without, also where the app's
-/// database lies in a folder of the media.
+/// File systems that cannot make a folder durable (older SMB, 9p, vboxsf: fsync(2) of a folder is EINVAL): a restore goes
+/// without, also where the app's database lies in a folder of the media.
 struct FolderSyncTests {
     @Test func `a restore beside a database among the media does without fsync of folders`() throws {
         let world = try World()

@@ -1,7 +1,8 @@
 import Glibc
 import TestSupport
 
-/// A restore that is killed, and whose recovery is then disturbed at its first call, at its second, and so on until it comes to its end.
+/// A restore that is killed, and whose recovery is then disturbed at its first call, at its second, and so on until it comes to
+/// its end.
 final class RecoveryTrial {
     private let scenario: Scenario
     private let expected: Expectation

@@ -2,7 +2,8 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// R-A8: file systems whose renameat2(2) takes no flags (NFS, SMB, exFAT, many by FUSE): a restore does without them, also after a crash.
+/// R-A8: file systems whose renameat2(2) takes no flags (NFS, SMB, exFAT, many by FUSE): a restore does without them, also after
+/// a crash.
 struct RenameFlagTests {
     private static func environment(_ world: World) throws -> [String: String] {
         try FaultLayer.environment(folder: world.path, logPath: world.logPath).merging(["FAULT_LAYER_NO_RENAME_FLAGS": "1"]) {

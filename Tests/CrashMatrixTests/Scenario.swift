@@ -8,7 +8,8 @@ struct Scenario: Sendable, CustomTestStringConvertible {
         case isClosed
         /// It has its database open until the store has been opened again, and dies then.
         case goesOn
-        /// It has its database open, and dies when the restore has ended, however: the next program that opens the database recovers its whole log.
+        /// It has its database open, and dies when the restore has ended, however: the next program that opens the database
+        /// recovers its whole log.
         case dies
     }
 

@@ -1,9 +1,10 @@
 import Glibc
 import TestSupport
 
-/// Which of the points are tried. `BACKUPFS_CRASH_MATRIX` is `all`, or N for every Nth from a random one on, or N:M from the Mth on; without it a
-/// choice that takes some minutes: a sixth of the kills of restores with media, and some of the others. `BACKUPFS_CRASH_ONLY` is the beginning of a line that
-/// the matrix prints (`merge, archive with media: kill`): only what has it is tried.
+/// Which of the points are tried. `BACKUPFS_CRASH_MATRIX` is `all`, or N for every Nth from a random one on, or N:M from the Mth
+/// on; without it a choice that takes some minutes: a sixth of the kills of restores with media, and some of the others.
+/// `BACKUPFS_CRASH_ONLY` is the beginning of a line that the matrix prints (`merge, archive with media: kill`): only what has it
+/// is tried.
 struct Selection: CustomStringConvertible, Sendable {
     let stride: Int
     /// Of kills of restores with media.
@@ -42,7 +43,8 @@ struct Selection: CustomStringConvertible, Sendable {
         return Swift.stride(from: offset % step, to: plans.count, by: step).map { plans[$0] }
     }
 
-    /// The same for operations on the repository, of which there are many: a choice has one point of each second one, and not the same in all of them.
+    /// The same for operations on the repository, of which there are many: a choice has one point of each second one, and not the
+    /// same in all of them.
     func chooseFew(_ plans: [PlannedFault], of name: String) -> [PlannedFault] {
         guard isDefault, !plans.isEmpty else { return choose(plans) }
         let shift = offset + name.utf8.reduce(0) { $0 + Int($1) }

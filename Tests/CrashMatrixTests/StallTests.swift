@@ -3,8 +3,8 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// Storage that does not answer: a call that never returns keeps its thread for ever, and `cancel` and SIGTERM end the operation all the same, with
-/// its locks (issue 17, point 5).
+/// Storage that does not answer: a call that never returns keeps its thread for ever, and `cancel` and SIGTERM end the operation
+/// all the same, with its locks (issue 17, point 5).
 struct StallTests {
     enum Way: CaseIterable, Sendable { case cancel, terminate }
 

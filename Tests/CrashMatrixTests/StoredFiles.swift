@@ -2,8 +2,8 @@ import BackupCore
 import SystemIO
 import TestSupport
 
-/// All files of a store and their bytes, but for those that mean nothing: locks, the catalog (which may be lost at any time), SQLite's logs (what
-/// is in them is compared as rows), what failed last.
+/// All files of a store and their bytes, but for those that mean nothing: locks, the catalog (which may be lost at any time),
+/// SQLite's logs (what is in them is compared as rows), what failed last.
 enum StoredFiles {
     static func read(_ world: World) throws -> [String: [UInt8]] {
         var files: [String: [UInt8]] = [:]

@@ -12,7 +12,8 @@ final class Tally: Sendable {
         /// Runs that never made the call that was to fail: how often progress is written depends on the time a run takes.
         var missed = 0
 
-        /// Whether so many points were missed that the runs prove little. A single miss proves nothing, so a choice of one point may miss it.
+        /// Whether so many points were missed that the runs prove little. A single miss proves nothing, so a choice of one point
+        /// may miss it.
         var areTooFew: Bool { missed > 1 + (runs + missed) / 4 }
 
         var description: String {

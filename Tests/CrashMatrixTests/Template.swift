@@ -51,8 +51,8 @@ final class Template: Sendable {
         for path in Template.removal.withLock({ $0 }) { try? FileSystem.removeTree(FileSystem.parentPath(path)) }
     }
 
-    /// Photos of which the archive has some, some under the same name with other bytes, and some not; links on both sides; a backup named
-    /// "first", and other data since.
+    /// Photos of which the archive has some, some under the same name with other bytes, and some not; links on both sides; a
+    /// backup named "first", and other data since.
     private static func makeDiary(_ world: World) throws {
         try writeFile("\(world.inputsPath)/diary.yaml", Array(PhotoDiary.definition(identity: "file").utf8))
         try world.shell("\(try Machine.binaryPath()) init --store $S --app $I/diary.yaml")

@@ -25,7 +25,8 @@ final class Trial {
         world = try World(copying: expected.template.world)
     }
 
-    /// - Parameter isThorough: whether backups are read whole and everything is tried again, which takes as long as the run itself.
+    /// - Parameter isThorough: whether backups are read whole and everything is tried again, which takes as long as the run
+    ///   itself.
     func run(isThorough: Bool) throws -> Outcome {
         let app = scenario.app != .isClosed ? try AppConnection(world) : nil
         defer { app?.kill() }

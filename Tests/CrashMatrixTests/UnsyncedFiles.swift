@@ -1,5 +1,5 @@
-/// What a power cut could take away: replays recorded calls and keeps which files and folders have changes that were not made durable. Names that go
-/// are no loss, but for SQLite's rollback journals: one that comes back undoes its transaction.
+/// What a power cut could take away: replays recorded calls and keeps which files and folders have changes that were not made
+/// durable. Names that go are no loss, but for SQLite's rollback journals: one that comes back undoes its transaction.
 struct UnsyncedFiles {
     private(set) var paths: Set<String> = []
 

@@ -104,8 +104,8 @@ final class World {
         }.sorted()
     }
 
-    /// Drafts and notes in the repository: those of a killed process go with the next operation. Only drafts of notes stay for ten minutes, since
-    /// another host may be writing them.
+    /// Drafts and notes in the repository: those of a killed process go with the next operation. Only drafts of notes stay for
+    /// ten minutes, since another host may be writing them.
     func repositoryLeftovers() -> [String] {
         names("repository/tmp") + names("repository/locks").filter { !$0.hasSuffix(".new") }
     }

@@ -24,7 +24,8 @@ import Testing
         try inFolder { folder, log in
             let process = try launch("printf '\\001' >&3; exec 3>&-; echo ready; exec sleep 600", log: log)
             #expect(kill(process, 0) == 0)
-            // In the process group of the caller until it begins a session of its own: an automount shows its mountpoint to that group only.
+            // In the process group of the caller until it begins a session of its own: an automount shows its mountpoint to that
+            // group only.
             #expect(getpgid(process) == getpgrp())
             kill(process, SIGKILL)
             waitpid(process, nil, 0)

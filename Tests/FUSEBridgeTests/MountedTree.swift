@@ -72,8 +72,8 @@ final class MountedTree {
         _ = rmdir(path)
     }
 
-    /// Waits until nothing is open any more. The kernel tells of the last close in its own time, and what it has not told of when a
-    /// mount ends, it never tells.
+    /// Waits until nothing is open any more. The kernel tells of the last close in its own time, and what it has not told of when
+    /// a mount ends, it never tells.
     func waitUntilAllIsClosed(_ place: SourceLocation = #_sourceLocation) {
         for _ in 0..<1000 {
             if tree.state.withLock({ $0.files.isEmpty && $0.directories.isEmpty }) { return }
@@ -96,8 +96,8 @@ final class MountedTree {
 enum TestMachine {
     static func makeTemporaryFolder() throws -> String { try TemporaryFolder.make("/tmp/backupfs-test") }
 
-    /// When the test process crashes, a shell sees the end of its input and unmounts. It is in a session of its own: a signal to the process group
-    /// of the tests does not kill it.
+    /// When the test process crashes, a shell sees the end of its input and unmounts. It is in a session of its own: a signal to
+    /// the process group of the tests does not kill it.
     /// - Returns: the descriptor to write a line to when the mount is gone.
     static func startCleaner(_ path: String) throws -> Int32 {
         let pipe = try SystemIO.Pipe()

@@ -81,7 +81,8 @@ struct ArchiveTests {
         }
     }
 
-    /// The bytes that the mounting process reads from anywhere, including packs, show what a program's access to an archive costs.
+    /// The bytes that the mounting process reads from anywhere, including packs, show what a program's access to an archive
+    /// costs.
     @Test func `one file out of an archive, or its list, costs little more than that`() throws {
         try PhotoDiary.withMount { room in
             try room.sh(

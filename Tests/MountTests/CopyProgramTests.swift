@@ -2,8 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What a user sees for each way to copy a file into `restore/`: with a good file, a rejected one, and a copy that stops halfway. It generates the table of
-/// them in `Docs/reference/restore.md`.
+/// What a user sees for each way to copy a file into `restore/`: with a good file, a rejected one, and a copy that stops halfway.
+/// It generates the table of them in `Docs/reference/restore.md`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct CopyProgramTests {
     /// `FILE` is the file to copy, `TO` the path in `restore/`.

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// `kill -9` of the mounting process at each named fault point: afterwards the state is the old or the new one, nothing in between.
+/// `kill -9` of the mounting process at each named fault point: afterwards the state is the old or the new one, nothing in
+/// between.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct CrashTests {
     static let backupPoints = [

@@ -2,7 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A mount that ends while it is in use: a reader gets the right bytes or an error, an operation happens completely or not at all, and nothing is left behind.
+/// A mount that ends while it is in use: a reader gets the right bytes or an error, an operation happens completely or not at
+/// all, and nothing is left behind.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct EndOfMountTests {
     /// Runs a test with a mounted backup `one`, whose photo `big.raw` has 5 MB, and unmounts afterwards.
@@ -17,8 +18,8 @@ struct EndOfMountTests {
         }
     }
 
-    /// Four threads read whole files repeatedly, including files that the kernel does not cache, and compare each byte until they get an error. Touches
-    /// `$R/reading` when all have begun.
+    /// Four threads read whole files repeatedly, including files that the kernel does not cache, and compare each byte until they
+    /// get an error. Touches `$R/reading` when all have begun.
     private static let readers = """
         import errno, os, threading
         M, R = os.environ["M"], os.environ["R"]

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// The errno of every call that can fail, for every kind of place. Each kind stands for several places, which must all return the same.
+/// The errno of every call that can fail, for every kind of place. Each kind stands for several places, which must all return the
+/// same.
 ///
 /// The kernel's own errors are included: to programs it does not matter who returns them.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))

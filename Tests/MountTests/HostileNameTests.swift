@@ -4,7 +4,8 @@ import Testing
 /// Names that break careless programs: they survive every way out, and back, byte for byte.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct HostileNameTests {
-    /// Creates a file for each name, each with different content, some below a folder with such a name, and a link to such a name.
+    /// Creates a file for each name, each with different content, some below a folder with such a name, and a link to such a
+    /// name.
     private static let make = """
         import os
         P = os.environ["P"].encode()

@@ -2,7 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Files that were moved into `restore/` and never submitted: `mv` has removed the original, so they must not disappear with the mount.
+/// Files that were moved into `restore/` and never submitted: `mv` has removed the original, so they must not disappear with the
+/// mount.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct LeftDropTests {
     private static let move = """

@@ -5,7 +5,8 @@ import Testing
 /// Very many open files, and very many concurrent readers; afterwards the mounting process holds what it held before.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ManyReadersTests {
-    /// Creates 1,100 photos, backs them up as `one`, and runs `script` twice: what the first run leaves open is kept for later ones.
+    /// Creates 1,100 photos, backs them up as `one`, and runs `script` twice: what the first run leaves open is kept for later
+    /// ones.
     private func check(_ script: String) throws {
         try PhotoDiary.withMount { room in
             try room.sh(

@@ -4,7 +4,8 @@ import Testing
 /// `cp` into `restore/merge/` and `restore/skip/`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct MergeTests {
-    /// A mounted store of the app's sample, and `other.json`: one more car, one changed expense, one new one, and other numbers for all of them.
+    /// A mounted store of the app's sample, and `other.json`: one more car, one changed expense, one new one, and other numbers
+    /// for all of them.
     private static func withOther(_ body: (Room) throws -> Void) throws {
         try Room.withMount("--sample") { room in
             try room.sh(

@@ -13,7 +13,8 @@ struct PruneTests {
                 mkdir $M/snapshots/kept
                 cp -r $M/snapshots/kept $R/copy; cp $M/snapshots/kept/archive.zip $R/kept.zip
                 """)
-            // One reader reopens files all the time and makes the kernel drop its cache; one keeps a file open; one reads the archive.
+            // One reader reopens files all the time and makes the kernel drop its cache; one keeps a file open; one reads the
+            // archive.
             let reader = try room.start(
                 """
                 exec 7< $M/snapshots/kept/export.json

@@ -2,7 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What other users of the machine must not be able to do: read a store, have their own store opened, plant links, get a password or key.
+/// What other users of the machine must not be able to do: read a store, have their own store opened, plant links, get a password
+/// or key.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct SecurityTests {
     private static let canBeOthers = Machine.isRoot && Machine.hasTool("setpriv")
@@ -204,7 +205,8 @@ struct SecurityTests {
     /// Other users cannot read its environment, but can read its arguments.
     private static func daemon(of room: Room) throws -> pid_t? { pid_t(try room.sh("pgrep -f -- '--foreground --store '$S")) }
 
-    /// What another program of the same user sees of a process that has the repository open, and what even root does not find in its memory.
+    /// What another program of the same user sees of a process that has the repository open, and what even root does not find in
+    /// its memory.
     @Test(.enabled(if: canBeOthers, "NOT TESTED: another user needs root and setpriv"))
     func `the password leaves the memory when it has been used, and the same user cannot look there`() throws {
         try Room.use { room in

@@ -107,7 +107,8 @@ struct TarTests {
 
     @Test func `that of the live data needs no checksum of a file to be read`() throws {
         try PhotoDiary.withMount { room in
-            // Too long to read to the end; and enough to keep the list, which comes last, out of the blocks that tar reads in one call.
+            // Too long to read to the end; and enough to keep the list, which comes last, out of the blocks that tar reads in one
+            // call.
             try room.sh(
                 "truncate -s 4T $P/huge.raw; head -c 50000 /dev/zero > $P/zeros; sqlite3 $S/app/database.sqlite \"insert into photos values (9,'h','h')\""
             )

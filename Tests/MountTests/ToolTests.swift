@@ -70,7 +70,8 @@ struct ToolTests {
                     == room.sh("cd $M/snapshots/one; find . -type f -exec cat {} + | wc -c"))
             // Link targets count as well: `one.jpg` has seven bytes.
             #expect(try room.sh("du -sb $M/snapshots/one/media | cut -f1") == "8300013")
-            // In units of 512 bytes: 586 of three.jpg, 9,766 of big.raw, 5,860 of zeros.bin, and one each for one.jpg, two.jpg and the link.
+            // In units of 512 bytes: 586 of three.jpg, 9,766 of big.raw, 5,860 of zeros.bin, and one each for one.jpg, two.jpg
+            // and the link.
             #expect(try room.sh("du -s -B 512 $M/snapshots/one/media | cut -f1") == "16215")
             #expect(try room.sh("diff -r --no-dereference $P $M/snapshots/one/media") == "")
             #expect(try room.sh("diff -r --no-dereference $M/live/media $M/snapshots/one/media") == "")

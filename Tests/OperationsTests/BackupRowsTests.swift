@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// Restoring a backup of an app with a definition copies the rows of the backup's database, including what no export holds (reviews F1 to F8).
+/// Restoring a backup of an app with a definition copies the rows of the backup's database, including what no export holds
+/// (reviews F1 to F8).
 struct BackupRowsTests {
     /// Notes with columns that no field names, keyed by texts, and a table that refers to the numbers of their rows.
     /// - Parameters:

@@ -4,8 +4,8 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// The program dies, or its disk fails, at every fault point in the sources: afterwards the data is exactly the old or exactly the new, and nothing is left
-/// behind.
+/// The program dies, or its disk fails, at every fault point in the sources: afterwards the data is exactly the old or exactly
+/// the new, and nothing is left behind.
 struct CrashTests {
     /// Every point in the sources; the first word is its operation.
     static let points: [String] = {

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Operations
 
-/// SQLite databases among the media, one of them open in an app while a restore replaces it: a restored database never meets the log of another one.
+/// SQLite databases among the media, one of them open in an app while a restore replaces it: a restored database never meets the
+/// log of another one.
 struct DatabaseInMediaRestoreTests {
     /// A note book of 400 rows in `notes.db` among the photos, backed up and then changed in most of its pages.
     private static func prepare() throws -> Room {

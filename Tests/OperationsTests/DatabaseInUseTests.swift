@@ -3,7 +3,8 @@ import Testing
 
 @testable import Operations
 
-/// An app that keeps its database locked is distinguished from another operation: exit code 13, which no service treats as a success.
+/// An app that keeps its database locked is distinguished from another operation: exit code 13, which no service treats as a
+/// success.
 struct DatabaseInUseTests {
     /// Holds `$S/app/database.sqlite` while `$R/hold` exists; `$holder` is its process.
     static let hold = """

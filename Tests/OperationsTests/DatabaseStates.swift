@@ -1,7 +1,7 @@
 /// Databases in the states that apps and crashes leave, with their companion files.
 enum DatabaseStates {
-    /// A Python program that creates `x.db` with a table `t`. Its arguments are the kind, the folder, and the file that a journal names. For a database in use
-    /// there is also a file that is created when it is ready, and whose removal ends it.
+    /// A Python program that creates `x.db` with a table `t`. Its arguments are the kind, the folder, and the file that a journal
+    /// names. For a database in use there is also a file that is created when it is ready, and whose removal ends it.
     static let script = #"""
         import os, shutil, sqlite3, struct, sys, time
         kind, folder, victim = sys.argv[1:4]

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// Databases in which every column of every table has a value, even one that the data's wire format lacks: whatever a restore does, the database is the same
-/// before and after it, and after its undo. An incomplete file is refused.
+/// Databases in which every column of every table has a value, even one that the data's wire format lacks: whatever a restore
+/// does, the database is the same before and after it, and after its undo. An incomplete file is refused.
 @Suite struct EveryColumnTests {
     /// A known app, a version of its wire formats, and the tables and columns that exports of that version omit.
     struct Case: Sendable, CustomTestStringConvertible {

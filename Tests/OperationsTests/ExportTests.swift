@@ -155,7 +155,8 @@ struct ExportTests {
         #expect(document["schedule"] as? String == "daily")
         let next = try room.sh(
             "backupfs status --json --store $S | jq -r .nextBackup", ["TZ": "UTC", "BACKUPFS_NOW": "2026-01-11T10:00:00Z"])
-        // By this clock the backup is from the future, so its real time is unknown: the next one comes an hour later, not at midnight.
+        // By this clock the backup is from the future, so its real time is unknown: the next one comes an hour later, not at
+        // midnight.
         #expect(next == "2026-01-11T11:00:00Z")
         try room.sh("backupfs config set keep-daily 7 --store $S; backupfs config set keep-within 1y --store $S")
         #expect(

@@ -7,7 +7,8 @@ import Testing
 @testable import BackupRepository
 @testable import Operations
 
-/// Photos with times that no camera produces (T-A7, R-A16). In-memory file systems and btrfs keep every time; others the nearest they can.
+/// Photos with times that no camera produces (T-A7, R-A16). In-memory file systems and btrfs keep every time; others the nearest
+/// they can.
 struct ExtremeMediaTests {
     @Test func `photos of any time are backed up, listed and restored`() throws {
         let room = try Room()

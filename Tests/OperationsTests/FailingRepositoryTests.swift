@@ -7,8 +7,8 @@ import Testing
 @testable import BackupRepository
 @testable import Operations
 
-/// The repository's disk is full at its n-th change, for every n, during a backup of records and photos, an export and a restore: each ends in time, and
-/// reports the disk's error (U-A5, U-A6).
+/// The repository's disk is full at its n-th change, for every n, during a backup of records and photos, an export and a restore:
+/// each ends in time, and reports the disk's error (U-A5, U-A6).
 struct FailingRepositoryTests {
     private static let limitSeconds: UInt64 = 60
 
@@ -49,7 +49,8 @@ struct FailingRepositoryTests {
             if !disk.wasReached { break }
             reachedCount = number
             #expect(error == nil || error?.code == .noSpace, "\(place): \(error.map { "\($0)" } ?? "no error")")
-            // A check takes as long as all the rest together. Without an error, as when the register or a note could not be written, there is a backup.
+            // A check takes as long as all the rest together. Without an error, as when the register or a note could not be
+            // written, there is a backup.
             guard number % 20 == 1 || error == nil else { continue }
             let count = error == nil ? 2 : 1
             let sound = try room.run(

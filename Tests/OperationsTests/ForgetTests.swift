@@ -6,7 +6,8 @@ import Testing
 
 @testable import Operations
 
-/// What `forget` keeps, compared with tables that restic 0.14 printed for snapshots of the same times, and with the app's own rule.
+/// What `forget` keeps, compared with tables that restic 0.14 printed for snapshots of the same times, and with the app's own
+/// rule.
 @Suite struct ForgetTests {
     private static let times = [
         "2023-12-31T23:59:59Z", "2024-01-01T00:00:00Z", "2024-02-29T12:00:00Z", "2024-12-29T20:00:00Z", "2024-12-30T08:00:00Z",
@@ -28,7 +29,8 @@ import Testing
                 """
                 backupfs tag n3 n6 n9 n12 --add third --store $S >/dev/null; backupfs tag n6 n12 --add sixth --store $S >/dev/null
                 """)
-            // Nothing opens this one, so that it can be copied while other tests use the first: the files of an open catalog come and go.
+            // Nothing opens this one, so that it can be copied while other tests use the first: the files of an open catalog come
+            // and go.
             try room.sh("cp -a $S $R/untouched")
         }
     }
@@ -92,8 +94,8 @@ import Testing
         #expect(try Self.kept(room, "--keep-daily 2", ["TZ": "Pacific/Kiritimati"]) == "11:daily 14:daily")
     }
 
-    /// The table of requirement RET-05, except that the newest is always kept: of 7 backups aged 1, 2, 31, 32, 3, 4 and 5 days, five are kept; of three aged
-    /// 40 days, one is.
+    /// The table of requirement RET-05, except that the newest is always kept: of 7 backups aged 1, 2, 31, 32, 3, 4 and 5 days,
+    /// five are kept; of three aged 40 days, one is.
     @Test func `RET-05: the app's own rule`() throws {
         let now = Timestamp(seconds: 1_800_000_000)
         func decide(_ ages: [Double], pinned: Set<Double> = [], last: Int? = 5, days: Int? = 30) -> [Double] {

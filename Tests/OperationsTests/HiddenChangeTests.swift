@@ -10,7 +10,8 @@ struct HiddenChangeTests {
     static let canMount =
         geteuid() == 0 && access("/dev/fuse", R_OK) == 0 && Machine.hasTool("sshfs") && access(sftpServer, X_OK) == 0
 
-    /// A store whose media folder is an sshfs mount, with the server as its child. Scripts first mount it, in their own mount namespace.
+    /// A store whose media folder is an sshfs mount, with the server as its child. Scripts first mount it, in their own mount
+    /// namespace.
     private static func makeDistant() throws -> Room {
         let room = try Room()
         try room.write("#!/bin/sh\nexec \(sftpServer)\n", to: "bin/server")

@@ -79,7 +79,8 @@ struct HookTests {
         }
     }
 
-    /// The command records its beginning and end. It and its child need a while to end. It writes to no pipe, since the other end may be gone.
+    /// The command records its beginning and end. It and its child need a while to end. It writes to no pipe, since the other end
+    /// may be gone.
     private static let slow = """
         exec >/dev/null 2>&1; sh -c "trap \\"sleep 0.5; echo child ended >> notes; exit\\" TERM; : > ready; while :; do sleep 0.05; done" &
         trap "sleep 0.2; echo ended >> notes; exit 1" TERM; until [ -e ready ]; do sleep 0.02; done;

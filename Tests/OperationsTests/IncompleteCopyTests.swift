@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// Backups into an incomplete copy of a repository: what arrives later must still be restorable, whatever was done meanwhile (review G, G1).
+/// Backups into an incomplete copy of a repository: what arrives later must still be restorable, whatever was done meanwhile
+/// (review G, G1).
 struct IncompleteCopyTests {
     /// Three backups, each with a photo that no other has.
     private static func makeRoom(_ options: String = "") throws -> Room {

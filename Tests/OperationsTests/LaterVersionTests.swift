@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// Data that a later version of this program may have written into a repository: it is never treated as damage, none of it is changed, and backups continue
-/// (issue 18, point 7; format.md, findings 1 and 2). An independent program forges it.
+/// Data that a later version of this program may have written into a repository: it is never treated as damage, none of it is
+/// changed, and backups continue (issue 18, point 7; format.md, findings 1 and 2). An independent program forges it.
 struct LaterVersionTests {
     private static let forger = "python3 -B \(Machine.projectPath)/Tests/BackupRepositoryTests/Fixtures/forge_repository.py"
 
@@ -74,7 +74,8 @@ struct LaterVersionTests {
         #expect(rename.status != 0 && rename.complaint.contains("newer version"), "\(rename)")
     }
 
-    /// A file's checksums (format.md, finding 6): only a faulty writer makes a single one differ, and then `sums/` would be wrong forever.
+    /// A file's checksums (format.md, finding 6): only a faulty writer makes a single one differ, and then `sums/` would be wrong
+    /// forever.
     @Test(arguments: [("crc32", "CRC-32"), ("md5", "MD5"), ("sha1", "SHA-1"), ("sha256", "SHA-256")])
     func `a wrong checksum of a file is found`(forgery: String, name: String) throws {
         let room = try Self.makeRoom(forgery)

@@ -5,7 +5,8 @@ import Testing
 
 @testable import Operations
 
-/// Media with the names of SQLite's logs: `X-wal`, `X-shm` and `X-journal` belong to a file `X`; beside a folder or a link they are ordinary files.
+/// Media with the names of SQLite's logs: `X-wal`, `X-shm` and `X-journal` belong to a file `X`; beside a folder or a link they
+/// are ordinary files.
 struct LogNameTests {
     static let tree =
         "find . -mindepth 1 -printf '%P %y %l\\n' | sort; find . -type f -print0 | sort -z | xargs -0r sha256sum"

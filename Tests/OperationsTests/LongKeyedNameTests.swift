@@ -74,7 +74,8 @@ import Testing
         }
     }
 
-    /// Each record's path, and the content of its file. A record that names its file differently from this program keeps its path.
+    /// Each record's path, and the content of its file. A record that names its file differently from this program keeps its
+    /// path.
     private static let paths =
         """
         sqlite3 -separator ' ' $S/app/database.sqlite 'SELECT id, path FROM photos' | while read -r key path

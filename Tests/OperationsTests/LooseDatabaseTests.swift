@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A database file restored from where an app or a crash left it: including what its log holds, and without what its journal rolls back.
+/// A database file restored from where an app or a crash left it: including what its log holds, and without what its journal
+/// rolls back.
 struct LooseDatabaseTests {
     private static let rows = "pragma integrity_check; select id, hex(a) from t order by id"
     /// Names and bytes, except for a log's index.

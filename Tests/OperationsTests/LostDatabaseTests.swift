@@ -1,9 +1,11 @@
 import TestSupport
 import Testing
 
-/// The database of an app with a definition is lost: a restore brings back everything in the backup's `database.sqlite`, not only what the definition names.
+/// The database of an app with a definition is lost: a restore brings back everything in the backup's `database.sqlite`, not only
+/// what the definition names.
 struct LostDatabaseTests {
-    /// A database of an app that knows more than the definition: an extra table, column, index, view, trigger and version numbers.
+    /// A database of an app that knows more than the definition: an extra table, column, index, view, trigger and version
+    /// numbers.
     private static let more = """
         create table trips (id integer primary key, km); insert into trips values (1, 100);
         alter table cars add column vin; update cars set vin = 'V' || id; create index by_car on expenses(car_id);

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// Labels, which hold a backup's name, pin and tags, and the register, which lists the existing labels: what happens to a pin when they are lost.
+/// Labels, which hold a backup's name, pin and tags, and the register, which lists the existing labels: what happens to a pin
+/// when they are lost.
 struct LostLabelTests {
     /// The backup `keepme` in a repository outside the store, and a rule that keeps two backups.
     private static func makeRoom() throws -> Room {

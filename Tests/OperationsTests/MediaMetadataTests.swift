@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The metadata kept with media files (decision 40): extended attributes, hard links, holes and, as root, owners. Everything is compared with the output of
-/// independent programs: getfattr, stat, du, and Python's os module.
+/// The metadata kept with media files (decision 40): extended attributes, hard links, holes and, as root, owners. Everything is
+/// compared with the output of independent programs: getfattr, stat, du, and Python's os module.
 @Suite(.enabled(if: Machine.isRoot)) struct MediaMetadataTests {
     static let readerPath = "\(Machine.projectPath)/Tests/BackupRepositoryTests/Fixtures/read_repository.py"
     private static let reader = "python3 -B \(readerPath)"
@@ -282,7 +282,8 @@ import Testing
         #expect(try Self.state(room, "$R/out/media") == Self.state(room, "$R/media"))
     }
 
-    /// A user without the right to set an attribute gets the file without it, and a notice; everything else comes back, even for read-only files.
+    /// A user without the right to set an attribute gets the file without it, and a notice; everything else comes back, even for
+    /// read-only files.
     @Test func `an ordinary user gets what a user can have`() throws {
         let room = try Self.makeRoom()
         try room.sh(
@@ -322,7 +323,8 @@ import Testing
 
 /// Trees of files with any mix of metadata, which an independent program generates from a seed, and every kind of restore.
 @Suite(.enabled(if: Machine.isRoot)) struct GeneratedMetadataTests {
-    /// Prints nothing; creates a tree in the folder given second, from the seed given first. With a third argument it changes an old tree.
+    /// Prints nothing; creates a tree in the folder given second, from the seed given first. With a third argument it changes an
+    /// old tree.
     private static let generate = """
         import os, random, sys
         number, root = int(sys.argv[1]), sys.argv[2]

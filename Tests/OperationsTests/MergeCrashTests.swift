@@ -4,7 +4,8 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// The program dies, or its disk fails, at every fault point while it adds to existing data: afterwards everything is added, or nothing.
+/// The program dies, or its disk fails, at every fault point while it adds to existing data: afterwards everything is added, or
+/// nothing.
 struct MergeCrashTests {
     /// A store with photos, and an archive with the same ones, others of the same names, and new ones in new folders.
     private struct Template {

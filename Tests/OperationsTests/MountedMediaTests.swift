@@ -12,8 +12,8 @@ enum MountPermission {
     }()
 }
 
-/// Media folders that are mounts, appear elsewhere through mounts, or have mounts below them. The mounts are made in a separate mount namespace, and disappear
-/// with it.
+/// Media folders that are mounts, appear elsewhere through mounts, or have mounts below them. The mounts are made in a separate
+/// mount namespace, and disappear with it.
 @Suite(.enabled(if: MountPermission.isThere, "needs to be root and allowed to mount"))
 struct MountedMediaTests {
     /// A diary, an archive of its first state, and a different state since.

@@ -41,8 +41,8 @@ struct MovedMediaTests {
         #expect(try room.sh(Self.files).components(separatedBy: "\n") == [paths, content])
     }
 
-    /// Logs of databases come and go, and no folder is walked again because of them. These here are ordinary files. When the backup pauses, it has listed both
-    /// folders, and one of them is stored or being stored.
+    /// Logs of databases come and go, and no folder is walked again because of them. These here are ordinary files. When the
+    /// backup pauses, it has listed both folders, and one of them is stored or being stored.
     @Test(arguments: ["journal", "wal", "shm"], [["d1", "d2"], ["d2", "d1"]])
     func `a file with the name of a log that is moved to another folder is in the backup where it went`(
         suffix: String, folders: [String]
@@ -118,7 +118,8 @@ struct MovedMediaTests {
         #expect(try room.sh("backupfs ls one:media --store $S | awk '{print $NF}' | xargs").hasSuffix("media/uno.jpg"))
     }
 
-    /// The safety backup of a restore is made while a folder is renamed: it contains the folder, so nothing needs to be kept aside.
+    /// The safety backup of a restore is made while a folder is renamed: it contains the folder, so nothing needs to be kept
+    /// aside.
     @Test func `a restore's safety backup has what is moved meanwhile`() throws {
         let room = try Room()
         _ = try room.makeDiary()

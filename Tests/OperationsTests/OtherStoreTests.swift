@@ -61,7 +61,8 @@ struct OtherStoreTests {
         try room.sh("\(remedy.output); backupfs backup --label three --store $R/second")
     }
 
-    /// A diary whose database and photos are backed up by two stores: the one in `$S`, and the one in `$R/second`, which has the backup `old` of other data.
+    /// A diary whose database and photos are backed up by two stores: the one in `$S`, and the one in `$R/second`, which has the
+    /// backup `old` of other data.
     private static func makeRoomWithTwoStores() throws -> Room {
         let room = try Room()
         _ = try room.makeDiary()

@@ -126,7 +126,8 @@ struct PasswordTests {
         #expect(try room.sh("backupfs init --json --store $R/plain").contains(#""encrypted":false,"#))
     }
 
-    /// An attacker with write access to the repository replaces its config with an unencrypted one. The store that knows the repository refuses it anyway.
+    /// An attacker with write access to the repository replaces its config with an unencrypted one. The store that knows the
+    /// repository refuses it anyway.
     @Test func `a new store does not believe that a repository with a key file is not encrypted`() throws {
         let room = try makeRoom()
         try room.sh(
@@ -151,7 +152,8 @@ struct PasswordTests {
         try room.sh("rm $R/plain/identity")
         try refuse("backup --store $R/plain")
         try room.sh("sha256sum --quiet -c $R/sums; [ ! -e $R/other ]; rm $R/nas/key $R/nas/key.copy")
-        // The remains of an interrupted init, or of a lost repository, are set aside: the key may open data of that repository that is found later.
+        // The remains of an interrupted init, or of a lost repository, are set aside: the key may open data of that repository
+        // that is found later.
         try room.sh("mkdir -p $R/new/packs; cp $S/repository/key $R/new; backupfs init --repository $R/new --store $R/first")
         try room.sh("cmp $S/repository/key $R/new/damaged/key")
         try room.sh("backupfs backup --store $R/first; backupfs init --repository $R/new --store $R/second --new-source")

@@ -39,7 +39,8 @@ import Testing
                 0cc175b9c0f1b6a831c399e269772661
                 4a8a08f09d37b73795649038408b5f33
                 """)
-        // In live data, a file not read since it was written has no checksum yet. (For a file written just before a backup, that is undefined.)
+        // In live data, a file not read since it was written has no checksum yet. (For a file written just before a backup, that
+        // is undefined.)
         try room.sh("sleep 2.2; backupfs backup --store $S --label two >/dev/null; printf new > $R/Photos/new.jpg; sleep 1.1")
         #expect(
             try room.sh("backupfs export --store $S --json -o - | jq -c '[.photos[]|[.name,(.md5|type)]]'")

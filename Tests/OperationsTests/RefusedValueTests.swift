@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// Data that the app's definition does not allow: the backup is made, and reports what a restore of it would refuse, and the remedy.
+/// Data that the app's definition does not allow: the backup is made, and reports what a restore of it would refuse, and the
+/// remedy.
 struct RefusedValueTests {
     private func room(_ app: String = "keeptrack", _ change: String = "") throws -> Room {
         let room = try Room()

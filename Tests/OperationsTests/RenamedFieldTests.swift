@@ -3,7 +3,8 @@ import Testing
 
 @testable import Operations
 
-/// A definition in which a name has changed since the backup: the store's own backup holds values that the definition no longer knows.
+/// A definition in which a name has changed since the backup: the store's own backup holds values that the definition no longer
+/// knows.
 struct RenamedFieldTests {
     private static func makeRoom() throws -> Room {
         let room = try Room()

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// SQLite 3.40 reports sound tables as damaged: those WITHOUT ROWID whose key does not consist of the first columns in order. A database that is really
-/// damaged is reported wherever it is restored from.
+/// SQLite 3.40 reports sound tables as damaged: those WITHOUT ROWID whose key does not consist of the first columns in order. A
+/// database that is really damaged is reported wherever it is restored from.
 struct ReorderedKeyTests {
     private static let definition = """
         format: "1"

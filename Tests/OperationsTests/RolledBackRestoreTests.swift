@@ -3,8 +3,8 @@ import Testing
 
 @testable import Operations
 
-/// A restore has replaced media, and then its records are gone: a power cut lost the commit, or the app's old database was copied back. The media follow the
-/// records, and nothing is lost on the way.
+/// A restore has replaced media, and then its records are gone: a power cut lost the commit, or the app's old database was copied
+/// back. The media follow the records, and nothing is lost on the way.
 struct RolledBackRestoreTests {
     private static let setDatabaseAside =
         "cd $S/app; sqlite3 database.sqlite 'pragma wal_checkpoint(truncate)' >/dev/null; cp database.sqlite $R/old.sqlite"

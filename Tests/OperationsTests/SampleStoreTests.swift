@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// `init --sample` for each built-in app: always the same data, which the app's own rules accept, and photos that other programs can read.
+/// `init --sample` for each built-in app: always the same data, which the app's own rules accept, and photos that other programs
+/// can read.
 struct SampleStoreTests {
     /// Decodes a PNG by the standard, with Python's own zlib and CRC.
     private static let readPNG = """

@@ -20,7 +20,8 @@ import Testing
     private static let rows =
         "sqlite3 $S/app/database.sqlite 'SELECT * FROM user_settings ORDER BY key; SELECT * FROM app_metadata ORDER BY key'"
 
-    /// A table whose keys are not unique by their bytes: rows with another spelling are other rows, and an export has one value per key.
+    /// A table whose keys are not unique by their bytes: rows with another spelling are other rows, and an export has one value
+    /// per key.
     @Test func `rows of another spelling stay, and keys with two values refuse a restore`() throws {
         let room = try Room()
         try room.sh(

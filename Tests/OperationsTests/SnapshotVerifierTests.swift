@@ -198,7 +198,8 @@ struct SnapshotVerifierTests {
         #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/store/spool") == "")
     }
 
-    /// The definition got an optional collection after the backup was made: a restore accepts the backup, so `verify` must not report it as damaged.
+    /// The definition got an optional collection after the backup was made: a restore accepts the backup, so `verify` must not
+    /// report it as damaged.
     @Test func `a backup from before an optional collection is no finding`() throws {
         let room = try BackupRowsTests.makeRoom()
         try room.sh(

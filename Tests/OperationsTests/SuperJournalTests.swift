@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The journal of the app's own database may name a file, which SQLite deletes when it rolls the journal back. That is done only if the file is what it should
-/// be: SQLite's own list of journals.
+/// The journal of the app's own database may name a file, which SQLite deletes when it rolls the journal back. That is done only
+/// if the file is what it should be: SQLite's own list of journals.
 struct SuperJournalTests {
     private static let state = "(cd $R/own; find . -printf '%P %s %m %T@ %i %U:%G\\n' | sort; sha256sum *)"
 

@@ -7,7 +7,8 @@ import Testing
 
 @testable import Operations
 
-/// A folder that is removed with the test, and programs run in it. In scripts, it is `$R`, its store `$S`, and the program under test `backupfs`.
+/// A folder that is removed with the test, and programs run in it. In scripts, it is `$R`, its store `$S`, and the program under
+/// test `backupfs`.
 final class Room: Sendable {
     let path: String
     var storePath: String { "\(path)/store" }
@@ -85,7 +86,8 @@ extension PhotoDiary {
         sqlite3 $S/app/database.sqlite "insert into photos values (1,'one.jpg','first'),(2,'2024/two.jpg',null),(3,'2024/summer/three.jpg','sea')"
         """
 
-    /// Everything a restore may change: the database's content, and names, kinds, modes, times, targets and content below the photo folder.
+    /// Everything a restore may change: the database's content, and names, kinds, modes, times, targets and content below the
+    /// photo folder.
     static let describe = """
         sqlite3 -readonly $S/app/database.sqlite '.dump photos' 'select * from app_metadata order by key'
         cd $S/app/photos; find . -type d -printf 'd %P %m\\n' | sort; find . -type f -printf 'f %P %m %s %T@\\n' | sort

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// Triggers in the database of an app with a definition: a restore brings the rows of the file, and leaves alone the tables that no collection names.
+/// Triggers in the database of an app with a definition: a restore brings the rows of the file, and leaves alone the tables that
+/// no collection names.
 @Suite struct TriggerTests {
     private static let definition = """
         format: "1"

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Operations
 
-/// Media that can be read but not moved: a restore detects that before it changes anything. The mounts disappear with their namespace.
+/// Media that can be read but not moved: a restore detects that before it changes anything. The mounts disappear with their
+/// namespace.
 @Suite(.enabled(if: Machine.isRoot && Machine.hasTool("setpriv"), "NOT TESTED: files of other users need root and setpriv"))
 struct UnmovableMediaTests {
     private static let user = "setpriv --reuid=65534 --regid=65534 --clear-groups"

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A backup changes nothing among the media, whatever the state of a database there, and loses no byte of what SQLite cannot read.
+/// A backup changes nothing among the media, whatever the state of a database there, and loses no byte of what SQLite cannot
+/// read.
 struct UntouchedDatabaseTests {
     /// Names, sizes, modes, modification times and inodes of everything among the media, and the bytes except for a log's index.
     private static let state = """

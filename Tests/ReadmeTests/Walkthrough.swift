@@ -3,8 +3,8 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// Runs the commands of a document, in a home folder of their own and one after the other in one shell, as a reader would, and compares what
-/// comes out with what the document shows.
+/// Runs the commands of a document, in a home folder of their own and one after the other in one shell, as a reader would, and
+/// compares what comes out with what the document shows.
 struct Walkthrough {
     private static let documentedMountpoint = "/mnt/backups"
     private static let mark = "@@@@"

@@ -8,7 +8,8 @@ import Testing
 
 @testable import Restore
 
-/// The content of a media folder is exchanged in place: the folder stays, and what it holds is the old or the new after any crash.
+/// The content of a media folder is exchanged in place: the folder stays, and what it holds is the old or the new after any
+/// crash.
 struct MediaContentTests {
     private static let look =
         "cd app/photos; find . -type f -printf '%P=' -exec cat {} ';' -printf ' ' | tr ' ' '\\n' | sort | tr '\\n' ' '"

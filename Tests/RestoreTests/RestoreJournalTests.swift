@@ -32,8 +32,8 @@ struct RestoreJournalTests {
         #expect(try folder.sh("ls -A; stat -c %a journal") == "journal\n600")
     }
 
-    /// A program of this version must read what another of this version has left: the bytes are fixed. The last four are the CRC-32 that
-    /// `python3 -c 'import zlib…'` gives.
+    /// A program of this version must read what another of this version has left: the bytes are fixed. The last four are the
+    /// CRC-32 that `python3 -c 'import zlib…'` gives.
     @Test func `the bytes of a journal`() throws {
         let folder = try TemporaryFolder()
         let journal = RestoreJournal(

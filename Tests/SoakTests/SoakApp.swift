@@ -1,7 +1,8 @@
 /// The app that is backed up: it writes to its database and its folder of photos all the time.
 ///
-/// What it writes can be checked wherever it turns up: each note has an echo with the SHA-256 of the note's text, both written in one transaction;
-/// each photo's name begins with the SHA-256 of its bytes. So a backup, an export or a restore that took half of a transaction, or half a photo, shows.
+/// What it writes can be checked wherever it turns up: each note has an echo with the SHA-256 of the note's text, both written in
+/// one transaction; each photo's name begins with the SHA-256 of its bytes. So a backup, an export or a restore that took half of
+/// a transaction, or half a photo, shows.
 enum SoakApp {
     static let definition = """
         format: "1"

@@ -9,8 +9,8 @@ struct SoakPlan: Sendable, CustomStringConvertible {
     /// The same seed makes the same choices. What the scheduler makes of them is different each time.
     let seed: UInt64
 
-    /// The first part, in which the process that serves the mount is killed again and again. In the rest it lives on, so that its memory can be
-    /// looked at over time; commands are killed all the time.
+    /// The first part, in which the process that serves the mount is killed again and again. In the rest it lives on, so that its
+    /// memory can be looked at over time; commands are killed all the time.
     var secondsWithKills: Double { seconds * 0.4 }
 
     private init() {

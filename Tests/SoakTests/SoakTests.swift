@@ -4,10 +4,12 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// Everything at once, for as long as one likes: an app that writes all the time, backups every few seconds, readers, restores, prunes, and
-/// `kill -9` of whatever runs. At the end every backup must be whole, the app's data consistent, and memory and descriptors as they were.
+/// Everything at once, for as long as one likes: an app that writes all the time, backups every few seconds, readers, restores,
+/// prunes, and `kill -9` of whatever runs. At the end every backup must be whole, the app's data consistent, and memory and
+/// descriptors as they were.
 ///
-/// `make soak MINUTES=10 SEED=7`. What it did is in `soak.log` in its folder, which stays there with the store if something is wrong.
+/// `make soak MINUTES=10 SEED=7`. What it did is in `soak.log` in its folder, which stays there with the store if something is
+/// wrong.
 @Suite(
     .serialized, .enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"),
     .enabled(if: SoakPlan.isWanted, "only `make soak` runs it"))

@@ -77,8 +77,8 @@ enum SoakUsers {
         }
     }
 
-    /// Restores in every way there is; sometimes what cannot be restored, and sometimes it is killed. What was dropped is removed again: until
-    /// then the mount keeps it, and its memory would grow with each.
+    /// Restores in every way there is; sometimes what cannot be restored, and sometimes it is killed. What was dropped is removed
+    /// again: until then the mount keeps it, and its memory would grow with each.
     static let restorer: Choice = { random, world in
         guard let name = world.ownSnapshots.randomElement(using: &random) else { return nil }
         let folder = ["restore", "restore/merge", "restore/skip", "restore/replace"].randomElement(using: &random) ?? ""
@@ -167,7 +167,8 @@ enum SoakUsers {
         }
     }
 
-    /// Has a store of its own in the same repository: none of what it does may touch the first one's backups, and the other way round.
+    /// Has a store of its own in the same repository: none of what it does may touch the first one's backups, and the other way
+    /// round.
     static let neighbour: Choice = { random, world in
         let name = "\(SoakWorld.otherPrefix)\(UInt32.random(in: 0...UInt32.max, using: &random))"
         func command(_ kind: String, _ script: String, killedAfterSeconds: Double? = nil) -> SoakOperation {

@@ -6,7 +6,8 @@ import TestSupport
 
 /// A store, its app and its mount in a folder of their own, which stays there if the soak fails.
 ///
-/// Scripts see `$R` (the folder), `$S` (the store), `$M` (its mountpoint) and `$O` (another store with the same repository), and `backupfs` is the program under test.
+/// Scripts see `$R` (the folder), `$S` (the store), `$M` (its mountpoint) and `$O` (another store with the same repository), and
+/// `backupfs` is the program under test.
 final class SoakWorld: Sendable {
     let path: String
     let ledger: SoakLedger
@@ -70,7 +71,8 @@ final class SoakWorld: Sendable {
         ((try? DirectoryReader(path: "\(mountpoint)/snapshots").names()) ?? []).map(\.description).filter { $0 != "latest" }
     }
 
-    /// Those of the store that is mounted, and that may go or get another name: not those of the other store, nor the first one, which is pinned.
+    /// Those of the store that is mounted, and that may go or get another name: not those of the other store, nor the first one,
+    /// which is pinned.
     var ownSnapshots: [String] { snapshots.filter { !$0.hasPrefix(Self.otherPrefix) && $0 != "first" } }
 
     /// What the names of the other store's backups begin with.

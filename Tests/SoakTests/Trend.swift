@@ -1,5 +1,5 @@
-/// Whether a figure that was taken again and again has grown. Medians, since single values jump: a request that is just being served has its
-/// memory and its descriptors.
+/// Whether a figure that was taken again and again has grown. Medians, since single values jump: a request that is just being
+/// served has its memory and its descriptors.
 struct Trend: Sendable, CustomStringConvertible {
     struct Sample: Sendable {
         let seconds: Double

@@ -97,8 +97,8 @@ struct DeflateTests {
         #expect(Self.expand(segment + segment, count: bytes.count) == nil)
     }
 
-    /// DEFLATE has no checksum of its own: a flipped literal is a valid stream of other content. Then the CRC-32 differs, which every
-    /// reader of chunks compares.
+    /// DEFLATE has no checksum of its own: a flipped literal is a valid stream of other content. Then the CRC-32 differs, which
+    /// every reader of chunks compares.
     @Test(arguments: [0, 6]) func `no flipped bit goes unnoticed`(level: Int32) {
         let bytes = Array(Self.text.prefix(400)) + scrambled(100)
         let crc32 = CRC32.of(bytes)

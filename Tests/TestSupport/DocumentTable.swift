@@ -24,7 +24,8 @@ public enum DocumentTable {
         return output.count > longestCell ? output.prefix(longestCell) + "…" : output
     }
 
-    /// Compares the text between `<!-- NAME -->` and `<!-- end NAME -->` with `text`; with BACKUPFS_UPDATE_DOCUMENTS=1 writes it there.
+    /// Compares the text between `<!-- NAME -->` and `<!-- end NAME -->` with `text`; with BACKUPFS_UPDATE_DOCUMENTS=1 writes it
+    /// there.
     public static func check(_ path: String, _ name: String, _ text: String, at place: SourceLocation = #_sourceLocation) throws {
         let path = "\(sourceRoot)/\(path)"
         let document = String(decoding: try readFile(path), as: UTF8.self)

@@ -43,7 +43,8 @@ public enum SchemaCheck {
     /// - Parameters:
     ///   - schema: a JSON Schema's file; it is checked against the meta-schema.
     ///   - documents: JSON files, or YAML if their names say so.
-    /// - Returns: for each of them a line "NAME: valid" or "NAME: " and what is wrong, starting with the place ("$.cars[0].id: …").
+    /// - Returns: for each of them a line "NAME: valid" or "NAME: " and what is wrong, starting with the place ("$.cars[0].id:
+    ///   …").
     public static func lines(_ documents: [String], by schema: String) throws -> [String] {
         let result = try run(["python3", "-c", script, schema] + documents)
         guard result.status == 0 else { throw Machine.Unusable("jsonschema: \(result.output)") }

@@ -57,7 +57,8 @@ struct NameTests {
                 == .notFound)
     }
 
-    /// What a folder answers to: creating a file, making a folder, removing a file and a folder that are there, renaming one of them.
+    /// What a folder answers to: creating a file, making a folder, removing a file and a folder that are there, renaming one of
+    /// them.
     struct Answers: Sendable {
         let folder: String
         let file: String?

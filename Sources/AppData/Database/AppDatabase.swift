@@ -4,8 +4,8 @@ import GRDBSQLite
 import Glibc
 import SystemIO
 
-/// The app's SQLite database. Each operation opens its own connection and closes it again: operations of several threads do not block each other,
-/// and see a file that has replaced the old one.
+/// The app's SQLite database. Each operation opens its own connection and closes it again: operations of several threads do not
+/// block each other, and see a file that has replaced the old one.
 public struct AppDatabase: Sendable {
     public let path: String
     public let definition: AppDefinition
@@ -37,7 +37,8 @@ public struct AppDatabase: Sendable {
         self.busyTimeoutSeconds = busyTimeoutSeconds
     }
 
-    /// - Throws: `notFound`; `invalidContent` when it lacks the definition's tables or columns; `damagedContent` when it is not a database.
+    /// - Throws: `notFound`; `invalidContent` when it lacks the definition's tables or columns; `damagedContent` when it is not a
+    ///   database.
     public func check() throws(BackupError) {
         try Self.requireFile(path)
         let missing = try read { connection throws(BackupError) in
@@ -75,13 +76,13 @@ public struct AppDatabase: Sendable {
         return try AppDatabase(opening: path, definition: definition, busyTimeoutSeconds: busyTimeoutSeconds)
     }
 
-    /// Must be called before SQLite may write to a database: creates an empty file where there is none, and refuses a journal that would make SQLite delete
-    /// a foreign file.
+    /// Must be called before SQLite may write to a database: creates an empty file where there is none, and refuses a journal
+    /// that would make SQLite delete a foreign file.
     /// - Throws: `notPermitted` for such a journal.
     static func prepareForWriting(_ path: String) throws(BackupError) {
         if try FileSystem.lookBehindLinks(path) == nil {
-            // Created here and not by SQLite, for its mode, which the log files inherit. An existing file is never opened: closing it would drop the locks of
-            // this process's other connections.
+            // Created here and not by SQLite, for its mode, which the log files inherit. An existing file is never opened:
+            // closing it would drop the locks of this process's other connections.
             _ = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
         }
         try OrphanedLog.requireNone(ofDatabase: path)
@@ -117,8 +118,8 @@ public struct AppDatabase: Sendable {
         }
     }
 
-    /// Runs `body` inside one read transaction: everything it reads and copies is of one instant. With a write-ahead log it does not block writers; without
-    /// one they wait until it ends, so long tasks should read from a copy.
+    /// Runs `body` inside one read transaction: everything it reads and copies is of one instant. With a write-ahead log it does
+    /// not block writers; without one they wait until it ends, so long tasks should read from a copy.
     public func readSnapshot<Result>(
         _ body: (DatabaseSnapshot) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
@@ -176,9 +177,10 @@ public struct AppDatabase: Sendable {
         try write { database in try database.execute(sql: "DROP TABLE IF EXISTS \(RestoreMarker.table)") }
     }
 
-    /// Ensures that a transaction whose commit failed stays rolled back. With a write-ahead log, all of it may be in the log, including the commit mark, and
-    /// only the index in memory, which the app shares, excludes it. After the app has died or the power was cut, the next reader of the log would consider it
-    /// committed. The commit made here overwrites it, and changes nothing.
+    /// Ensures that a transaction whose commit failed stays rolled back. With a write-ahead log, all of it may be in the log,
+    /// including the commit mark, and only the index in memory, which the app shares, excludes it. After the app has died or the
+    /// power was cut, the next reader of the log would consider it committed. The commit made here overwrites it, and changes
+    /// nothing.
     public func overwriteFailedCommit() throws(BackupError) {
         guard try readersLetWritersPass() else { return }
         try write { database in
@@ -290,8 +292,8 @@ private struct DatedSnapshot: RecordSource {
 }
 
 extension AppDatabase {
-    /// SQLite files can identify their application (`PRAGMA application_id`): a file of another application is refused. A file without an ID may belong to
-    /// any application.
+    /// SQLite files can identify their application (`PRAGMA application_id`): a file of another application is refused. A file
+    /// without an ID may belong to any application.
     /// - Throws: `invalidContent`.
     public func requireSameApplication(as dropped: DroppedDatabase) throws(BackupError) {
         guard let ours = try? read({ (connection) throws(BackupError) in try Self.applicationID(connection, path) }) else {

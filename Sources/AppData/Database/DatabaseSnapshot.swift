@@ -3,7 +3,8 @@ import GRDBSQLite
 import Glibc
 import SystemIO
 
-/// One consistent state of the app's data: the view of a single read transaction. Valid only inside `AppDatabase.readSnapshot`, on that thread.
+/// One consistent state of the app's data: the view of a single read transaction. Valid only inside `AppDatabase.readSnapshot`,
+/// on that thread.
 public final class DatabaseSnapshot: RecordSource {
     /// The app's definition, in the wire format of the data.
     public let definition: AppDefinition
@@ -92,8 +93,9 @@ public final class DatabaseSnapshot: RecordSource {
         try reader.visitAll(with: visitor, creationTime: createdAt, schemaVersion: definition.schemaVersion)
     }
 
-    /// Writes a copy of the whole database as this snapshot sees it, without the definition's secrets: a separate file with mode 0600, not in WAL mode, so
-    /// that it opens read-only anywhere. An unchanged database always gives the same bytes. Not synced to disk.
+    /// Writes a copy of the whole database as this snapshot sees it, without the definition's secrets: a separate file with mode
+    /// 0600, not in WAL mode, so that it opens read-only anywhere. An unchanged database always gives the same bytes. Not synced
+    /// to disk.
     /// - Parameter destination: must not exist; does not exist after an error.
     public func copyDatabase(to destination: String) throws(BackupError) {
         try DatabaseCopy.copy(from: reader.connection, path: reader.path, to: destination)

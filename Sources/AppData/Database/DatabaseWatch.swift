@@ -1,10 +1,11 @@
 import BackupCore
 import GRDBSQLite
 
-/// Detects commits of the app since a moment, through its own connection. For the time between a safety backup and the transaction that replaces the data
-/// it has saved.
+/// Detects commits of the app since a moment, through its own connection. For the time between a safety backup and the
+/// transaction that replaces the data it has saved.
 ///
-/// The connection is not read-only: the last one to close a database with a write-ahead log cleans the log up, which needs write access.
+/// The connection is not read-only: the last one to close a database with a write-ahead log cleans the log up, which needs write
+/// access.
 public final class DatabaseWatch {
     /// `SQLITE_IOERR_SHORT_READ`, an expression in C.
     private static let shortRead = SQLITE_IOERR | 2 << 8
@@ -43,11 +44,12 @@ public final class DatabaseWatch {
 
     deinit { close() }
 
-    /// Whether there was a commit since the watch began. May be called while another connection of this process holds the write lock: then no other commit is
-    /// possible.
+    /// Whether there was a commit since the watch began. May be called while another connection of this process holds the write
+    /// lock: then no other commit is possible.
     public func hasChanged() throws(BackupError) -> Bool { try currentVersion() != version }
 
-    /// Ends the watch. Call it before the end of the transaction that it guards, so that the writer is the last to close the database.
+    /// Ends the watch. Call it before the end of the transaction that it guards, so that the writer is the last to close the
+    /// database.
     public func close() {
         sqlite3_close_v2(connection)
         connection = nil
@@ -59,9 +61,9 @@ public final class DatabaseWatch {
         return try statement.step() ? statement.integer(0) : 0
     }
 
-    /// The file's change counter (SQLite's file format, section 1.3.7), which each commit with a rollback journal increments. Read through the connection's
-    /// file and without a lock: a program that copies over the database holds it exclusively, and closing another descriptor in this process would drop
-    /// all its locks.
+    /// The file's change counter (SQLite's file format, section 1.3.7), which each commit with a rollback journal increments.
+    /// Read through the connection's file and without a lock: a program that copies over the database holds it exclusively, and
+    /// closing another descriptor in this process would drop all its locks.
     private func changeCounter() throws(BackupError) -> Int64 {
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,

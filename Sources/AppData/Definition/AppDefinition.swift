@@ -16,8 +16,8 @@ public struct AppDefinition: Sendable {
     public let formatVersions: ClosedRange<Int>
     /// Whether data goes out in this format.
     public let isWritten: Bool
-    /// The app's other wire formats, in ascending order of their versions: with separate records, settings and metadata, and everything else as here. Data
-    /// that came in one of them goes out in it.
+    /// The app's other wire formats, in ascending order of their versions: with separate records, settings and metadata, and
+    /// everything else as here. Data that came in one of them goes out in it.
     public private(set) var otherFormats: [AppDefinition]
     public let style: WireStyle
     /// The version in which data of this format goes out: its own, or the main format's when this one is only read.
@@ -142,13 +142,14 @@ public struct AppDefinition: Sendable {
     /// All formats that the app's data can have, this one first.
     public var formats: [AppDefinition] { [self] + otherFormats }
 
-    /// The wire name of a collection's key, in any format; `nil` when none has the collection: then it was or is a table of a database without a
-    /// definition, whose key comes first in each record.
+    /// The wire name of a collection's key, in any format; `nil` when none has the collection: then it was or is a table of a
+    /// database without a definition, whose key comes first in each record.
     public func keyName(ofCollection name: String) -> String? {
         formats.lazy.flatMap(\.collections).first { $0.name == name }?.keyField.name
     }
 
-    /// The wire names of a collection's members that contain checksums of media files. They are null in the present data: only a backup reads the files.
+    /// The wire names of a collection's members that contain checksums of media files. They are null in the present data: only a
+    /// backup reads the files.
     public func checksumFieldNames(ofCollection name: String) -> Set<String> {
         let fields = formats.flatMap(\.collections).filter { $0.name == name }.flatMap(\.fields)
         return Set(fields.filter { $0.mediaValue?.isOfChecksum ?? false }.map(\.name))
@@ -181,8 +182,8 @@ public enum DateNumbers: String, Sendable, CaseIterable {
 public enum WireStyle: String, Sendable, CaseIterable {
     /// `"key": value`, doubles always with `.0` or exponent, a line feed at the end.
     case plain
-    /// As Foundation's `JSONEncoder` writes it with `.prettyPrinted`: `"key" : value`, integral doubles without `.0`, `\/` for slashes, no line feed at
-    /// the end.
+    /// As Foundation's `JSONEncoder` writes it with `.prettyPrinted`: `"key" : value`, integral doubles without `.0`, `\/` for
+    /// slashes, no line feed at the end.
     case foundation
 }
 
@@ -190,12 +191,13 @@ public enum WireStyle: String, Sendable, CaseIterable {
 public enum SchemaDrift: String, Sendable, CaseIterable {
     /// Refuses the file, and reports the differences. `database.sqlite` contains its own tables.
     case refuse
-    /// Columns missing from the file get their defaults, values without a column are dropped, and tables missing from the file stay unchanged. Each
-    /// difference is reported as a warning.
+    /// Columns missing from the file get their defaults, values without a column are dropped, and tables missing from the file
+    /// stay unchanged. Each difference is reported as a warning.
     case adapt
 }
 
-/// A value that never leaves the app's database: it is in no export and in no copy of the database, and a restore does not change it.
+/// A value that never leaves the app's database: it is in no export and in no copy of the database, and a restore does not change
+/// it.
 public struct SecretRule: Sendable, Equatable {
     public let table: String
     /// The row of a key/value table; `nil` for all rows of the table.
@@ -212,7 +214,8 @@ public enum ImportStrategy: String, Sendable, CaseIterable {
     case skip
 }
 
-/// The app version that makes a backup: the production one, or the one of its developers. Backups of the two are named, listed, counted and removed separately.
+/// The app version that makes a backup: the production one, or the one of its developers. Backups of the two are named, listed,
+/// counted and removed separately.
 public enum Channel: String, CaseIterable, Sendable {
     case production
     case development

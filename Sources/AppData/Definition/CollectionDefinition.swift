@@ -54,7 +54,8 @@ public struct CollectionDefinition: Sendable {
     public var keyField: FieldDefinition { fields[keyIndex] }
 }
 
-/// A collection's name at the start of a line: `Cars`. Those of the built-in apps are translated; others are shown as their definition has them.
+/// A collection's name at the start of a line: `Cars`. Those of the built-in apps are translated; others are shown as their
+/// definition has them.
 public enum CollectionHeading {
     public static func of(_ plural: String) -> Message {
         Message(stringLiteral: plural.prefix(1).uppercased() + plural.dropFirst())
@@ -65,8 +66,8 @@ public enum CollectionHeading {
 public enum CollectionSource: String, Sendable, CaseIterable {
     /// A table of the database.
     case table
-    /// Generated from the media folder, one for each record of another collection that has a file there. A restore reads them to find the files, and to
-    /// check them.
+    /// Generated from the media folder, one for each record of another collection that has a file there. A restore reads them to
+    /// find the files, and to check them.
     case manifest
     /// Generated: one for each file of the media folder.
     case files
@@ -80,7 +81,8 @@ public struct ObjectDefinition: Sendable {
     public let table: String?
     /// Whether the object is required on reading.
     public let isRequired: Bool
-    /// Fields in writing order; their `column` is the key. A dotted name is a member of an inner object: `securitySettings.hasPIN`.
+    /// Fields in writing order; their `column` is the key. A dotted name is a member of an inner object:
+    /// `securitySettings.hasPIN`.
     public let fields: [FieldDefinition]
     /// What `merge` does with existing values.
     public let onMerge: ExistingRecordRule

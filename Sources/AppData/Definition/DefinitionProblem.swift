@@ -22,8 +22,8 @@ public struct DefinitionProblem: Sendable, Equatable {
     public var text: Message { "line \(line): \(message)" }
 }
 
-/// The findings from reading a definition. Reading continues after a problem, so that all of them are reported together; a definition with problems is
-/// never used.
+/// The findings from reading a definition. Reading continues after a problem, so that all of them are reported together; a
+/// definition with problems is never used.
 final class DefinitionFindings {
     private(set) var problems: [DefinitionProblem] = []
     private(set) var warnings: [DefinitionProblem] = []
@@ -44,7 +44,8 @@ final class DefinitionFindings {
     }
 }
 
-/// A table that a definition names, with the lines that name it and its columns. Available as far as it could be read, also for a definition with problems.
+/// A table that a definition names, with the lines that name it and its columns. Available as far as it could be read, also for a
+/// definition with problems.
 public struct DefinitionTable: Sendable, Equatable {
     public struct Column: Sendable, Equatable {
         public let name: String
@@ -54,7 +55,8 @@ public struct DefinitionTable: Sendable, Equatable {
     public let name: String
     public let line: Int
     public let columns: [Column]
-    /// Whether a restore writes whole rows, as for collections: values of columns that are not named would be lost. Key/value tables keep their other rows.
+    /// Whether a restore writes whole rows, as for collections: values of columns that are not named would be lost. Key/value
+    /// tables keep their other rows.
     public let isWrittenWhole: Bool
 }
 

@@ -19,7 +19,8 @@ public struct FieldDefinition: Sendable {
     public let limit: FieldLimit?
     public private(set) var reference: FieldReference?
     public let dateRule: DateRule
-    /// Columns that together form a row's key: the field then has no column, and its value combines theirs as SQL literals (`'a',1`).
+    /// Columns that together form a row's key: the field then has no column, and its value combines theirs as SQL literals
+    /// (`'a',1`).
     public let keyColumns: [String]
     /// The value to write when a key/value table has no such row.
     public let defaultValue: String?

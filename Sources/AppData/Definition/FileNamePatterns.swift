@@ -38,7 +38,8 @@ public struct FileNamePattern: Sendable, Equatable {
     private let isCompact: Bool
     private let hasChannel: Bool
 
-    /// - Parameter channels: the possible texts for `{channel}`, which must then occur exactly once; `nil` where it has no meaning.
+    /// - Parameter channels: the possible texts for `{channel}`, which must then occur exactly once; `nil` where it has no
+    ///   meaning.
     /// - Returns: `nil` unless one of the placeholders occurs exactly once and the rest can be part of a file name.
     public init?(_ pattern: String, channels: [String]? = nil) {
         let found = Self.placeholders.filter { pattern.contains($0) }
@@ -93,7 +94,8 @@ public struct MediaDefinition: Sendable, Equatable {
 public enum ArchiveNaming: String, Sendable, CaseIterable {
     /// As in the media folder.
     case plain
-    /// With the key of their record: `7_beach.jpg`. A name that already begins so stays. One that becomes too long is shortened, and keeps its extension.
+    /// With the key of their record: `7_beach.jpg`. A name that already begins so stays. One that becomes too long is shortened,
+    /// and keeps its extension.
     case keyed
 
     /// - Parameters:

@@ -2,7 +2,8 @@ import BackupCore
 import SystemIO
 import Yams
 
-/// Parses YAML into a definition, and refuses unknown members: a misspelt one would silently check nothing. Reading continues after the first problem.
+/// Parses YAML into a definition, and refuses unknown members: a misspelt one would silently check nothing. Reading continues
+/// after the first problem.
 enum AppDefinitionReader {
     static let formatVersion = "1"
     private static let counts = 1...1_000_000
@@ -308,7 +309,8 @@ extension AppDefinition {
     }
 
     /// Reads a definition.
-    /// - Throws: `invalidContent`; its message is the first problem and begins with the line ("line 12: …"), its findings are all problems.
+    /// - Throws: `invalidContent`; its message is the first problem and begins with the line ("line 12: …"), its findings are all
+    ///   problems.
     public static func load(yaml: String, path: String? = nil) throws(BackupError) -> AppDefinition {
         let check = check(yaml: yaml)
         if let definition = check.definition { return definition }

@@ -1,5 +1,5 @@
-/// The part of the definition's reader for wire formats: the main one, which is in the definition itself, and those of other versions.
-/// A database without a definition has one, without collections.
+/// The part of the definition's reader for wire formats: the main one, which is in the definition itself, and those of other
+/// versions. A database without a definition has one, without collections.
 struct ParsedWireFormat {
     private let versions: ClosedRange<Int>
     private let isWritten: Bool

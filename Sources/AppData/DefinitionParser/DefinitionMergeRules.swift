@@ -116,7 +116,8 @@ enum DefinitionMergeRules {
         }
     }
 
-    /// The identity of a record may include references, so the targets must be identified first: identities must not form a cycle.
+    /// The identity of a record may include references, so the targets must be identified first: identities must not form a
+    /// cycle.
     static func checkOrder(_ readings: [ParsedCollection]) {
         let targets = readings.map { reading in
             reading.definition.map { collection in

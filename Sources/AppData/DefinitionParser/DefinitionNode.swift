@@ -1,7 +1,8 @@
 import BackupCore
 import Yams
 
-/// A place in a definition's YAML. A lookup that fails records the problem in `findings`, with its line and the expected form, and returns `nil`.
+/// A place in a definition's YAML. A lookup that fails records the problem in `findings`, with its line and the expected form,
+/// and returns `nil`.
 struct DefinitionNode {
     let node: Node
     /// The dotted name of the place, for messages; empty for the whole definition.

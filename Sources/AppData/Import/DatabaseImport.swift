@@ -7,9 +7,9 @@ extension AppDatabase {
     /// - Parameters:
     ///   - whenLocked: called first inside the transaction, when no other program can write.
     ///   - beforeCommit: called last inside the transaction: an error rolls everything back.
-    /// - Throws: `databaseInUse` when the app keeps its database locked; `notSupported` when the strategy cannot be used with this data and file;
-    ///   `invalidContent` for records that the definition does not allow, or an unexpected number of records. Only an error at the fault point
-    ///   `restore.committed` comes after the commit.
+    /// - Throws: `databaseInUse` when the app keeps its database locked; `notSupported` when the strategy cannot be used with
+    ///   this data and file; `invalidContent` for records that the definition does not allow, or an unexpected number of records.
+    ///   Only an error at the fault point `restore.committed` comes after the commit.
     @discardableResult
     public func run(
         _ instructions: ImportInstructions, from source: some RecordSource,
@@ -100,12 +100,14 @@ public struct ImportInstructions {
     public var fileVersion: Int?
     /// Written in the transaction, so that `AppDatabase.restoreMarker` shows after a crash whether it had committed.
     public var marker: RestoreMarker?
-    /// Where to create a file for keys and identities, whose number grows with the records. Removed afterwards. If `nil`, SQLite chooses a place.
+    /// Where to create a file for keys and identities, whose number grows with the records. Removed afterwards. If `nil`, SQLite
+    /// chooses a place.
     public var scratchPath: String?
     /// New names of media files, for the records that name these.
     public var mediaNames: MediaNames?
 
-    /// The rows of the restored backup, which a replacement copies unchanged; `nil` when the file is not from one of the store's own backups.
+    /// The rows of the restored backup, which a replacement copies unchanged; `nil` when the file is not from one of the store's
+    /// own backups.
     public var rows: BackupRows?
 
     /// Whether settings are restored; `nil` to follow the definition.

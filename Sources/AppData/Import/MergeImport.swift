@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// Adds records to existing ones, inside a transaction. The first pass matches the records of the file with those of the database, and chooses keys for
-/// new ones. The second pass adds, updates or skips each record.
+/// Adds records to existing ones, inside a transaction. The first pass matches the records of the file with those of the
+/// database, and chooses keys for new ones. The second pass adds, updates or skips each record.
 struct MergeImport {
     let connection: OpaquePointer?
     /// The file's format.

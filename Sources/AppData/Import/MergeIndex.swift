@@ -3,8 +3,8 @@ import GRDBSQLite
 import Glibc
 import SystemIO
 
-/// An import's index of one collection's records, in tables of the scratch database: those of the file, by key, with their keys in the database; and those
-/// that existed in the database before.
+/// An import's index of one collection's records, in tables of the scratch database: those of the file, by key, with their keys
+/// in the database; and those that existed in the database before.
 ///
 /// Columns have no type, so that values are not converted, and compare by bytes.
 ///
@@ -108,8 +108,8 @@ final class MergeIndex {
 
     // MARK: Finding
 
-    /// Matches each record of the file with the same one in the database, one to one: with the same key if there is one, otherwise the first that no other
-    /// record of the file has claimed. A record without a match is new.
+    /// Matches each record of the file with the same one in the database, one to one: with the same key if there is one,
+    /// otherwise the first that no other record of the file has claimed. A record without a match is new.
     /// - Parameters:
     ///   - others: of all collections; the targets of this one's identity or key have already been matched.
     ///   - takesKey: whether a record with the same key matches if none has the same identity.
@@ -260,8 +260,8 @@ final class MergeIndex {
     }
 }
 
-/// A database for the lookups of one import: keys and identities, whose number grows with the records. It is on disk, with a bounded cache in memory.
-/// Its content does not outlive the import.
+/// A database for the lookups of one import: keys and identities, whose number grows with the records. It is on disk, with a
+/// bounded cache in memory. Its content does not outlive the import.
 final class ScratchDatabase {
     private static let cacheSizeKiB = 32 << 10
 

@@ -100,8 +100,9 @@ enum UnusedKey {
     /// After this many attempts, something is wrong with the keys.
     static let attemptLimit = 10_000
 
-    /// The `attempt`th text to try instead of `key`, from 2 on. A UUID becomes another UUID, derived by SHA-256 (version 8 of RFC 9562), in the same letter
-    /// case; anything else gets a number: `note-2`. The same key always gives the same texts, so that a dry run shows the actual result.
+    /// The `attempt`th text to try instead of `key`, from 2 on. A UUID becomes another UUID, derived by SHA-256 (version 8 of RFC
+    /// 9562), in the same letter case; anything else gets a number: `note-2`. The same key always gives the same texts, so that a
+    /// dry run shows the actual result.
     static func text(instead key: [UInt8], attempt: Int) -> [UInt8] {
         guard isUUID(key) else { return key + Array("-\(attempt)".utf8) }
         var bytes = Array(SHA256Hasher.hash(key + [0] + Array("\(attempt)".utf8)).bytes.prefix(16))
@@ -120,7 +121,8 @@ enum UnusedKey {
     private static func isUUID(_ key: [UInt8]) -> Bool { key.withUnsafeBytes { UUIDText.isValid($0) } }
 }
 
-/// Encodes the identity of a record as bytes: two records are the same if their bytes and the targets of their references are equal.
+/// Encodes the identity of a record as bytes: two records are the same if their bytes and the targets of their references are
+/// equal.
 struct IdentityEncoder {
     /// Longer ones are replaced by their SHA-256.
     private static let plainLimitBytes = 48

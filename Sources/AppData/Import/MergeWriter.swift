@@ -1,7 +1,8 @@
 import BackupCore
 import GRDBSQLite
 
-/// The second pass over the file: adds, updates or skips each record. By now the key of each record in the database is known, for all collections.
+/// The second pass over the file: adds, updates or skips each record. By now the key of each record in the database is known, for
+/// all collections.
 final class MergeWriter: RecordVisitor {
     private struct Plan {
         /// Fields that refer to records whose database keys may differ from those in the file.
@@ -224,8 +225,8 @@ final class MergeStaging: RecordVisitor {
     func visit(misplaced message: Message) throws(BackupError) { try inserter.visit(misplaced: message) }
 }
 
-/// The new names of an archive's media files whose names other files have, and which of those files are needed. Paths are relative to the media
-/// folder. For one thread.
+/// The new names of an archive's media files whose names other files have, and which of those files are needed. Paths are
+/// relative to the media folder. For one thread.
 public final class MediaNames {
     private static let slash = UInt8(ascii: "/")
 
@@ -247,7 +248,8 @@ public final class MediaNames {
     }
 
     /// - Parameter value: a path relative to the media folder, or a path of another machine that ends with one.
-    /// - Returns: the archive path of the file that it names, and the value with the new name; `nil` when it does not name a renamed file.
+    /// - Returns: the archive path of the file that it names, and the value with the new name; `nil` when it does not name a
+    ///   renamed file.
     func renamed(_ value: UnsafeRawBufferPointer) -> (path: [UInt8], value: [UInt8])? {
         guard !newPaths.isEmpty else { return nil }
         var start = 0

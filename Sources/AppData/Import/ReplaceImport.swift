@@ -37,8 +37,8 @@ extension AppDatabase {
             remedy: "Restore the backup's database.sqlite, or its archive.zip.")
     }
 
-    /// Replaces all records, settings and stored metadata with those of `source`, in one transaction: afterwards the database contains exactly the new data,
-    /// or, after any error, exactly the old. Keys that the definition does not name stay.
+    /// Replaces all records, settings and stored metadata with those of `source`, in one transaction: afterwards the database
+    /// contains exactly the new data, or, after any error, exactly the old. Keys that the definition does not name stay.
     ///
     /// - Parameters:
     ///   - expectedCounts: number of records per collection, as counted by an earlier validation.

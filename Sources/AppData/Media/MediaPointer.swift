@@ -1,7 +1,7 @@
 import BackupCore
 
-/// How records point to their files: by a path, of which the part below the media folder counts. Apps write paths of the device they run on; of
-/// such a path only the last component is meaningful here.
+/// How records point to their files: by a path, of which the part below the media folder counts. Apps write paths of the device
+/// they run on; of such a path only the last component is meaningful here.
 public struct MediaPointer: Sendable {
     /// The collection of the records that have files, and its field with the path.
     public let collection: Int

@@ -1,7 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// The name of a photo in content-addressed storage: `photos/yyyy/MM/<md5>.<ext>`. The month is that of the file's modification time in UTC.
+/// The name of a photo in content-addressed storage: `photos/yyyy/MM/<md5>.<ext>`. The month is that of the file's modification
+/// time in UTC.
 public struct StorageKey: Sendable, Equatable {
     /// For names without a usable extension.
     private static let defaultExtension = "jpg"
@@ -29,8 +30,8 @@ public struct StorageKey: Sendable, Equatable {
     }
 }
 
-/// The name in an export for a file whose name is not UTF-8, which JSON cannot contain: each invalid byte becomes U+FFFD and its two hexadecimal digits, so
-/// that two such names stay different. Older programs wrote U+FFFD alone.
+/// The name in an export for a file whose name is not UTF-8, which JSON cannot contain: each invalid byte becomes U+FFFD and its
+/// two hexadecimal digits, so that two such names stay different. Older programs wrote U+FFFD alone.
 public enum PathText {
     private static let longestScalarBytes = 4
 

@@ -1,17 +1,20 @@
 import BackupCore
 import GRDBSQLite
 
-/// The rows of a backup's own database. A restore of the backup copies them unchanged. An export lacks the columns that no field names, SQLite's row
-/// numbers, and the exact form in which the app stored each value (a date with its time zone, NULL in place of a default).
+/// The rows of a backup's own database. A restore of the backup copies them unchanged. An export lacks the columns that no field
+/// names, SQLite's row numbers, and the exact form in which the app stored each value (a date with its time zone, NULL in place
+/// of a default).
 public struct BackupRows: Sendable {
-    /// Tables of collections whose rows have, in that database, all columns that are required. Includes tables that only another of the app's formats names.
+    /// Tables of collections whose rows have, in that database, all columns that are required. Includes tables that only another
+    /// of the app's formats names.
     private let tables: Set<SchemaName>
     public var rewritten: [RewrittenColumn] = []
     private let databasePath: String
     /// Tables whose rows a restore leaves alone or writes by other means.
     private let otherTables: Set<SchemaName>
 
-    /// A column for which records have other values than the backup's rows: the new paths of their files, or the value of a field that a record lacks.
+    /// A column for which records have other values than the backup's rows: the new paths of their files, or the value of a field
+    /// that a record lacks.
     public struct RewrittenColumn: Sendable {
         let table: SchemaName
         let column: String
@@ -169,7 +172,8 @@ extension AppDefinition {
 }
 
 extension DroppedDatabase {
-    /// Whether the database of a backup is undamaged, and lacks only columns of optional fields that the definition has gained since.
+    /// Whether the database of a backup is undamaged, and lacks only columns of optional fields that the definition has gained
+    /// since.
     public static func lacksOnlyFields(path: String, definition: AppDefinition) throws(BackupError) -> Bool {
         var lacksFields = false
         var lacksMore = true
@@ -256,8 +260,8 @@ extension DatabaseTables {
         return try statement.step() && statement.text(2) == "shadow"
     }
 
-    /// Which of the columns contain a value in any row. One pass finds all: most often there are none, and the table can be large.
-    /// A column whose name is not UTF-8 cannot be queried: it counts as soon as there is a row.
+    /// Which of the columns contain a value in any row. One pass finds all: most often there are none, and the table can be
+    /// large. A column whose name is not UTF-8 cannot be queried: it counts as soon as there is a row.
     func columnsWithValues(among columns: [String], of table: String) throws(BackupError) -> [String] {
         let unnameable = columns.filter { !DatabaseTables.canName($0) }
         if !unnameable.isEmpty {

@@ -1,8 +1,8 @@
 import BackupCore
 import GRDBSQLite
 
-/// Reads the definition's tables from an open connection. Column values are returned unchanged: a value of a kind that the field does not
-/// have keeps its kind, and is never converted to fit.
+/// Reads the definition's tables from an open connection. Column values are returned unchanged: a value of a kind that the field
+/// does not have keeps its kind, and is never converted to fit.
 struct DatabaseRecordReader {
     let connection: OpaquePointer?
     let definition: AppDefinition
@@ -167,7 +167,8 @@ struct DatabaseRecordReader {
 }
 
 extension AppDefinition {
-    /// The wire format in which an open database's data came in and goes out. For a database without a definition, with the tables that it has.
+    /// The wire format in which an open database's data came in and goes out. For a database without a definition, with the
+    /// tables that it has.
     func format(ofDatabase connection: OpaquePointer?, path: String) throws(BackupError) -> AppDefinition {
         if coversWholeDatabase {
             return covering(try DatabaseIntrospection(connection: connection, path: path).collections())

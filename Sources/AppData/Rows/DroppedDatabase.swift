@@ -3,8 +3,9 @@ import GRDBSQLite
 import Glibc
 import SystemIO
 
-/// An untrusted database file as a source of records. It is treated as hostile: it is opened read-only and immutable (a log or journal beside it is ignored),
-/// its schema is not trusted to call functions, it is checked before anything is read, and an authorizer allows only reading the definition's own tables.
+/// An untrusted database file as a source of records. It is treated as hostile: it is opened read-only and immutable (a log or
+/// journal beside it is ignored), its schema is not trusted to call functions, it is checked before anything is read, and an
+/// authorizer allows only reading the definition's own tables.
 public struct DroppedDatabase: RecordSource, Sendable {
     /// The longest text or blob, in bytes.
     private static let valueLimitBytes: Int32 = 64 << 20
@@ -20,7 +21,8 @@ public struct DroppedDatabase: RecordSource, Sendable {
     private let fallbackVersion: Int?
 
     /// Checks the whole file.
-    /// - Parameter needsVersion: whether to refuse a file without a schema version. In the app's own database that means the current one.
+    /// - Parameter needsVersion: whether to refuse a file without a schema version. In the app's own database that means the
+    ///   current one.
     /// - Throws: `invalidContent` for a file that is not a database, or not this app's; `damagedContent` for a damaged one.
     public init(path: String, definition: AppDefinition, needsVersion: Bool = true) throws(BackupError) {
         let unchecked = DroppedDatabase(

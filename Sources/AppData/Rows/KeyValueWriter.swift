@@ -1,8 +1,8 @@
 import BackupCore
 import GRDBSQLite
 
-/// Writes metadata and settings into their key/value tables. An existing row stays in place, and only its value is written: it may have columns that no
-/// definition names, and that no backup could restore except in `database.sqlite`.
+/// Writes metadata and settings into their key/value tables. An existing row stays in place, and only its value is written: it
+/// may have columns that no definition names, and that no backup could restore except in `database.sqlite`.
 final class KeyValueWriter {
     private struct Place: Hashable {
         let table: String
@@ -42,7 +42,8 @@ final class KeyValueWriter {
         }
     }
 
-    /// Copies the values that a backup's rows have for the keys of the app's formats. `write` handles keys without a row in the backup.
+    /// Copies the values that a backup's rows have for the keys of the app's formats. `write` handles keys without a row in the
+    /// backup.
     /// - Parameters:
     ///   - rows: of a backup whose data has the reader's format.
     ///   - objects: those whose values are restored.
@@ -110,8 +111,8 @@ final class KeyValueWriter {
         }
     }
 
-    /// The key need not be unique: each of its rows gets the value, which was the same in all (`UnexportedData` reports those that differ). Keys are compared
-    /// by their bytes, as in reads, regardless of the column's collation.
+    /// The key need not be unique: each of its rows gets the value, which was the same in all (`UnexportedData` reports those
+    /// that differ). Keys are compared by their bytes, as in reads, regardless of the column's collation.
     private func write(_ value: FieldValue, for key: String, in table: String) throws(BackupError) {
         let row = RecordBuffer(fieldCount: 2)
         row.set(0, text: key)
@@ -129,8 +130,9 @@ final class KeyValueWriter {
         }
     }
 
-    /// Removes the stored keys of an object for which the source had no value. Keys that the definition does not name are in no export, so nothing could
-    /// restore them: they stay. So does a row that contains more than its value, which is then read as if it were missing.
+    /// Removes the stored keys of an object for which the source had no value. Keys that the definition does not name are in no
+    /// export, so nothing could restore them: they stay. So does a row that contains more than its value, which is then read as
+    /// if it were missing.
     /// - Returns: warnings about values that could not be removed.
     func removeKeysNotGiven(of object: ObjectDefinition) throws(BackupError) -> [Message] {
         guard let table = object.table else { return [] }
@@ -178,8 +180,8 @@ struct KeyValueRow {
     let table: String
     let path: String
 
-    /// An extra column in which a row of the key has a value that could not be restored. A row number that only identifies the row does not count, and neither
-    /// does the default of a new row.
+    /// An extra column in which a row of the key has a value that could not be restored. A row number that only identifies the
+    /// row does not count, and neither does the default of a new row.
     func columnToKeep(of key: String) throws(BackupError) -> String? {
         for column in try furtherColumns() {
             if try hasValue(column.name, "IS NOT NULL", key) == false { continue }
@@ -258,8 +260,8 @@ struct KeyValueRow {
     }
 }
 
-/// Copies the values of named keys from a backup's key/value table, with type and bytes unchanged: a date keeps its time zone, a number its spelling, and
-/// NULL is also a value.
+/// Copies the values of named keys from a backup's key/value table, with type and bytes unchanged: a date keeps its time zone, a
+/// number its spelling, and NULL is also a value.
 struct KeyValueCopy {
     private let target: DatabaseTables
     private let table: String
@@ -273,7 +275,8 @@ struct KeyValueCopy {
         self.target = target
         self.table = table
         let name = quotedIdentifier(table)
-        // Keys are compared by their bytes, as in reads, regardless of the column's collation. If several rows have a key, the last one counts.
+        // Keys are compared by their bytes, as in reads, regardless of the column's collation. If several rows have a key, the
+        // last one counts.
         let isKey = "\"key\" = ?1 COLLATE BINARY"
         rows = try DatabaseStatement(
             source.connection, "SELECT \"value\" FROM main.\(name) WHERE \(isKey) AND typeof(\"key\") = 'text'", path: source.path

@@ -95,7 +95,8 @@ extension RecordBuffer {
     }
 }
 
-/// The records of a source that go into tables: omits records about media files, and numbers the collections as in `AppDefinition.tablesOnly`.
+/// The records of a source that go into tables: omits records about media files, and numbers the collections as in
+/// `AppDefinition.tablesOnly`.
 struct TableRecords<Source: RecordSource>: RecordSource {
     let definition: AppDefinition
     private let source: Source

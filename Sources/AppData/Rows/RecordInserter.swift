@@ -1,6 +1,7 @@
 import BackupCore
 
-/// Inserts a source's data into the definition's tables. It refuses values of the wrong kind even after a validation: SQLite itself would accept them.
+/// Inserts a source's data into the definition's tables. It refuses values of the wrong kind even after a validation: SQLite
+/// itself would accept them.
 final class RecordInserter: RecordVisitor {
     private let connection: OpaquePointer?
     private let definition: AppDefinition
@@ -45,7 +46,8 @@ final class RecordInserter: RecordVisitor {
     func beginCollection(_ collection: Int) throws(BackupError) {
         wasVisited[collection] = true
         guard definition.coversWholeDatabase else { return }
-        // Not earlier: entries that SQLite has since made for rows of other tables (sqlite_sequence) are deleted with the old rows.
+        // Not earlier: entries that SQLite has since made for rows of other tables (sqlite_sequence) are deleted with the old
+        // rows.
         let table = quotedIdentifier(definition.collections[collection].table)
         try DatabaseStatement(connection, "DELETE FROM \(table)", path: path).run()
     }

@@ -1,7 +1,7 @@
 import BackupCore
 
-/// Data in the app's tables that an export does not contain. A restore empties these tables, and no export could restore the data: backups contain it only
-/// in `database.sqlite`.
+/// Data in the app's tables that an export does not contain. A restore empties these tables, and no export could restore the
+/// data: backups contain it only in `database.sqlite`.
 public struct UnexportedData: Sendable, Equatable {
     /// In a message.
     private static let shownPlaceLimit = 20
@@ -73,7 +73,8 @@ public struct UnexportedData: Sendable, Equatable {
 }
 
 extension DatabaseSchemaCheck {
-    /// Data that a replacement would lose: it empties the tables of all formats, and the safety backup has only what the format of the data names.
+    /// Data that a replacement would lose: it empties the tables of all formats, and the safety backup has only what the format
+    /// of the data names.
     func unexportedData() throws(BackupError) -> UnexportedData? {
         guard !definition.coversWholeDatabase else { return nil }
         let present = try formatOfData()

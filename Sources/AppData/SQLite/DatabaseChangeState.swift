@@ -5,8 +5,8 @@ import SystemIO
 
 /// A fingerprint of a database's files: equal states mean that there was no commit in between.
 ///
-/// Every commit writes to the database or to its write-ahead log, and so changes a size or a time. If a file was written so recently
-/// that the next write could leave the same timestamp, the state equals no other.
+/// Every commit writes to the database or to its write-ahead log, and so changes a size or a time. If a file was written so
+/// recently that the next write could leave the same timestamp, the state equals no other.
 ///
 /// The files are not opened: closing a descriptor would drop the locks that SQLite's connections in this process hold on them
 /// (POSIX locks belong to the process, fcntl(2)).
@@ -44,7 +44,8 @@ public struct DatabaseChangeState: Sendable, Hashable {
         nonce = isRecent || !isKnown ? Self.nextNonce.wrappingAdd(1, ordering: .relaxed).oldValue : 0
     }
 
-    /// The state as text, for comparison with that of another run of the program; `nil` when it equals no other, or there is no database.
+    /// The state as text, for comparison with that of another run of the program; `nil` when it equals no other, or there is no
+    /// database.
     public var description: String? {
         guard nonce == 0, let database else { return nil }
         func text(_ file: FileState) -> String {

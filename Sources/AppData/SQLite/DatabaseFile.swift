@@ -15,17 +15,18 @@ public enum DatabaseFile {
         try AdvisoryLock.isHeld(on: file, from: lockBytes.start, count: lockBytes.count)
     }
 
-    /// The path of the file itself. SQLite follows symbolic links, and keeps log and journal beside their target: append their suffixes to this path.
+    /// The path of the file itself. SQLite follows symbolic links, and keeps log and journal beside their target: append their
+    /// suffixes to this path.
     /// - Throws: `inputOutput` for a dangling link and for a loop of links.
     public static func realPath(_ path: String) throws(BackupError) -> String {
         try FileSystem.realPathBehindLinks(path)
     }
 
-    /// Copies it with its log's content, as of one instant, to a separate file without a log. A program that writes to it with a log continues meanwhile. Only
-    /// the copy is created, changed or deleted.
+    /// Copies it with its log's content, as of one instant, to a separate file without a log. A program that writes to it with a
+    /// log continues meanwhile. Only the copy is created, changed or deleted.
     /// - Parameter destination: must not exist; does not exist after an error.
-    /// - Throws: `databaseInUse` when another program keeps it locked; `damagedContent` when it is not a database; `readOnly` or `accessDenied` when a read
-    ///   would first have to roll back a journal, or create the index of a log.
+    /// - Throws: `databaseInUse` when another program keeps it locked; `damagedContent` when it is not a database; `readOnly` or
+    ///   `accessDenied` when a read would first have to roll back a journal, or create the index of a log.
     public static func copy(_ path: String, to destination: String) throws(BackupError) {
         var connection: OpaquePointer?
         let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
@@ -74,7 +75,8 @@ enum DatabaseCopy {
     /// Copies all pages in one transaction of the target.
     /// - Parameters:
     ///   - path, targetPath: named in errors.
-    ///   - pagesPerStep: after this many pages it can be cancelled; only for a source inside a transaction. All in one step if negative.
+    ///   - pagesPerStep: after this many pages it can be cancelled; only for a source inside a transaction. All in one step if
+    ///     negative.
     ///   - busyTimeoutSeconds: how long to wait for a lock on a database, which the interface itself does not do.
     ///   - locksFirst: whether to lock the target before the first page is copied, and call `whenLocked`.
     ///   - whenLocked: called with the target locked, before the first page is copied; an error rolls everything back.
@@ -136,7 +138,8 @@ enum DatabaseCopy {
 
 /// An SQLite VFS that changes nothing: it opens files only for reading, and creates and deletes none.
 ///
-/// `SQLITE_OPEN_READONLY` is not enough. SQLite still creates a missing log, and as root it gives a log or journal that it opens to the owner of its database.
+/// `SQLITE_OPEN_READONLY` is not enough. SQLite still creates a missing log, and as root it gives a log or journal that it opens
+/// to the owner of its database.
 enum ReadOnlyFiles {
     /// Its name, for sqlite3_open_v2
     static let name: String? = register() ? text : nil

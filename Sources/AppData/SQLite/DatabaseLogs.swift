@@ -2,8 +2,8 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// The names of the files that SQLite keeps beside a database. They form a unit with the database: beside another database, or another state of it, a log or
-/// journal changes what is read.
+/// The names of the files that SQLite keeps beside a database. They form a unit with the database: beside another database, or
+/// another state of it, a log or journal changes what is read.
 public enum DatabaseLogs {
     /// The suffixes of a write-ahead log and a rollback journal, appended to the database's name.
     public static let logSuffixes = ["-wal", "-journal"]
@@ -68,8 +68,8 @@ public struct DatabaseUnits {
     public func database(of name: [UInt8]) -> [UInt8]? { databases[name] }
 }
 
-/// A log or journal with data whose database is missing or an empty file. It may be all that is left of the data, and SQLite deletes it as soon as it opens
-/// the empty database beside it, even for reading.
+/// A log or journal with data whose database is missing or an empty file. It may be all that is left of the data, and SQLite
+/// deletes it as soon as it opens the empty database beside it, even for reading.
 enum OrphanedLog {
     /// The first log or journal beside a database that is not empty.
     /// - Parameter realPath: of the database, without links
@@ -108,8 +108,8 @@ enum OrphanedLog {
     }
 }
 
-/// The file that a rollback journal names after a transaction over several databases: SQLite lists all their journals in it (a super-journal). A program that
-/// rolls the journal back deletes the named file without checking what it is.
+/// The file that a rollback journal names after a transaction over several databases: SQLite lists all their journals in it (a
+/// super-journal). A program that rolls the journal back deletes the named file without checking what it is.
 enum SuperJournal {
     private static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
     /// The end of a journal that names a file: the name's length and checksum, and the magic.

@@ -3,8 +3,8 @@ import GRDB
 import GRDBSQLite
 import SystemIO
 
-/// A prepared statement for loops over many rows, directly on SQLite's C interface. For one thread, while its connection is open. Parameter indices
-/// begin at 1 and column indices at 0, as in C.
+/// A prepared statement for loops over many rows, directly on SQLite's C interface. For one thread, while its connection is open.
+/// Parameter indices begin at 1 and column indices at 0, as in C.
 final class DatabaseStatement {
     private let handle: OpaquePointer
     private let connection: OpaquePointer?
@@ -75,7 +75,8 @@ final class DatabaseStatement {
         }
     }
 
-    /// Binds the exact value of a column of another statement's row, possibly of another connection: type and bytes stay unchanged.
+    /// Binds the exact value of a column of another statement's row, possibly of another connection: type and bytes stay
+    /// unchanged.
     func bind(_ parameter: Int32, value column: Int32, of row: DatabaseStatement) throws(BackupError) {
         guard sqlite3_bind_value(handle, parameter, sqlite3_column_value(row.handle, column)) == SQLITE_OK else {
             throw DatabaseFailure.last(connection, path: path)
@@ -105,7 +106,8 @@ final class DatabaseStatement {
     func text(_ column: Int32) -> String { String(decoding: bytes(column, isText: true), as: UTF8.self) }
 
     /// A name of the schema, for use in another query.
-    /// - Throws: `notSupported` for a name that is not UTF-8: the query would use another name, which SQLite may even treat as a text.
+    /// - Throws: `notSupported` for a name that is not UTF-8: the query would use another name, which SQLite may even treat as a
+    ///   text.
     func name(_ column: Int32, of kind: Message) throws(BackupError) -> String {
         let bytes = bytes(column, isText: true)
         if let name = String(validating: bytes, as: UTF8.self) { return name }

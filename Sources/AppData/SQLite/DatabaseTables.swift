@@ -37,7 +37,8 @@ struct DatabaseTables {
         return names
     }
 
-    /// Whether SQL can name a column by its name as read: not if it is not UTF-8, and SQLite may treat an unknown quoted name as a text.
+    /// Whether SQL can name a column by its name as read: not if it is not UTF-8, and SQLite may treat an unknown quoted name as
+    /// a text.
     static func canName(_ column: String) -> Bool { !column.unicodeScalars.contains("\u{FFFD}") }
 
     func canNameColumns(of table: String) throws(BackupError) -> Bool { try columns(of: table).allSatisfy(Self.canName) }
@@ -67,18 +68,19 @@ struct DatabaseTables {
     }
 }
 
-/// The name of a table or column as SQLite compares it: by its bytes, ignoring the case of ASCII letters. Swift considers texts equal that differ only in
-/// Unicode normalisation.
+/// The name of a table or column as SQLite compares it: by its bytes, ignoring the case of ASCII letters. Swift considers texts
+/// equal that differ only in Unicode normalisation.
 struct SchemaName: Hashable, Sendable {
     private let bytes: [UInt8]
 
     init(_ name: String) { bytes = name.utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 + 0x20 : $0 } }
 }
 
-/// The key of a row of a table WITHOUT ROWID as one text: the columns of its primary key as SQL literals (`quote`), separated by commas. It is unique within
-/// a table. It is exported and compared, and never parsed back into columns.
+/// The key of a row of a table WITHOUT ROWID as one text: the columns of its primary key as SQL literals (`quote`), separated by
+/// commas. It is unique within a table. It is exported and compared, and never parsed back into columns.
 ///
-/// A text that `quote` would truncate (at a NUL) or that is not valid elsewhere (not UTF-8, or UTF-16 with half a character) is written as a cast blob.
+/// A text that `quote` would truncate (at a NUL) or that is not valid elsewhere (not UTF-8, or UTF-16 with half a character) is
+/// written as a cast blob.
 enum RowKey {
     private static let functionName = "backupfs_text_literal"
     /// The functions that the expression calls: they change nothing and read only their arguments.
@@ -141,9 +143,9 @@ enum RowKey {
     }
 }
 
-/// Databases may use collations that only their app knows (`COLLATE unicase`). SQLite refuses any statement that touches such a table unless the collation
-/// is defined. For reading and counting rows any order suffices, so it is defined as byte order. Nothing is written with it, since the app would find the
-/// indexes out of order.
+/// Databases may use collations that only their app knows (`COLLATE unicase`). SQLite refuses any statement that touches such a
+/// table unless the collation is defined. For reading and counting rows any order suffices, so it is defined as byte order.
+/// Nothing is written with it, since the app would find the indexes out of order.
 enum UnknownCollations {
     /// For a read-only connection.
     static func accept(on connection: OpaquePointer?) {

@@ -2,8 +2,9 @@ import BackupCore
 
 /// Runs SQLite's check of an open database, without the false reports of some versions.
 ///
-/// SQLite 3.40 mistakes one column for another in tables WITHOUT ROWID whose primary key is not made of the first columns in their order, in both of its
-/// checks: it reports NULL in a NOT NULL column, and values of a type that the column cannot have. Such reports are verified with a query of the table.
+/// SQLite 3.40 mistakes one column for another in tables WITHOUT ROWID whose primary key is not made of the first columns in
+/// their order, in both of its checks: it reports NULL in a NOT NULL column, and values of a type that the column cannot have.
+/// Such reports are verified with a query of the table.
 struct IntegrityCheck {
     enum Depth: String {
         /// Without comparing indexes with their tables.
@@ -17,12 +18,12 @@ struct IntegrityCheck {
         let isWithoutRowID: Bool
     }
 
-    /// A line, or the end of one, as bytes: Swift attaches an accent at the start of a name to the preceding space, and considers texts equal that differ
-    /// only in Unicode normalisation.
+    /// A line, or the end of one, as bytes: Swift attaches an accent at the start of a name to the preceding space, and considers
+    /// texts equal that differ only in Unicode normalisation.
     private typealias Line = [UInt8]
 
-    /// Prefixes of lines that may be false, with the condition that holds for a row if the line is true. SQLite would not evaluate `IS NULL` on a NOT NULL
-    /// column.
+    /// Prefixes of lines that may be false, with the condition that holds for a row if the line is true. SQLite would not
+    /// evaluate `IS NULL` on a NOT NULL column.
     private static let falsePrefixes: [(prefix: String, condition: @Sendable (_ column: String) -> String)] = [
         ("NULL value in ", { "typeof(\($0)) = 'null'" }),
         // In a text column
@@ -82,8 +83,8 @@ struct IntegrityCheck {
         }
     }
 
-    /// The columns for which such a line may be false, by the line's end. Two can have the same. Includes tables with row numbers: their lines are true, and
-    /// the query finds a row that proves it.
+    /// The columns for which such a line may be false, by the line's end. Two can have the same. Includes tables with row
+    /// numbers: their lines are true, and the query finds a row that proves it.
     private func suspects() throws(BackupError) -> [Line: [Column]] {
         var suspects: [Line: [Column]] = [:]
         let statement = try DatabaseStatement(
@@ -117,8 +118,8 @@ struct IntegrityCheck {
     }
 }
 
-/// Checks whether the indexes of an open database have as many entries as their tables have rows. SQLite's quick check does not do that, and its full
-/// check takes many times as long; but a query that uses such an index silently lacks rows.
+/// Checks whether the indexes of an open database have as many entries as their tables have rows. SQLite's quick check does not
+/// do that, and its full check takes many times as long; but a query that uses such an index silently lacks rows.
 struct IndexCheck {
     let tables: DatabaseTables
 
@@ -148,8 +149,8 @@ struct IndexCheck {
         return names
     }
 
-    /// - Returns: `nil` where SQLite does not count that way: the primary key of a table WITHOUT ROWID is the table itself, and an index may need a
-    ///   function of the app.
+    /// - Returns: `nil` where SQLite does not count that way: the primary key of a table WITHOUT ROWID is the table itself, and
+    ///   an index may need a function of the app.
     private func count(of table: String, _ way: String) throws(BackupError) -> Int64? {
         // Without a condition SQLite counts the smallest index, regardless of the named one.
         let sql = "SELECT count(*) FROM main.\(quotedIdentifier(table)) \(way) WHERE true"
@@ -160,8 +161,8 @@ struct IndexCheck {
     }
 }
 
-/// Indexes with computed entries: on expressions, or partial ones. In a UTF-16 database, a function sees different bytes for a blob being inserted than for
-/// a stored one: SQLite converts bound values, and then the entry does not match its row.
+/// Indexes with computed entries: on expressions, or partial ones. In a UTF-16 database, a function sees different bytes for a
+/// blob being inserted than for a stored one: SQLite converts bound values, and then the entry does not match its row.
 extension DatabaseTables {
     /// Rebuilds such indexes from the stored rows. In a UTF-8 database they are correct.
     func rebuildComputedIndexes(of tables: [String]) throws(BackupError) {
@@ -195,7 +196,8 @@ extension DatabaseTables {
     }
 }
 
-/// Rows of a database that refer to missing rows, counted by table and referenced table. SQLite checks that only for apps that ask for it.
+/// Rows of a database that refer to missing rows, counted by table and referenced table. SQLite checks that only for apps that
+/// ask for it.
 struct DanglingReferences {
     private struct Reference: Hashable {
         let table: String
@@ -218,8 +220,8 @@ struct DanglingReferences {
     /// The total number.
     var count: Int { counts.values.reduce(0, +) }
 
-    /// Passes each one as a row of `PRAGMA foreign_key_check`. SQLite cannot check a table that refers to columns without a unique index, which it accepts as
-    /// long as no check is requested: skips such a table.
+    /// Passes each one as a row of `PRAGMA foreign_key_check`. SQLite cannot check a table that refers to columns without a
+    /// unique index, which it accepts as long as no check is requested: skips such a table.
     static func forEach(
         in tables: DatabaseTables, _ body: (DatabaseStatement) throws(BackupError) -> Void
     ) throws(BackupError) {

@@ -3,16 +3,17 @@ import GRDBSQLite
 import Glibc
 import SystemIO
 
-/// A database file anywhere, with the files that SQLite keeps beside it: a log with changes that are not in the file yet, or a journal of a transaction that
-/// must be rolled back before the file is consistent. Both are read, and nothing there is changed.
+/// A database file anywhere, with the files that SQLite keeps beside it: a log with changes that are not in the file yet, or a
+/// journal of a transaction that must be rolled back before the file is consistent. Both are read, and nothing there is changed.
 public enum LooseDatabase {
     private static let attemptLimit = 3
 
     /// Merges a database and its log or journal into one file.
-    /// - Parameter folder: a private folder of the caller. The copy is created in it, with the newest modification time of its sources.
+    /// - Parameter folder: a private folder of the caller. The copy is created in it, with the newest modification time of its
+    ///   sources.
     /// - Returns: the path of the copy; `nil` for a database that has no such files and can be read directly.
-    /// - Throws: `databaseInUse` when a program is changing it; `damagedContent` when it does not match its log or journal; `notPermitted` when SQLite would
-    ///   delete a foreign file; `accessDenied`, `noSpace`, ….
+    /// - Throws: `databaseInUse` when a program is changing it; `damagedContent` when it does not match its log or journal;
+    ///   `notPermitted` when SQLite would delete a foreign file; `accessDenied`, `noSpace`, ….
     public static func copyWithLogs(_ path: String, in folder: String) throws(BackupError) -> String? {
         // SQLite looks beside the target of a link.
         let path = try FileSystem.realPath(path)

@@ -1,10 +1,11 @@
 import BackupCore
 import SystemIO
 
-/// The marker that a restore writes into the app's database, in the transaction of its records: after a crash it shows whether that had committed.
+/// The marker that a restore writes into the app's database, in the transaction of its records: after a crash it shows whether
+/// that had committed.
 ///
-/// There may be several stores for one database. While the restore of one is unfinished, the marker keeps the others from changing the data:
-/// its media may not be in place yet.
+/// There may be several stores for one database. While the restore of one is unfinished, the marker keeps the others from
+/// changing the data: its media may not be in place yet.
 public struct RestoreMarker: Sendable, Equatable {
     static let table = "backupfs_restore_marker"
 
@@ -50,7 +51,8 @@ public struct RestoreMarker: Sendable, Equatable {
     }
 
     /// For a store whose own journal is `ownJournalPath`.
-    /// - Throws: `busy` for the marker of another store whose restore is unfinished, or may be unfinished since that store cannot be read.
+    /// - Throws: `busy` for the marker of another store whose restore is unfinished, or may be unfinished since that store cannot
+    ///   be read.
     func requireFinished(ownJournalPath: String?, path: String) throws(BackupError) {
         guard let journalPath, journalPath != ownJournalPath, mayBeUnfinished(journalPath) else { return }
         let store = FileSystem.parentPath(journalPath)

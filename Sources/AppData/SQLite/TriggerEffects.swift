@@ -2,9 +2,9 @@ import BackupCore
 import CSQLite
 import GRDBSQLite
 
-/// The side effects of triggers on the app's tables when a restore writes to these. Triggers that fill an index (a virtual table, as for full-text search)
-/// must run. Those that change an ordinary table must not: rows would be restored with other values, and rows of tables that no collection names would be
-/// deleted, without a backup that could restore them.
+/// The side effects of triggers on the app's tables when a restore writes to these. Triggers that fill an index (a virtual table,
+/// as for full-text search) must run. Those that change an ordinary table must not: rows would be restored with other values, and
+/// rows of tables that no collection names would be deleted, without a backup that could restore them.
 struct TriggerEffects {
     struct Trigger: Equatable {
         let name: String
@@ -180,7 +180,8 @@ enum DatabaseTriggers {
 struct SuspendedTriggers {
     private let connection: OpaquePointer?
     private let path: String
-    /// All triggers of the database, if any is suspended: at the end they are created again in their order, in which SQLite runs them.
+    /// All triggers of the database, if any is suspended: at the end they are created again in their order, in which SQLite runs
+    /// them.
     private var all: [(name: String, sql: String)] = []
 
     /// - Throws: `notSupported` for a trigger that a restore both must and must not run.
@@ -189,7 +190,8 @@ struct SuspendedTriggers {
         self.path = path
         try effects.requireNoProblem(path: path)
         guard !effects.suspended.isEmpty else { return }
-        // SQLite can disable all triggers or none, and some must run. Other connections see the same schema before and after the transaction.
+        // SQLite can disable all triggers or none, and some must run. Other connections see the same schema before and after the
+        // transaction.
         let statement = try DatabaseStatement(
             connection, "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid", path: path)
         while try statement.step() { all.append((try statement.name(0, of: "a trigger"), statement.text(1))) }

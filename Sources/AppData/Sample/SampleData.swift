@@ -1,7 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// The content that `init --sample` puts into a new store, so that an app can be tried in a minute: always the same records and files.
+/// The content that `init --sample` puts into a new store, so that an app can be tried in a minute: always the same records and
+/// files.
 public struct SampleContent: Sendable {
     /// `nil` for an app whose records are its media files.
     public let records: (any RecordSource & Sendable)?
@@ -216,8 +217,8 @@ struct SampleExpenses {
     }
 }
 
-/// Pseudorandom numbers that are the same on every machine and in every version (Guy Steele and others, "Fast Splittable Pseudorandom
-/// Number Generators": SplitMix64).
+/// Pseudorandom numbers that are the same on every machine and in every version (Guy Steele and others, "Fast Splittable
+/// Pseudorandom Number Generators": SplitMix64).
 struct SampleGenerator {
     private var state: UInt64
 

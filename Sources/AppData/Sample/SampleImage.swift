@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// A generated landscape: a sky, a sun and three rows of hills. Uses only integers and no compression, so that its bytes are the same on every
-/// machine and with every version of zlib.
+/// A generated landscape: a sky, a sun and three rows of hills. Uses only integers and no compression, so that its bytes are the
+/// same on every machine and with every version of zlib.
 struct SampleImage {
     static let width = 192
     static let height = 128

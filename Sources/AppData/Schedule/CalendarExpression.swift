@@ -3,8 +3,8 @@ import SystemIO
 
 /// Times of the local calendar, in the syntax of systemd.time(7): `Mon..Fri 03:30`, `*-*-01 00:00:00`, `daily`.
 ///
-/// Weekdays, date and time of day, each optional: the defaults are any day and midnight. Not supported: time zones, and days counted from the end of a
-/// month (`~`).
+/// Weekdays, date and time of day, each optional: the defaults are any day and midnight. Not supported: time zones, and days
+/// counted from the end of a month (`~`).
 public struct CalendarExpression: Sendable, Equatable {
     /// As written.
     public let text: String
@@ -59,7 +59,8 @@ public struct CalendarExpression: Sendable, Equatable {
         }
     }
 
-    /// Whether such a day exists at all. Whether one is still to come is not checked: a store must open with a wrong clock, and after the last such day.
+    /// Whether such a day exists at all. Whether one is still to come is not checked: a store must open with a wrong clock, and
+    /// after the last such day.
     private var isOfTheCalendar: Bool {
         for year in Self.yearRange where years.contains(year) {
             for month in 1...12 where months.contains(month) {
@@ -117,8 +118,8 @@ public struct CalendarExpression: Sendable, Equatable {
         return true
     }
 
-    /// The first such time after `time`. If the clock shows a time twice, when DST ends, it counts once; if the clock skips it, when DST begins, it
-    /// is later by the skipped amount.
+    /// The first such time after `time`. If the clock shows a time twice, when DST ends, it counts once; if the clock skips it,
+    /// when DST begins, it is later by the skipped amount.
     /// - Returns: `nil` when there is none left.
     public func next(after time: Timestamp) -> Timestamp? {
         let today = LocalTime(time).dayNumber

@@ -34,7 +34,8 @@ struct LocalTime {
     }
 
     /// The time in seconds since 1970; the first one if the clock shows it twice, when DST ends.
-    /// - Returns: also whether the clock shows that time at all: when DST begins, it skips some, and the result is later by the skipped amount.
+    /// - Returns: also whether the clock shows that time at all: when DST begins, it skips some, and the result is later by the
+    ///   skipped amount.
     var instant: (seconds: Int64, exists: Bool) {
         // DST first: where both exist, it is the earlier one.
         for isSummerTime: Int32 in [1, 0] {

@@ -8,7 +8,8 @@ public enum Schedule: Sendable, Equatable {
     /// At times of the local calendar, each exactly once, regardless of clock changes.
     case calendar(CalendarExpression)
 
-    /// Parses `off`, `every 24h` (`s`, `min` or `m`, `h`, `d`, `w`; combined, as `1h30m`; a minute to 366 days), or the syntax of `CalendarExpression`.
+    /// Parses `off`, `every 24h` (`s`, `min` or `m`, `h`, `d`, `w`; combined, as `1h30m`; a minute to 366 days), or the syntax of
+    /// `CalendarExpression`.
     /// - Throws: `usage`, with the supported syntax.
     public init(parsing text: String) throws(BackupError) {
         let words = text.split(separator: " ").map { $0.lowercased() }

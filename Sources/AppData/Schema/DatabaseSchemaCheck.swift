@@ -21,7 +21,8 @@ struct DatabaseSchemaCheck {
             objects + definition.collections.filter { $0.source == .table }.map(Self.needs))
     }
 
-    /// The fields of a collection whose columns are missing from its table, as in a database from before the definition named them.
+    /// The fields of a collection whose columns are missing from its table, as in a database from before the definition named
+    /// them.
     /// - Returns: `nil` when the table is missing, or the column of a required field.
     func missingFields(of collection: CollectionDefinition) throws(BackupError) -> [Int]? {
         guard try tables.contains(collection.table) else { return nil }
@@ -62,8 +63,9 @@ struct DatabaseSchemaCheck {
         return nil
     }
 
-    /// A replacement writes only the columns that the file's format names, and empties the tables of all formats: data that the format does not name would
-    /// be lost. If the rows of a backup are copied, its own columns replace the present ones, and an undo copies rows, too.
+    /// A replacement writes only the columns that the file's format names, and empties the tables of all formats: data that the
+    /// format does not name would be lost. If the rows of a backup are copied, its own columns replace the present ones, and an
+    /// undo copies rows, too.
     /// - Throws: `notSupported` while there is such data.
     func requireNothingUnexported(copiesRows: Bool) throws(BackupError) {
         guard let found = try unexportedData() else { return }

@@ -35,8 +35,8 @@ struct IntrospectedTable {
         return rowNumberNames.first { !used.contains(SchemaName($0)) }
     }
 
-    /// How its rows are exported: every value exactly as in SQLite, in key order. If the key is not a single number, the row numbers are also exported, since
-    /// indexes and full-text tables may refer to them.
+    /// How its rows are exported: every value exactly as in SQLite, in key order. If the key is not a single number, the row
+    /// numbers are also exported, since indexes and full-text tables may refer to them.
     /// - Parameter wireName: the collection's name on the wire.
     /// - Throws: `notSupported` when no name identifies its rows.
     func collection(wireName: String) throws(BackupError) -> CollectionDefinition {
@@ -70,8 +70,9 @@ struct IntrospectedTable {
     }
 }
 
-/// Derives the structure of an SQLite database, so that an app without a definition can be backed up: every table with its own pages, including the shadow
-/// tables of virtual tables (full-text indexes). Derived content is left out: views, virtual tables themselves, generated columns, statistics.
+/// Derives the structure of an SQLite database, so that an app without a definition can be backed up: every table with its own
+/// pages, including the shadow tables of virtual tables (full-text indexes). Derived content is left out: views, virtual tables
+/// themselves, generated columns, statistics.
 struct DatabaseIntrospection {
     let connection: OpaquePointer?
     let path: String
@@ -92,8 +93,8 @@ struct DatabaseIntrospection {
     }
 
     private func tables() throws(BackupError) -> [IntrospectedTable] {
-        // Sorted by bytes; last comes the table that SQLite itself writes when rows are inserted into others. An entry in sqlite_schema without a page is that
-        // of a virtual table.
+        // Sorted by bytes; last comes the table that SQLite itself writes when rows are inserted into others. An entry in
+        // sqlite_schema without a page is that of a virtual table.
         let statement = try DatabaseStatement(
             connection,
             """
@@ -141,7 +142,8 @@ struct DatabaseIntrospection {
         return false
     }
 
-    /// A table's name on the wire, which is also a file name (`data/NAME.json`): bytes that cannot be in one are written as `%` and two hexadecimal digits.
+    /// A table's name on the wire, which is also a file name (`data/NAME.json`): bytes that cannot be in one are written as `%`
+    /// and two hexadecimal digits.
     private static func wireName(_ table: String) -> String {
         // A control character would be written differently in the export and in the file name, and breaks lists of names.
         let isPlain = !table.utf8.contains { $0 == UInt8(ascii: "%") || $0 < 0x20 || $0 == 0x7F }

@@ -5,19 +5,20 @@ import Glibc
 import SystemIO
 
 extension AppDatabase {
-    /// Replaces the whole database with another one, tables and all, in one transaction (SQLite's backup interface): afterwards it is exactly that one, or,
-    /// after any error, unchanged. The app's open connections continue, and see the new tables.
+    /// Replaces the whole database with another one, tables and all, in one transaction (SQLite's backup interface): afterwards
+    /// it is exactly that one, or, after any error, unchanged. The app's open connections continue, and see the new tables.
     ///
     /// - Parameters:
     ///   - source: a checked file.
     ///   - stagingPath: where to create a copy; removed afterwards.
     ///   - marker: as for `replaceAll`.
     ///   - beforeLocking: called when everything is ready, unless `withoutOthers` is.
-    ///   - withoutOthers: runs code that needs exclusive access to the database. Only for a database with a write-ahead log and another page size;
+    ///   - withoutOthers: runs code that needs exclusive access to the database. Only for a database with a write-ahead log and
+    ///     another page size;
     ///     other programs can read and write afterwards.
     ///   - whenLocked: called when no other program can read or write, before the first page is copied.
-    /// - Throws: `databaseInUse` when the app keeps its database locked; `invalidContent` when the file belongs to another application. Only an error at the
-    ///   fault point `restore.committed` comes after the commit.
+    /// - Throws: `databaseInUse` when the app keeps its database locked; `invalidContent` when the file belongs to another
+    ///   application. Only an error at the fault point `restore.committed` comes after the commit.
     public func replaceWhole(
         by source: DroppedDatabase, stagingPath: String, marker: RestoreMarker?,
         beforeLocking: () throws(BackupError) -> Void = { () throws(BackupError) in },

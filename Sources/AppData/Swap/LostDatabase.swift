@@ -4,7 +4,8 @@ import Glibc
 import SystemIO
 
 extension AppDatabase {
-    /// Whether the app has lost it: it is missing, or it is the empty file that SQLite creates when a program looks for a missing database.
+    /// Whether the app has lost it: it is missing, or it is the empty file that SQLite creates when a program looks for a missing
+    /// database.
     /// - Throws: when that cannot be determined: the path may be a link to a disk that is not mounted.
     public func isLost() throws(BackupError) -> Bool {
         guard let status = try FileSystem.lookBehindLinks(path) else { return true }
@@ -22,12 +23,13 @@ extension AppDatabase {
         return (try? AppDatabase(opening: copy, definition: definition)) != nil
     }
 
-    /// Recreates a lost database from a copy of it: its tables, whether or not the definition names them, with indexes, views, triggers and version
-    /// numbers. Durable when it returns; after an error or a crash the database is lost as before.
+    /// Recreates a lost database from a copy of it: its tables, whether or not the definition names them, with indexes, views,
+    /// triggers and version numbers. Durable when it returns; after an error or a crash the database is lost as before.
     /// - Parameters:
     ///   - copy: a database without a log that no other program has open.
     ///   - note: called first, with the files that a crash may leave beside the database.
-    /// - Throws: `busy` when another program has created the database meanwhile, which is in no backup, or still has the lost one open.
+    /// - Throws: `busy` when another program has created the database meanwhile, which is in no backup, or still has the lost one
+    ///   open.
     public func recreate(
         from copy: String, noting note: (RecreationFiles) throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -86,8 +88,8 @@ extension AppDatabase {
         try place.folder.synchronize()
     }
 
-    /// Creates a new file, only if there is none. Its folder is the best hint for the lost file's mode: the app may access its data through its group. Other
-    /// users get no access, since the lost one may have been private.
+    /// Creates a new file, only if there is none. Its folder is the best hint for the lost file's mode: the app may access its
+    /// data through its group. Other users get no access, since the lost one may have been private.
     private func make(_ name: FileName, in folder: FolderHandle) throws(BackupError) -> OwnedDescriptor {
         let file = try folder.createFile(name, permissions: 0o600)
         NewFileOwner.giveToOwnerOfFolder(file.path)
@@ -111,8 +113,8 @@ extension AppDatabase {
     public var madeMeanwhile: BackupError { LostPlace.madeMeanwhile(path) }
 }
 
-/// The files beside a lost database while a restore recreates it: the draft that becomes the database, and the logs of the lost one, which are set aside. A
-/// crash leaves them there, so a restore records their names first.
+/// The files beside a lost database while a restore recreates it: the draft that becomes the database, and the logs of the lost
+/// one, which are set aside. A crash leaves them there, so a restore records their names first.
 public struct RecreationFiles: Sendable {
     enum Way: UInt8 {
         /// A draft is renamed to the database.
@@ -157,8 +159,8 @@ public struct RecreationFiles: Sendable {
         return way == .fill || (try? FileSystem.look("\(FileSystem.parentPath(databasePath))/\(draft)")) == .some(nil)
     }
 
-    /// Cleans up after a crash: removes the draft, and gives logs their names back. Beside a database, logs are removed if they are empty and not in use,
-    /// and otherwise left alone.
+    /// Cleans up after a crash: removes the draft, and gives logs their names back. Beside a database, logs are removed if they
+    /// are empty and not in use, and otherwise left alone.
     public func clearAway() {
         guard let place = try? LostPlace(databasePath, logsAside: logsAside) else { return }
         if let status = try? place.folder.status(draft), status.kind == .regular { try? place.folder.removeFile(draft) }

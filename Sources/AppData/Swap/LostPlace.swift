@@ -2,8 +2,8 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// The place of a lost database, and the empty logs that it may have left there. A program that had the database open still has the logs open: its commits go
-/// into them, and would be read as part of a new database beside them.
+/// The place of a lost database, and the empty logs that it may have left there. A program that had the database open still has
+/// the logs open: its commits go into them, and would be read as part of a new database beside them.
 struct LostPlace {
     /// For a program that only reads briefly, such as another backupfs.
     private static let patienceNanoseconds: UInt64 = 1_000_000_000
@@ -30,7 +30,8 @@ struct LostPlace {
         RecreationFiles(databasePath: "\(folder.path)/\(name)", way: way, draft: draft, logsAside: logs.map(\.aside))
     }
 
-    /// A name like that of staged media, which backups leave out: the database may be among the media, and a crash leaves the file there.
+    /// A name like that of staged media, which backups leave out: the database may be among the media, and a crash leaves the
+    /// file there.
     static func draftName() -> FileName { FileName("\(draftPrefix)\(RandomToken.make())") }
 
     static func isDraft(_ name: FileName) -> Bool {
@@ -39,12 +40,13 @@ struct LostPlace {
 
     private static let draftPrefix = ".backupfs-staging-"
 
-    /// Runs `body`, which puts a database here, while no log has the name of one of its logs. Existing logs are moved aside and not emptied, so that a program
-    /// that still writes to one loses nothing. They are removed once the database exists and none of them is in use. After an error they get their names back,
-    /// except beside a database that a program has created meanwhile: it would be read with them. After a crash the database is lost as before, and
-    /// `putBackLogs` restores their names.
-    /// - Throws: `busy` while a program has the lost database open; `alreadyExists` when a log contains data; errors of `body`. The error names logs
-    ///   that stay aside.
+    /// Runs `body`, which puts a database here, while no log has the name of one of its logs. Existing logs are moved aside and
+    /// not emptied, so that a program that still writes to one loses nothing. They are removed once the database exists and none
+    /// of them is in use. After an error they get their names back, except beside a database that a program has created
+    /// meanwhile: it would be read with them. After a crash the database is lost as before, and `putBackLogs` restores their
+    /// names.
+    /// - Throws: `busy` while a program has the lost database open; `alreadyExists` when a log contains data; errors of `body`.
+    ///   The error names logs that stay aside.
     func withoutLogs(_ body: () throws(BackupError) -> Void) throws(BackupError) {
         try requireUnused(logs.map(\.name))
         var moved: [(name: FileName, aside: FileName)] = []

@@ -63,8 +63,8 @@ struct FieldChecker {
     }
 }
 
-/// The rules for a field's value, without references to objects, so that checking a valid value costs only a few comparisons. A value that
-/// fails is checked again, in full, to report what is wrong.
+/// The rules for a field's value, without references to objects, so that checking a valid value costs only a few comparisons. A
+/// value that fails is checked again, in full, to report what is wrong.
 struct FieldRule {
     let type: FieldType
     let mayBeNull: Bool

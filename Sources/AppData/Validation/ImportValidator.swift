@@ -1,7 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// Fully validates a source of records before any data is changed. Makes one pass over it; the keys of its records bound the memory use.
+/// Fully validates a source of records before any data is changed. Makes one pass over it; the keys of its records bound the
+/// memory use.
 public struct ImportValidator: Sendable {
     /// The number of findings after which it stops.
     public static let findingLimit = 100
@@ -17,7 +18,8 @@ public struct ImportValidator: Sendable {
 
     /// - Parameters:
     ///   - limitsMetadata: false for data that this program exported from the app: it must be restorable, whatever it contains.
-    ///   - acceptsValues: whether values that the definition does not allow are only a warning: the app's own rows, which are copied.
+    ///   - acceptsValues: whether values that the definition does not allow are only a warning: the app's own rows, which are
+    ///     copied.
     public init(
         definition: AppDefinition, now: Timestamp = SystemClock.now(), limitsMetadata: Bool = true, acceptsValues: Bool = false
     ) {
@@ -153,8 +155,8 @@ public struct DisallowedValues: Sendable {
     }
 }
 
-/// The keys of a collection. Integers in ascending order, as in exports, cost next to nothing: runs are stored as ranges, and only keys out of order
-/// individually. A class, so that queries neither copy nor count references.
+/// The keys of a collection. Integers in ascending order, as in exports, cost next to nothing: runs are stored as ranges, and
+/// only keys out of order individually. A class, so that queries neither copy nor count references.
 final class KeySet {
     private var ranges: [ClosedRange<Int64>] = []
     private var outliers: Set<Int64> = []
@@ -196,7 +198,8 @@ final class KeySet {
     }
 }
 
-/// The record that a finding refers to. Smaller than its text: a validation keeps one for each record with an unresolved reference.
+/// The record that a finding refers to. Smaller than its text: a validation keeps one for each record with an unresolved
+/// reference.
 enum RecordLabel: Comparable {
     /// "expense 1".
     case keyed(_ singular: String, _ key: String)

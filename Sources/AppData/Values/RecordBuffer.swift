@@ -1,7 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// The values of one record on the way from a file or a database to its destination. Reused for every record: a million records cost no allocation each.
+/// The values of one record on the way from a file or a database to its destination. Reused for every record: a million records
+/// cost no allocation each.
 ///
 /// It distinguishes what a definition distinguishes: a missing member from a null one, and a value of a wrong kind from one that
 /// fits. For one thread at a time.
@@ -23,8 +24,8 @@ public final class RecordBuffer {
     }
 
     public let fieldCount: Int
-    // Not arrays: this avoids bounds and uniqueness checks in loops over millions of values. The bytes are bound to SQLite statements by address, which
-    // must not move before the next change. Preconditions check indices.
+    // Not arrays: this avoids bounds and uniqueness checks in loops over millions of values. The bytes are bound to SQLite
+    // statements by address, which must not move before the next change. Preconditions check indices.
     private let slots: UnsafeMutablePointer<Slot>
     private var storage: UnsafeMutableRawPointer
     private var capacity: Int
@@ -144,7 +145,8 @@ public final class RecordBuffer {
     /// For `boolean` only.
     public func boolean(_ index: Int) -> Bool { slot(index).pointee.bits != 0 }
 
-    /// The bytes of a text, blob or number; valid until the buffer changes. The address is never null, so that an empty text is not mistaken for a missing one.
+    /// The bytes of a text, blob or number; valid until the buffer changes. The address is never null, so that an empty text is
+    /// not mistaken for a missing one.
     public func bytes(_ index: Int) -> UnsafeRawBufferPointer {
         let slot = slot(index).pointee
         return UnsafeRawBufferPointer(start: storage + slot.offset, count: slot.count)
@@ -233,8 +235,8 @@ public enum FieldType: String, Sendable, CaseIterable {
     case dates
     /// A text of 32 hexadecimal digits with hyphens (8-4-4-4-12), stored verbatim.
     case uuid
-    /// Any SQLite value, exactly: integers, doubles, texts and null as in JSON, `{"blob": BASE64}`, `{"text": BASE64}` for a text that is not UTF-8,
-    /// and `{"real": "inf"}` for a number that JSON cannot express.
+    /// Any SQLite value, exactly: integers, doubles, texts and null as in JSON, `{"blob": BASE64}`, `{"text": BASE64}` for a text
+    /// that is not UTF-8, and `{"real": "inf"}` for a number that JSON cannot express.
     case any
 
     /// Whether values of a kind can have this type; the field decides about null and missing.

@@ -29,7 +29,8 @@ final class MountDaemon: Sendable {
         scheduler.withLock { $0 = started }
     }
 
-    /// SIGHUP reads the settings again, and SIGUSR1 cancels the running operation. In the foreground of a terminal, SIGHUP means that the terminal is gone.
+    /// SIGHUP reads the settings again, and SIGUSR1 cancels the running operation. In the foreground of a terminal, SIGHUP means
+    /// that the terminal is gone.
     var reactions: [Int32: () -> Void] {
         var reactions: [Int32: () -> Void] = [SIGUSR1: { [store] in _ = store.monitor.cancel() }]
         if !Terminal.isInputTerminal {
@@ -41,8 +42,8 @@ final class MountDaemon: Sendable {
         return reactions
     }
 
-    /// Call when the mount is about to end: after a signal, the running operation ends first, with nothing left partly done. Storage that does not respond
-    /// delays this only for a limited time, unless an operation is to be finished.
+    /// Call when the mount is about to end: after a signal, the running operation ends first, with nothing left partly done.
+    /// Storage that does not respond delays this only for a limited time, unless an operation is to be finished.
     func end(_ reason: MountSession.End?) {
         var isAsked = false
         if case .signal = reason { isAsked = true }
@@ -51,8 +52,8 @@ final class MountDaemon: Sendable {
         scheduler.withLock { $0 }?.end()
     }
 
-    /// Call when the mount has ended. Finishes a backup that `mkdir` began. From now on signals cancel it, as in a command. After that, storage that does not
-    /// respond must not keep the process from ending.
+    /// Call when the mount has ended. Finishes a backup that `mkdir` began. From now on signals cancel it, as in a command. After
+    /// that, storage that does not respond must not keep the process from ending.
     func waitForBackups(of tree: VirtualTree) {
         if tree.isMakingBackup {
             watchEnd(false)
@@ -62,8 +63,8 @@ final class MountDaemon: Sendable {
         watchEnd(true)
     }
 
-    /// - Parameter isWanted: whether storage that does not respond ends the process. Once set, only a backup to be finished unsets it: the spool, the log and
-    ///   the record of the mount are on storage too.
+    /// - Parameter isWanted: whether storage that does not respond ends the process. Once set, only a backup to be finished
+    ///   unsets it: the spool, the log and the record of the mount are on storage too.
     private func watchEnd(_ isWanted: Bool) {
         isEndWatched.withLock { isWatched in
             guard isWanted != isWatched else { return }

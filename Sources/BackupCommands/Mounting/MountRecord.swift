@@ -7,7 +7,8 @@ import SystemIO
 
 /// The record of where a store is mounted: one mount at a time, since the drop folder and the spool belong to it.
 enum MountRecord {
-    /// Held while the store is mounted. Waits for a mount that is just ending (umount(8) returns before the process that served it has ended).
+    /// Held while the store is mounted. Waits for a mount that is just ending (umount(8) returns before the process that served
+    /// it has ended).
     /// - Throws: `locked`, with the mountpoint.
     static func lock(_ paths: StorePaths) throws(BackupError) -> AdvisoryLock {
         var waitedMilliseconds = 0
@@ -99,7 +100,8 @@ struct UnmountWait {
             let notice: Message = "It is unmounted. Waiting until process \(mark.process), which served it, has ended."
             return wait(notice) { process.hasEnded(withinMilliseconds: $0) }
         }
-        // It runs in another container, or did not respond. It holds the store's lock until it ends, if the lock is visible from here.
+        // It runs in another container, or did not respond. It holds the store's lock until it ends, if the lock is visible from
+        // here.
         if let paths = storePath.map({ StorePaths(root: $0) }), (try? paths.requireTrustedStore()) != nil,
             (try? AdvisoryLock.isHeld(path: paths.mountLock)) == true
         {

@@ -35,14 +35,16 @@ final class StoreTreeServices: TreeServices {
         firstState = StorageQuery(StorageTimeout(nanoseconds: Self.firstNanoseconds), ask: ask)
         // The mount lock is held, so no other mount can have dropped files here.
         try clearSpool()
-        // The storage may no longer respond when the status is first requested. The app's database is left alone: no program has asked for it.
+        // The storage may no longer respond when the status is first requested. The app's database is left alone: no program has
+        // asked for it.
         try? SystemThread { [self] in
             guard let known = try? StoreState(of: store, isPatient: false, asksDatabase: false) else { return }
             lastState.withLock { $0 = $0 ?? known }
         }.detach()
     }
 
-    /// Removes dropped files once they are no longer served. Files that were neither restored nor refused may be the only copies, and are kept.
+    /// Removes dropped files once they are no longer served. Files that were neither restored nor refused may be the only copies,
+    /// and are kept.
     func clearSpool() throws(BackupError) {
         let outcome = try RemainingDrops.clear(store.paths.spool, keepingIn: store.paths.leftFiles)
         if let failure = outcome.failure { Terminal.writeError("backupfs: \(failure.description)") }

@@ -17,8 +17,8 @@ extension CompletionKind {
 /// Shell completions for backup names.
 enum SnapshotCompletion {
     /// - Parameter words: the command line so far, which may contain `--store`.
-    /// - Returns: the newest first, safety backups last; nothing if the store cannot be opened without asking: completion must cause neither questions nor
-    ///   errors.
+    /// - Returns: the newest first, safety backups last; nothing if the store cannot be opened without asking: completion must
+    ///   cause neither questions nor errors.
     static func names(_ words: [String]) -> [String] {
         guard let path = try? StoreLocation.resolve(storeOption(words)),
             let passwords = try? PasswordOptions.parse([]),

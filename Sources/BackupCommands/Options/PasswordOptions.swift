@@ -4,8 +4,8 @@ import Glibc
 import Operations
 import SystemIO
 
-/// The source of an encrypted repository's password: a file named by the command line or the environment, or the terminal. The password itself cannot be an
-/// option or a variable: other programs could see it there.
+/// The source of an encrypted repository's password: a file named by the command line or the environment, or the terminal. The
+/// password itself cannot be an option or a variable: other programs could see it there.
 struct PasswordOptions: ParsableArguments {
     static let fileVariable = "BACKUPFS_PASSWORD_FILE"
 

@@ -62,8 +62,8 @@ enum ConfirmationPrompt {
 
 /// Compares a typed answer with the expected ones.
 enum TypedConfirmation {
-    /// Ignores case, also where the language has an i with and one without a dot. The English word is valid in any language: instructions written for other
-    /// users contain it.
+    /// Ignores case, also where the language has an i with and one without a dot. The English word is valid in any language:
+    /// instructions written for other users contain it.
     static func matches(_ answer: String?, _ words: [Message]) -> Bool {
         guard let answer = answer.map(folded) else { return false }
         return words.contains { folded($0.english) == answer || folded(Terminal.language.text($0)) == answer }

@@ -3,8 +3,8 @@ import BackupRepository
 import Operations
 import SystemIO
 
-/// Logs a mount's failed requests, and backups. Repeated failures with the same reason are logged once. A separate thread writes the lines: standard error may
-/// be a file on the very storage that does not respond, and the requester waits for the error.
+/// Logs a mount's failed requests, and backups. Repeated failures with the same reason are logged once. A separate thread writes
+/// the lines: standard error may be a file on the very storage that does not respond, and the requester waits for the error.
 final class FailureLog: Sendable {
     private struct State {
         var lines: [Message] = []
@@ -28,7 +28,8 @@ final class FailureLog: Sendable {
         if isNew(error) { note(.verbatim("backupfs: \(request): \(error.description)")) }
     }
 
-    /// Whether no request has failed with this error for a while. File managers and monitors retry endlessly while storage stalls.
+    /// Whether no request has failed with this error for a while. File managers and monitors retry endlessly while storage
+    /// stalls.
     private func isNew(_ error: BackupError) -> Bool {
         let now = SystemClock.monotonicNanoseconds()
         return state.withLock { state in

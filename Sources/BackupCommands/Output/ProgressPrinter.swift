@@ -5,8 +5,8 @@ import Operations
 import Synchronization
 import SystemIO
 
-/// Shows the progress of an operation: a status line on a terminal, once it has taken two seconds; JSON lines with `message_type` for programs; nothing
-/// otherwise. Programs get at most ten lines a second of one phase, and always its first and last.
+/// Shows the progress of an operation: a status line on a terminal, once it has taken two seconds; JSON lines with `message_type`
+/// for programs; nothing otherwise. Programs get at most ten lines a second of one phase, and always its first and last.
 final class ProgressPrinter: Sendable {
     private struct State {
         var shownMessage: Message?

@@ -2,7 +2,8 @@ import BackupCore
 import BackupRepository
 import Operations
 
-/// Backups missing from a list because their records are unreadable. A list that does not mention them, or says that there are none, would hide them.
+/// Backups missing from a list because their records are unreadable. A list that does not mention them, or says that there are
+/// none, would hide them.
 enum UnlistedBackups {
     /// Prints how many there are, and why the first is unreadable.
     /// - Returns: whether there are any.
@@ -22,8 +23,8 @@ enum UnlistedBackups {
     }
 }
 
-/// Warns that another store continues a store's backups, before a command or a mount uses or removes some. A command that refuses has an error with the same
-/// text: check for that first.
+/// Warns that another store continues a store's backups, before a command or a mount uses or removes some. A command that refuses
+/// has an error with the same text: check for that first.
 enum SuccessorWarning {
     static func show(_ store: Store) {
         if let notice = store.successorNotice { Terminal.writeError("warning: \(notice)") }

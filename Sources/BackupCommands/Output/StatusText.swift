@@ -188,7 +188,8 @@ extension StatusText {
     }
 }
 
-/// Shows the state of a store repeatedly until interrupted: a terminal is redrawn; elsewhere (and in plain-text mode) a line is printed after each change.
+/// Shows the state of a store repeatedly until interrupted: a terminal is redrawn; elsewhere (and in plain-text mode) a line is
+/// printed after each change.
 struct StatusWatch {
     let store: Store
     let intervalSeconds: Double

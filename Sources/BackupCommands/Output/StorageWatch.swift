@@ -3,8 +3,8 @@ import Glibc
 import Operations
 import SystemIO
 
-/// Prints a notice when a command waits for storage that does not respond, and ends the command if that takes long: a user sees why nothing happens, and a
-/// command started by a timer does not stay forever.
+/// Prints a notice when a command waits for storage that does not respond, and ends the command if that takes long: a user sees
+/// why nothing happens, and a command started by a timer does not stay forever.
 ///
 /// Storage counts as not responding while the process does no work at all. With storage that is only slow, it works now and then.
 final class StorageWatch: Sendable {

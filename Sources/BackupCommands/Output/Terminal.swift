@@ -132,8 +132,8 @@ enum Terminal {
     }
 }
 
-/// Text for a terminal. File names, and texts from a database or another person's repository, may contain terminal control sequences: these are shown as octal
-/// escapes, as in `ls -b`.
+/// Text for a terminal. File names, and texts from a database or another person's repository, may contain terminal control
+/// sequences: these are shown as octal escapes, as in `ls -b`.
 enum TerminalText {
     /// The marks that this program itself puts at the start of a line. No other escape sequence reaches a terminal through this.
     static let marks = ["\u{1B}[32m✓\u{1B}[0m ", "\u{1B}[31m✗\u{1B}[0m "]

@@ -11,7 +11,7 @@ struct AppCommand: ParsableCommand {
         abstract: "Show, check and create app definitions.",
         discussion: """
             A definition is a YAML file that says which tables an app's records lie in, how they are exported and what is checked. \
-            Docs/app-definitions.md teaches how to write one.
+            Docs/how-to/describe-an-app.md teaches how to write one.
 
             Example:
               backupfs app list

@@ -7,7 +7,8 @@ import Operations
 import Restore
 import SystemIO
 
-/// A command's restore into the app's data: with a preview and a question on a terminal, a report, and a retry where that may help.
+/// A command's restore into the app's data: with a preview and a question on a terminal, a report, and a retry where that may
+/// help.
 struct CommandRestore {
     let store: Store
     let runner: RestoreRunner
@@ -39,8 +40,8 @@ struct CommandRestore {
         }
     }
 
-    /// On a terminal, a user who sees the failure may retry after fixing the file or the disk. Elsewhere a line says that the same command retries, if that
-    /// may help.
+    /// On a terminal, a user who sees the failure may retry after fixing the file or the disk. Elsewhere a line says that the
+    /// same command retries, if that may help.
     private func mayTryAgain(_ error: BackupError) throws(BackupError) -> Bool {
         guard error.code != .interrupted, error.code != .notSupported else { return false }
         guard Terminal.isInputTerminal, Terminal.isErrorTerminal else {

@@ -91,7 +91,8 @@ struct SnapshotsCommand: ParsableCommand {
         }
     }
 
-    /// A name that any command accepts. For a safety backup, the name of its file in `safety/`: the backup's own name says no more than the time.
+    /// A name that any command accepts. For a safety backup, the name of its file in `safety/`: the backup's own name says no
+    /// more than the time.
     private func name(of snapshot: Snapshot, in store: Store) -> String {
         snapshot.kind == .safety ? store.nameInSafety(snapshot) : snapshot.name.description
     }

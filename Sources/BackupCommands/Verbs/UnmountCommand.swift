@@ -39,7 +39,8 @@ struct UnmountCommand: ParsableCommand {
         if !hasEnded { throw ExitCode(ExitStatus.incomplete.rawValue) }
     }
 
-    /// The mountpoint in the store's record. Another user's store, whose files are not trusted, is not read if a mountpoint is given.
+    /// The mountpoint in the store's record. Another user's store, whose files are not trusted, is not read if a mountpoint is
+    /// given.
     private func recorded(_ paths: StorePaths?) throws(BackupError) -> String? {
         guard let paths, let recorded = MountRecord.mountpoint(paths) else { return nil }
         do {

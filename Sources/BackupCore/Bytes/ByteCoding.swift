@@ -30,9 +30,11 @@ public struct ByteWriter: Sendable {
     }
 }
 
-/// Reads the repository's binary structures. Checks every length against the remaining bytes before it allocates memory: the bytes may be damaged or hostile.
+/// Reads the repository's binary structures. Checks every length against the remaining bytes before it allocates memory: the
+/// bytes may be damaged or hostile.
 ///
-/// Generic functions are inlinable: the other modules read a million numbers of a large backup, and each is ten times as fast when specialized.
+/// Generic functions are inlinable: the other modules read a million numbers of a large backup, and each is ten times as fast
+/// when specialized.
 public struct ByteReader: Sendable {
     @usableFromInline let bytes: ArraySlice<UInt8>
     @usableFromInline var position: Int

@@ -1,4 +1,5 @@
-/// A digest of a fixed number of bytes. Each algorithm has its own type, so that an MD5 is never mistaken for the first half of a SHA-256.
+/// A digest of a fixed number of bytes. Each algorithm has its own type, so that an MD5 is never mistaken for the first half of a
+/// SHA-256.
 public protocol ByteDigest: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The digest's length in bytes.
     static var byteCount: Int { get }
@@ -109,7 +110,8 @@ public struct MD5Digest: ByteDigest {
     }
 }
 
-/// Every checksum of one file's plain bytes. All are computed in the one pass that reads the file, so that no later query has to read it again.
+/// Every checksum of one file's plain bytes. All are computed in the one pass that reads the file, so that no later query has to
+/// read it again.
 public struct Checksums: Hashable, Sendable {
     /// CRC-32 as ZIP and gzip use it (polynomial 0xEDB88320, reflected).
     public let crc32: UInt32
@@ -130,7 +132,8 @@ public struct Checksums: Hashable, Sendable {
     }
 }
 
-/// The name of an object in the repository: a SHA-256. Each kind has its own type, so that a pack's name is never taken for a chunk's.
+/// The name of an object in the repository: a SHA-256. Each kind has its own type, so that a pack's name is never taken for a
+/// chunk's.
 public protocol ContentID: Hashable, Comparable, Sendable, CustomStringConvertible {
     var digest: SHA256Digest { get }
 

@@ -23,8 +23,8 @@ public enum ArchiveFormat: Hashable, Sendable, CaseIterable {
 public struct ArchiveMember: Sendable {
     /// Path in the archive, components joined by `/`, no leading slash; folders end with `/`.
     public let path: [UInt8]
-    /// Permission bits and file type, as in `st_mode`; without set-user-ID and set-group-ID, since an archive records no owners: if root unpacked it, the
-    /// file would run as root.
+    /// Permission bits and file type, as in `st_mode`; without set-user-ID and set-group-ID, since an archive records no owners:
+    /// if root unpacked it, the file would run as root.
     public let mode: UInt32
     public let modificationTime: Timestamp
     public let size: UInt64
@@ -51,9 +51,10 @@ public struct ArchiveMember: Sendable {
 
 /// Maps the files of a snapshot to their paths in an archive, and back: `archiveLayout` of an app's definition.
 ///
-/// A path that begins with the `from` of a rule begins with its `to` in the archive. Without rules the archive has the paths of the snapshot; with rules,
-/// a file that matches none is left out. A definition is refused when two of its rules match the same file. The record of a snapshot, which may come from
-/// another definition, can contain such rules: the longest match counts, in both directions.
+/// A path that begins with the `from` of a rule begins with its `to` in the archive. Without rules the archive has the paths of
+/// the snapshot; with rules, a file that matches none is left out. A definition is refused when two of its rules match the same
+/// file. The record of a snapshot, which may come from another definition, can contain such rules: the longest match counts, in
+/// both directions.
 public struct ArchivePathMap: Sendable, Hashable {
     /// A path that begins with `from` begins with `to` in the archive.
     public struct Rule: Sendable, Hashable {
@@ -124,7 +125,8 @@ public struct ArchivePathMap: Sendable, Hashable {
         return ArchivePathMap(prefixes: prefixes)
     }
 
-    /// Gives rules a separate name if another rule's `to` is inside theirs: there, two files of a snapshot could get the same path.
+    /// Gives rules a separate name if another rule's `to` is inside theirs: there, two files of a snapshot could get the same
+    /// path.
     public var withoutNestedTargets: ArchivePathMap {
         var prefixes = prefixes
         for rule in rules where prefixes.contains(where: { $0.key != rule.from && $0.value.utf8.starts(with: rule.to.utf8) }) {
@@ -140,7 +142,8 @@ public struct ArchivePathMap: Sendable, Hashable {
         return target
     }
 
-    /// The first rule, in the order of the definition, that matches files which an earlier one also matches; and that earlier rule.
+    /// The first rule, in the order of the definition, that matches files which an earlier one also matches; and that earlier
+    /// rule.
     public static func firstOverlap(of rules: [Rule]) -> (rule: Int, earlier: Int)? {
         for (index, rule) in rules.enumerated() {
             for (earlier, other) in rules[..<index].enumerated()

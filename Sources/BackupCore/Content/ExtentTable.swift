@@ -1,6 +1,7 @@
 /// A served file: consecutive extents. A binary search over their offsets finds any byte range.
 ///
-/// An archive of 100,000 files has some 200,000 extents, and programs keep it open: the compact form takes about 100 bytes each, plus the literal bytes.
+/// An archive of 100,000 files has some 200,000 extents, and programs keep it open: the compact form takes about 100 bytes each,
+/// plus the literal bytes.
 public struct ExtentTable: Sendable {
     /// A part of one extent that a byte range touches.
     public struct Slice: Sendable {

@@ -16,7 +16,8 @@ public struct LiveEntry: Sendable {
     /// Exact size in bytes.
     public let size: UInt64
     public let modificationTime: Timestamp
-    /// Distinguishes the file's states: at one path, the same version means the same bytes. `nil` for content generated on each read.
+    /// Distinguishes the file's states: at one path, the same version means the same bytes. `nil` for content generated on each
+    /// read.
     public let version: UInt64?
     /// The file cannot have changed since without a new version: its content may be cached.
     public let isSettled: Bool

@@ -1,5 +1,5 @@
-/// What went wrong, with which file, and what to do next. Every layer throws only this type; only `FUSEBridge` turns a code into an errno,
-/// and only `BackupCommands` into an exit code.
+/// What went wrong, with which file, and what to do next. Every layer throws only this type; only `FUSEBridge` turns a code into
+/// an errno, and only `BackupCommands` into an exit code.
 public struct BackupError: Error, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable, CaseIterable {
         /// Invalid content: malformed JSON, a missing field, a broken reference, the wrong app.
@@ -15,7 +15,8 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
         case tooLarge
         /// Another operation runs.
         case busy
-        /// The app or another program holds a lock on the app's database or changes it. This is not one of our own operations, so it may last.
+        /// The app or another program holds a lock on the app's database or changes it. This is not one of our own operations, so
+        /// it may last.
         case databaseInUse
         case readOnly
         case notPermitted

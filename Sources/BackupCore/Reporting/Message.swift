@@ -1,8 +1,9 @@
-/// A text for people. It keeps its English template and its values, so that it can be translated where it is shown (`MessageCatalog`); until then it
-/// is English.
+/// A text for people. It keeps its English template and its values, so that it can be translated where it is shown
+/// (`MessageCatalog`); until then it is English.
 ///
-/// Written like a string literal: `"could not \(action): \(reason)"` has the template `could not {0}: {1}`, which is its key in the catalogs, as in
-/// gettext. Each literal of this type is collected from the sources, and a test fails if one of them has no translation.
+/// Written like a string literal: `"could not \(action): \(reason)"` has the template `could not {0}: {1}`, which is its key in
+/// the catalogs, as in gettext. Each literal of this type is collected from the sources, and a test fails if one of them has no
+/// translation.
 public struct Message: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible, Comparable {
     /// A value in a message.
     public enum Argument: Sendable {
@@ -139,8 +140,8 @@ extension Message {
     }
 }
 
-/// The form of a message's text: `{0}`, `{1}`, … for the values, `{{` and `}}` for braces. It is Python's form, so that translation tools know it
-/// (`python-brace-format` in gettext).
+/// The form of a message's text: `{0}`, `{1}`, … for the values, `{{` and `}}` for braces. It is Python's form, so that
+/// translation tools know it (`python-brace-format` in gettext).
 public enum MessageTemplate {
     /// Escapes a text so that it is its own template.
     static func escaped(_ text: String) -> String {
@@ -176,8 +177,8 @@ public enum MessageTemplate {
     }
 }
 
-/// Text from a file or a database in a message: of bounded length, valid UTF-8, and without characters that move a terminal's cursor or change the
-/// text direction, since messages go to terminals and logs.
+/// Text from a file or a database in a message: of bounded length, valid UTF-8, and without characters that move a terminal's
+/// cursor or change the text direction, since messages go to terminals and logs.
 public enum MessageText {
     /// For keys and values.
     public static let valueLimit = 80

@@ -36,7 +36,8 @@ public struct OperationProgress: Sendable, Equatable {
 /// Receives progress on the operation's thread; must return quickly.
 public typealias ProgressHandler = @Sendable (OperationProgress) -> Void
 
-/// The speed and the remaining time of an operation, from the bytes that it has processed. The caller supplies the time, from a monotonic clock.
+/// The speed and the remaining time of an operation, from the bytes that it has processed. The caller supplies the time, from a
+/// monotonic clock.
 public struct OperationTiming: Sendable, Equatable {
     /// The values at one moment. Speeds are bytes per second, 0 before any bytes were processed.
     public struct Reading: Sendable, Equatable {
@@ -121,10 +122,11 @@ public struct OperationTiming: Sendable, Equatable {
 
 /// Events of a backup before it ends. Called on the thread that creates the backup.
 public struct BackupMilestones: Sendable {
-    /// No other operation blocks the backup, and its name is free: from now on only the backup itself can fail. May be called more than once.
+    /// No other operation blocks the backup, and its name is free: from now on only the backup itself can fail. May be called
+    /// more than once.
     public let hasBegun: @Sendable () -> Void
-    /// The backup becomes visible now, under this name, which differs from the requested one if another backup has taken that meanwhile. Returns whether to
-    /// pin the backup.
+    /// The backup becomes visible now, under this name, which differs from the requested one if another backup has taken that
+    /// meanwhile. Returns whether to pin the backup.
     public let willAppear: @Sendable (FileName) -> Bool
 
     public init(

@@ -2,9 +2,11 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// A backup that is being written. It is invisible until `commit`, which makes it visible atomically. Several threads may store files and folders concurrently.
+/// A backup that is being written. It is invisible until `commit`, which makes it visible atomically. Several threads may store
+/// files and folders concurrently.
 ///
-/// A writer that fails or is released without `commit` leaves nothing behind. After a crash, completed packs stay, and the next backup reuses them.
+/// A writer that fails or is released without `commit` leaves nothing behind. After a crash, completed packs stay, and the next
+/// backup reuses them.
 public final class BackupWriter: Sendable {
     private let repository: Repository
     private let store: ChunkStore
@@ -105,8 +107,10 @@ public final class BackupWriter: Sendable {
         }
     }
 
-    /// Stores a folder's directory object. Its files and folders must have been stored by this writer, or come from a snapshot that is older than the writer.
-    /// - Throws: `invalidArgument` for names that occur twice or cannot be stored; `repositoryDamaged` when reused content is not in the repository.
+    /// Stores a folder's directory object. Its files and folders must have been stored by this writer, or come from a snapshot
+    /// that is older than the writer.
+    /// - Throws: `invalidArgument` for names that occur twice or cannot be stored; `repositoryDamaged` when reused content is not
+    ///   in the repository.
     public func store(_ entries: some Sequence<TreeEntry>) throws(BackupError) -> StoredDirectory {
         try cancellation?.check()
         var entries = Array(entries)
@@ -141,7 +145,8 @@ public final class BackupWriter: Sendable {
         try store.require(ids)
     }
 
-    /// Checks which contents of an earlier snapshot can be reused, because all of their chunks are in intact packs. Reads only the catalog and content lists.
+    /// Checks which contents of an earlier snapshot can be reused, because all of their chunks are in intact packs. Reads only
+    /// the catalog and content lists.
     /// - Returns: the answers, in the order of `contents`.
     public func takeOver(_ contents: [FileContent]) throws(BackupError) -> [Bool] {
         let resolver = repository.resolver
@@ -197,8 +202,8 @@ public final class BackupWriter: Sendable {
         return false
     }
 
-    /// Makes everything stored so far durable and readable through the repository, without a snapshot: for laying out archives that are computed from stored
-    /// files. Each call ends the open packs, so call it once in a backup, not often.
+    /// Makes everything stored so far durable and readable through the repository, without a snapshot: for laying out archives
+    /// that are computed from stored files. Each call ends the open packs, so call it once in a backup, not often.
     public func publishChunks() throws(BackupError) {
         guard isOpen else { throw BackupError(.invalidArgument, "a backup is written to after it was finished") }
         try store.publishAll()
@@ -247,7 +252,8 @@ public final class BackupWriter: Sendable {
 
 extension Repository {
     /// Starts a backup.
-    /// - Parameter expectsSnapshots: whether there should be snapshots, including removed ones; a repository without any is then not new, but incomplete.
+    /// - Parameter expectsSnapshots: whether there should be snapshots, including removed ones; a repository without any is then
+    ///   not new, but incomplete.
     /// - Throws: `busy` when this or another process is writing a backup.
     public func makeWriter(expectsSnapshots: Bool = false) throws(BackupError) -> BackupWriter {
         try makeWriter(packSizeBytes: OpenPack.standardSizeBytes, expectsSnapshots: expectsSnapshots)

@@ -185,8 +185,8 @@ final class ChunkStore: Sendable {
         }
     }
 
-    /// Removes what this backup wrote. Errors are ignored: the next backup finds and uses what is left. If the lock was lost, published packs stay, since
-    /// another backup may rely on them.
+    /// Removes what this backup wrote. Errors are ignored: the next backup finds and uses what is left. If the lock was lost,
+    /// published packs stay, since another backup may rely on them.
     func discard() {
         _ = first(BackupError(.invalidArgument, "the backup was abandoned"))
         try? publishing.wait()

@@ -78,9 +78,9 @@ final class ContentAssembler: Sendable {
     }
 }
 
-/// Turns a file's elements, as they arrive, into a content that is short enough for a directory entry: long runs go to content lists, and lists of lists. The
-/// end of a list depends only on the chunks' names, so that an edit changes only the lists around it. In a file whose chunks keep their places, the lists keep
-/// theirs. Memory does not grow with the file.
+/// Turns a file's elements, as they arrive, into a content that is short enough for a directory entry: long runs go to content
+/// lists, and lists of lists. The end of a list depends only on the chunks' names, so that an edit changes only the lists around
+/// it. In a file whose chunks keep their places, the lists keep theirs. Memory does not grow with the file.
 struct ContentListBuilder {
     /// A content with at most this many elements is stored inline.
     static let inlineElementLimit = 16
@@ -152,8 +152,9 @@ struct ContentListBuilder {
     }
 }
 
-/// Walks an earlier version of a file while the new one is being cut. For each new chunk it reports whether the earlier version has it too, and if not, which
-/// old chunk is in its place and may be similar. For one thread at a time; memory does not grow with the file.
+/// Walks an earlier version of a file while the new one is being cut. For each new chunk it reports whether the earlier version
+/// has it too, and if not, which old chunk is in its place and may be similar. For one thread at a time; memory does not grow
+/// with the file.
 struct BaseMatcher {
     enum Match {
         /// The earlier version has this chunk, in an intact pack.
@@ -165,8 +166,8 @@ struct BaseMatcher {
 
     /// The number of the earlier version's chunks to read ahead; some multiples of it are remembered.
     private static let lookAheadCount = 256
-    /// This many chunks beyond the earlier version's end are reported as similar to its last one: new rows use the same names and words as the rows before
-    /// them. It is limited, since compressing against a base takes ten times as long as without one.
+    /// This many chunks beyond the earlier version's end are reported as similar to its last one: new rows use the same names and
+    /// words as the rows before them. It is limited, since compressing against a base takes ten times as long as without one.
     private static let countBehindEnd = 512
 
     private let catalog: Catalog

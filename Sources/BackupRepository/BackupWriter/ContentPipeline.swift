@@ -2,8 +2,8 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// Stores one large file using all processors: while the calling thread reads, others hash, cut, compress and write. The blocks read ahead and the pool's queue
-/// limit the work in progress.
+/// Stores one large file using all processors: while the calling thread reads, others hash, cut, compress and write. The blocks
+/// read ahead and the pool's queue limit the work in progress.
 final class ContentPipeline: Sendable {
     static let blockSizeBytes = 1 << 20
     private static let blockLimit = 6

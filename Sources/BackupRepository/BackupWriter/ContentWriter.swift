@@ -1,8 +1,9 @@
 import BackupCore
 import SystemIO
 
-/// Takes one file's bytes from start to end, in pieces of any size, and stores them as chunks, on the calling thread. For one thread at a time; several writers
-/// may be in use concurrently. (`ContentPipeline` does the same for a large file with all processors.)
+/// Takes one file's bytes from start to end, in pieces of any size, and stores them as chunks, on the calling thread. For one
+/// thread at a time; several writers may be in use concurrently. (`ContentPipeline` does the same for a large file with all
+/// processors.)
 public final class ContentWriter {
     /// A file of at most this size is stored in its directory entry: a chunk reference would take as much.
     static let literalLimitBytes = 64

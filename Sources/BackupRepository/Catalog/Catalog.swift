@@ -3,8 +3,8 @@ import GRDB
 import Synchronization
 import SystemIO
 
-/// Where every chunk is stored. It holds nothing that the packs do not hold themselves: a missing, damaged or foreign catalog is rebuilt from them, and
-/// `reconcile` notices packs that appear or vanish.
+/// Where every chunk is stored. It holds nothing that the packs do not hold themselves: a missing, damaged or foreign catalog is
+/// rebuilt from them, and `reconcile` notices packs that appear or vanish.
 ///
 /// It is not encrypted. In an encrypted repository, the names of chunks are keyed, and their checksums are masked here.
 final class Catalog: Sendable {
@@ -24,7 +24,8 @@ final class Catalog: Sendable {
     private let damaged = Mutex<[PackID: BackupError]>([:])
     /// The indexes of the packs that a writer relies on.
     let proofs = PackVerifications()
-    /// How often the packs may still be searched for a chunk that the catalog does not know: each search reads all of their indexes.
+    /// How often the packs may still be searched for a chunk that the catalog does not know: each search reads all of their
+    /// indexes.
     private let remainingInquiries = Mutex(16)
     /// The state of packs and catalog when they were last compared.
     private let lastComparison = Mutex<(folders: PackFolderVersions, table: [Int64])?>(nil)
@@ -93,7 +94,8 @@ final class Catalog: Sendable {
         return try CatalogDatabase.mapErrors(path: catalog.path) { try catalog.writer.unsafeRead(body) }
     }
 
-    /// Reads with many statements in one transaction: taking SQLite's locks for each statement would cost as much as the statement.
+    /// Reads with many statements in one transaction: taking SQLite's locks for each statement would cost as much as the
+    /// statement.
     func readTogether<Result>(_ count: Int, _ body: (Database) throws -> Result) throws(BackupError) -> Result {
         guard count > 2 else { return try read(body) }
         let catalog = current
@@ -132,7 +134,8 @@ extension Catalog {
         // After the loss of a pack this runs for each of its chunks, so the packs are listed only if something may have changed.
         if try !isInLine() { try reconcile() }
         var found = try lookUpAll(ids)
-        // The catalog claims to know every pack. Usually the snapshot has been removed in the meantime; but if the catalog is wrong, believe the packs.
+        // The catalog claims to know every pack. Usually the snapshot has been removed in the meantime; but if the catalog is
+        // wrong, believe the packs.
         if try isInAnyPack(Set(zip(ids, found).filter { $0.1 == nil }.map(\.0))) {
             try replace()
             try reconcile()
@@ -259,7 +262,8 @@ extension Catalog {
         let known = try Row.fetchOne(
             database.cachedStatement(
                 sql: "SELECT number FROM packs WHERE id0 = ? AND id1 = ? AND id2 = ? AND id3 = ?"), arguments: key.arguments)
-        // A process that removes a pack unlinks it first, then deletes its row. If the file still exists inside this transaction, the row is deleted later.
+        // A process that removes a pack unlinks it first, then deletes its row. If the file still exists inside this transaction,
+        // the row is deleted later.
         guard known == nil, try FileSystem.exists(layout.packPath(of: pack.id)) else { return nil }
         try database.execute(
             sql: "INSERT INTO packs (id0, id1, id2, id3, kind, size, chunk_count) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -283,8 +287,8 @@ extension Catalog {
         }
     }
 
-    /// Compares the pack files with the packs that the catalog knows, and adds and removes what differs. A pack that cannot be read is skipped and recorded as
-    /// damaged. If the catalog cannot be written, it continues in another place.
+    /// Compares the pack files with the packs that the catalog knows, and adds and removes what differs. A pack that cannot be
+    /// read is skipped and recorded as damaged. If the catalog cannot be written, it continues in another place.
     func reconcile(_ comparison: Comparison = .lengths) throws(BackupError) {
         while true {
             do {
@@ -405,7 +409,8 @@ public struct RepositoryTotals: Hashable, Sendable {
 // MARK: - Publishing packs
 
 extension PackWriter {
-    /// Completes the pack, publishes it and adds it to the catalog. If that fails, the pack is removed, unless the lock was lost: another host may rely on it.
+    /// Completes the pack, publishes it and adds it to the catalog. If that fails, the pack is removed, unless the lock was lost:
+    /// another host may rely on it.
     /// - Parameter requireHeld: verifies that the writer's lock is still held; throws if not.
     func publish(
         in layout: RepositoryLayout, _ catalog: Catalog, requireHeld: () throws(BackupError) -> Void

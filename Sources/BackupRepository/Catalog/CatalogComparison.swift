@@ -86,7 +86,8 @@ extension Catalog {
     }
 }
 
-/// One number for everything that the catalog holds about a chunk in a pack. The numbers of all chunks of a pack are added, so their order does not matter.
+/// One number for everything that the catalog holds about a chunk in a pack. The numbers of all chunks of a pack are added, so
+/// their order does not matter.
 enum CatalogRowSum {
     static func of(_ chunk: StoredChunk) -> UInt64 {
         var sum: UInt64 = 0

@@ -6,9 +6,9 @@ import SystemIO
 
 /// The catalog's SQLite file: opening it, its tables, and mapping GRDB's errors to ours.
 ///
-/// Table `repository`: the ID of the repository, and a random generation number that changes when the catalog is rebuilt. Table `packs`: one row for each known
-/// pack. Table `chunks`: where each chunk is, by name; while packs are being rewritten, a chunk may be in several. A digest takes four columns (`DigestKey`).
-/// All of it can be rebuilt from the packs.
+/// Table `repository`: the ID of the repository, and a random generation number that changes when the catalog is rebuilt. Table
+/// `packs`: one row for each known pack. Table `chunks`: where each chunk is, by name; while packs are being rewritten, a chunk
+/// may be in several. A digest takes four columns (`DigestKey`). All of it can be rebuilt from the packs.
 enum CatalogDatabase {
     private static let applicationID = 0x6266_7363  // "bfsc"
     private static let schemaVersion = 2
@@ -74,7 +74,8 @@ enum CatalogDatabase {
         }
     }
 
-    /// Runs `body` and maps what GRDB throws to `BackupError`: `repositoryDamaged` for a damaged file, `noSpace`, `busy`, `readOnly`, else `inputOutput`.
+    /// Runs `body` and maps what GRDB throws to `BackupError`: `repositoryDamaged` for a damaged file, `noSpace`, `busy`,
+    /// `readOnly`, else `inputOutput`.
     static func mapErrors<Result>(path: String, _ body: () throws -> Result) throws(BackupError) -> Result {
         do {
             return try body()
@@ -182,14 +183,16 @@ struct OpenCatalog {
     }
 }
 
-/// Empties the catalog's file in place, whatever is in it. After removing it instead, other processes would keep using an unlinked file, some of their
-/// connections that file and others the next one. This way SQLite's own locks and its log inform every process.
+/// Empties the catalog's file in place, whatever is in it. After removing it instead, other processes would keep using an
+/// unlinked file, some of their connections that file and others the next one. This way SQLite's own locks and its log inform
+/// every process.
 ///
 /// Source: `SQLITE_DBCONFIG_RESET_DATABASE`, https://www.sqlite.org/c3ref/c_dbconfig_defensive.html
 enum CatalogReset {
     private static let busyTimeoutMilliseconds: Int32 = 1000
 
-    /// - Throws: `busy` when the file's first page is damaged while others use it; the errors of `CatalogDatabase.mapErrors`. The file is unchanged then.
+    /// - Throws: `busy` when the file's first page is damaged while others use it; the errors of `CatalogDatabase.mapErrors`. The
+    ///   file is unchanged then.
     static func run(path: String) throws(BackupError) {
         try CatalogDatabase.mapErrors(path: path) {
             var connection: OpaquePointer?

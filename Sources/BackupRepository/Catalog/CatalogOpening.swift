@@ -6,8 +6,8 @@ struct CatalogOpening {
     let repositoryID: String
     let places: CatalogLocations
 
-    /// Whether the catalog cannot be written at its place, although the packs may be readable; another place is used then. On a full or failing disk the
-    /// backups are needed most.
+    /// Whether the catalog cannot be written at its place, although the packs may be readable; another place is used then. On a
+    /// full or failing disk the backups are needed most.
     static func isUnwritable(_ error: BackupError) -> Bool {
         [.readOnly, .accessDenied, .notPermitted, .noSpace, .inputOutput].contains(error.code)
     }
@@ -112,9 +112,10 @@ struct CatalogLocation: Sendable, Equatable {
 
 /// Where a repository's catalog may be, best place first.
 ///
-/// A plain repository on a local file system has it beside its packs. The lengths in a catalog reveal which files an encrypted repository holds, and SQLite's
-/// write-ahead log works only for processes of one machine. So the catalog of an encrypted repository, or of one on a shared file system, is in a folder of
-/// this machine. The same folder is used when the repository's folder cannot be written.
+/// A plain repository on a local file system has it beside its packs. The lengths in a catalog reveal which files an encrypted
+/// repository holds, and SQLite's write-ahead log works only for processes of one machine. So the catalog of an encrypted
+/// repository, or of one on a shared file system, is in a folder of this machine. The same folder is used when the repository's
+/// folder cannot be written.
 struct CatalogLocations: Sendable {
     let all: [CatalogLocation]
     /// The catalog of an older program, which reveals what this one keeps private.

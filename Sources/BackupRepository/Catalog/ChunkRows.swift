@@ -197,8 +197,8 @@ struct DigestKey {
     var arguments: StatementArguments { [words.0, words.1, words.2, words.3] }
 }
 
-/// Typed access to a catalog row. Anyone with write access to the repository's folder may have put other types into the file, and GRDB ends the process when a
-/// value does not have the requested type.
+/// Typed access to a catalog row. Anyone with write access to the repository's folder may have put other types into the file, and
+/// GRDB ends the process when a value does not have the requested type.
 extension Row {
     /// - Throws: `repositoryDamaged` when the value is not an integer.
     func integer(_ index: Int) throws -> Int64 {

@@ -3,8 +3,9 @@ import GRDB
 import Synchronization
 import SystemIO
 
-/// Chunks that new backups may rely on. SQLite does not notice when the pages of a catalog are from two points in time, as after a torn write or beside the
-/// write-ahead log of another copy. So an entry that a backup relies on is compared with the pack's own index.
+/// Chunks that new backups may rely on. SQLite does not notice when the pages of a catalog are from two points in time, as after
+/// a torn write or beside the write-ahead log of another copy. So an entry that a backup relies on is compared with the pack's
+/// own index.
 extension Catalog {
     /// The chunk, if it is in a pack that new backups may rely on. If it needs a base, that must be in such a pack too.
     /// - Throws: `repositoryDamaged` when the catalog disagrees with a pack.
@@ -126,11 +127,11 @@ final class PackVerifications: Sendable {
     }
 }
 
-/// Rules out most chunks that are not in the repository without asking the catalog (a Bloom filter): a catalog query for each new chunk would take longer than
-/// storing it. It has no false negatives. Several threads may use it concurrently.
+/// Rules out most chunks that are not in the repository without asking the catalog (a Bloom filter): a catalog query for each new
+/// chunk would take longer than storing it. It has no false negatives. Several threads may use it concurrently.
 ///
-/// Source: B. Bloom, *Space/Time Trade-offs in Hash Coding with Allowable Errors*, CACM 13 (1970). With 16 bits and four probes for each chunk, the false
-/// positive rate is one in 400.
+/// Source: B. Bloom, *Space/Time Trade-offs in Hash Coding with Allowable Errors*, CACM 13 (1970). With 16 bits and four probes
+/// for each chunk, the false positive rate is one in 400.
 ///
 /// `@unchecked Sendable`: the words are atomic.
 final class ChunkFilter: @unchecked Sendable {
@@ -140,7 +141,8 @@ final class ChunkFilter: @unchecked Sendable {
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
     private let bitCount: Int
 
-    /// - Parameter expectedCount: number of chunks to insert; more make the filter less effective, not wrong. It takes two bytes for each, 64 MiB at most.
+    /// - Parameter expectedCount: number of chunks to insert; more make the filter less effective, not wrong. It takes two bytes
+    ///   for each, 64 MiB at most.
     init(expectedCount: Int) {
         var bitCount = 1 << 16
         while bitCount < expectedCount * Self.bitsPerChunk, bitCount < Self.largestBitCount { bitCount *= 2 }

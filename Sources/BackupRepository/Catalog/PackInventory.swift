@@ -60,8 +60,8 @@ struct PackInventory {
     func packNumber(ofRow row: Int) -> Int { packs.partitioningIndex { $0.firstRow > row } - 1 }
 }
 
-/// Every chunk that the indexes of a repository's packs list, compact enough to hold all of them in memory: about 29 bytes for each, so that 100 GB of
-/// databases or 6 TB of photos take 200 MB. A chunk that is in several packs has a row for each.
+/// Every chunk that the indexes of a repository's packs list, compact enough to hold all of them in memory: about 29 bytes for
+/// each, so that 100 GB of databases or 6 TB of photos take 200 MB. A chunk that is in several packs has a row for each.
 ///
 /// A chunk is identified by the first 16 bytes of its name here: finding two that share them would take 2^64 tries.
 struct PackedChunkTable {
@@ -101,7 +101,8 @@ struct PackedChunkTable {
     private(set) var rows: [Row] = []
     /// The bases of the rows that have one, in row order.
     private var bases: [(row: UInt32, key: Key)] = []
-    /// A hash table with the first row of each chunk, stored as its number plus one; 0 is a free slot. At most four fifths are used.
+    /// A hash table with the first row of each chunk, stored as its number plus one; 0 is a free slot. At most four fifths are
+    /// used.
     private var slots: [UInt32]
     private var chunkCount = 0
     /// The further rows of chunks that have several.
@@ -135,8 +136,8 @@ struct PackedChunkTable {
 
     /// The slot of the key, or the free slot where it belongs.
     private func slot(of key: Key) -> Int {
-        // A digest is evenly distributed already; the first multiplication protects against names crafted to collide. The second scales the product to the
-        // table's size, which need not be a power of two.
+        // A digest is evenly distributed already; the first multiplication protects against names crafted to collide. The second
+        // scales the product to the table's size, which need not be a power of two.
         var position = Int((key.high &* 0x9e37_79b9_7f4a_7c15).multipliedFullWidth(by: UInt64(slots.count)).high)
         while slots[position] != 0, rows[Int(slots[position]) - 1].key != key {
             position += 1
@@ -177,7 +178,8 @@ struct PackedChunkTable {
         if isNeeded { rows[row].bits |= Row.neededFlag } else { rows[row].bits &= ~Row.neededFlag }
     }
 
-    /// Marks all rows of a chunk as needed, with all bases that they depend on. The bases of rows marked before are marked already.
+    /// Marks all rows of a chunk as needed, with all bases that they depend on. The bases of rows marked before are marked
+    /// already.
     mutating func need(_ chunk: Key) {
         var waiting = [chunk]
         while let key = waiting.popLast() {

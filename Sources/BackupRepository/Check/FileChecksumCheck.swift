@@ -1,8 +1,9 @@
 import BackupCore
 import SystemIO
 
-/// Compares the CRC-32 that a folder records for each file with the one computed from the CRC-32 of the file's chunks, without reading the file. After an error
-/// of the writer, whole chunks may still make up another file than the one that was hashed. Folders and lists that snapshots share are checked once.
+/// Compares the CRC-32 that a folder records for each file with the one computed from the CRC-32 of the file's chunks, without
+/// reading the file. After an error of the writer, whole chunks may still make up another file than the one that was hashed.
+/// Folders and lists that snapshots share are checked once.
 struct FileChecksumCheck {
     private struct Part {
         var crc32: UInt32 = 0

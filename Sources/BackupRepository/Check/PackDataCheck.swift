@@ -157,8 +157,10 @@ final class PackDataReader {
         overheadByteCount = RepositoryProtection.overheadByteCount(isSealed: repository.protection.isSealing)
     }
 
-    /// Calls `body` with each chunk and its bytes as stored in the pack (sealed, in an encrypted repository), or with the error that prevented reading them.
-    /// - Parameter chunks: of one pack, sorted by offset. In a damaged pack they may overlap or extend beyond its end; the latter get an error.
+    /// Calls `body` with each chunk and its bytes as stored in the pack (sealed, in an encrypted repository), or with the error
+    /// that prevented reading them.
+    /// - Parameter chunks: of one pack, sorted by offset. In a damaged pack they may overlap or extend beyond its end; the latter
+    ///   get an error.
     /// - Throws: errors of opening the pack, and those of `body`; `interrupted`, which says nothing about the chunk.
     func read(
         _ chunks: [StoredChunk], of pack: PackID,

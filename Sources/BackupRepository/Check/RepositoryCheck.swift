@@ -150,7 +150,8 @@ public struct RepositoryCheck {
         let firstRows = Dictionary(uniqueKeysWithValues: packs.map { ($0.id, $0.firstRow) })
         for outcome in outcomes.values.sorted(by: { $0.pack < $1.pack }) {
             guard let firstRow = firstRows[outcome.pack] else { continue }
-            // A failed backup may have removed its pack meanwhile, which is not damage. If a snapshot needs the pack, that is found below.
+            // A failed backup may have removed its pack meanwhile, which is not damage. If a snapshot needs the pack, that is
+            // found below.
             if let failure = outcome.failure, failure.code != .notFound, failure.code != .interrupted {
                 find(.pack, failure.at(repository.layout.packPath(of: outcome.pack)), pack: outcome.pack)
             }

@@ -3,13 +3,15 @@ import SystemIO
 
 /// Walks everything that snapshots reach: folders, content lists and the chunks of files. Shared parts are visited once.
 ///
-/// Marks the chunks on the way as needed in the inventory's table, and says of each folder and file whether all of it can be read.
+/// Marks the chunks on the way as needed in the inventory's table, and says of each folder and file whether all of it can be
+/// read.
 final class TreeWalk {
     /// A problem with a tree itself.
     enum Problem {
         /// A referenced chunk is in no usable pack. `path`: the first file or folder that needs it.
         case missing(ChunkID, path: String)
-        /// A folder, a list or a length is inconsistent; what is below it is unknown. `isReported`: a chunk of it was reported before.
+        /// A folder, a list or a length is inconsistent; what is below it is unknown. `isReported`: a chunk of it was reported
+        /// before.
         case structure(BackupError, isReported: Bool)
     }
 
@@ -24,8 +26,8 @@ final class TreeWalk {
     /// Chunks that are in no readable pack, but could still be read.
     private var rescued: Set<ChunkID> = []
     private lazy var verifier = ChunkVerifier(repository)
-    /// Whether the packs were already searched for a chunk that the catalog does not know. No pack that a snapshot needs can appear or disappear during a walk,
-    /// so one search is enough, even if a pack with 65,536 chunks is lost.
+    /// Whether the packs were already searched for a chunk that the catalog does not know. No pack that a snapshot needs can
+    /// appear or disappear during a walk, so one search is enough, even if a pack with 65,536 chunks is lost.
     private var hasLookedThroughPacks = false
 
     init(
@@ -123,7 +125,8 @@ final class TreeWalk {
             error.code, "\(path): \(error.message)", path: error.path, remedy: error.remedy, findings: error.findings)
     }
 
-    /// Marks a chunk as needed, with its base, the base of that, and so on: a chunk that is used only as a base may itself be stored against another.
+    /// Marks a chunk as needed, with its base, the base of that, and so on: a chunk that is used only as a base may itself be
+    /// stored against another.
     /// - Returns: whether its bytes can be read.
     private func use(_ id: ChunkID, plainLength: UInt32?, at path: String) throws(BackupError) -> Bool {
         let key = PackedChunkTable.Key(id)
@@ -204,7 +207,8 @@ extension Repository {
     ///   - name: its new name; `nil` to keep the old one.
     ///   - isPinned: whether it is pinned from the first moment on.
     /// - Throws: `busy` while a prune runs; `notFound`; `alreadyExists` when another snapshot has the name.
-    /// - Returns: the snapshot, and what the repository has lost of it: an older program, which does not know removed snapshots, may have pruned its data.
+    /// - Returns: the snapshot, and what the repository has lost of it: an older program, which does not know removed snapshots,
+    ///   may have pruned its data.
     public func bringBackSnapshot(
         _ id: SnapshotID, as name: FileName? = nil, pinned isPinned: Bool = false
     ) throws(BackupError) -> (snapshot: Snapshot, problems: [BackupError]) {

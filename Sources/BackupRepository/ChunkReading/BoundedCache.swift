@@ -34,8 +34,8 @@ struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return slots[position]?.value
     }
 
-    /// Adds or replaces a value, and evicts the least recently used ones until the limit holds. The new value always stays, even if it costs more than the
-    /// limit: the caller is about to use it.
+    /// Adds or replaces a value, and evicts the least recently used ones until the limit holds. The new value always stays, even
+    /// if it costs more than the limit: the caller is about to use it.
     mutating func insert(_ value: Value, for key: Key, cost: Int) {
         remove(key)
         let slot = Slot(key: key, value: value, cost: cost, newer: -1, older: -1)

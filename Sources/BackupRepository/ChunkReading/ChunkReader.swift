@@ -1,7 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// Reads chunks from packs, whole or in part, and never returns an unverified byte. Thread-safe; no lock is held while it reads, expands or checks.
+/// Reads chunks from packs, whole or in part, and never returns an unverified byte. Thread-safe; no lock is held while it reads,
+/// expands or checks.
 final class ChunkReader: Sendable {
     private static let expandedCacheBytes = 16 << 20
     private static let openedCacheBytes = 16 << 20
@@ -112,7 +113,8 @@ extension ChunkReader {
         var crc: UInt32 = 0
         var position = 0
         while position < total {
-            // Requested bytes are read directly into the buffer, in pieces that are still in the processor's cache when they are checked.
+            // Requested bytes are read directly into the buffer, in pieces that are still in the processor's cache when they are
+            // checked.
             let part: UnsafeMutableRawBufferPointer
             if position >= offset, position < wantedEnd {
                 let start = position - offset
@@ -180,8 +182,8 @@ extension ChunkReader {
 // MARK: - Finding another place
 
 extension ChunkReader {
-    /// Runs `body` with the chunk. If its pack is gone or its bytes are damaged, retries with every other place where the same stored bytes should be: packs
-    /// are rewritten while files are open, and a catalog may be wrong.
+    /// Runs `body` with the chunk. If its pack is gone or its bytes are damaged, retries with every other place where the same
+    /// stored bytes should be: packs are rewritten while files are open, and a catalog may be wrong.
     private func withReadableCopy<Result>(
         _ chunk: StoredChunk, _ body: (StoredChunk) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {

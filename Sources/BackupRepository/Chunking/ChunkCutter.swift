@@ -20,9 +20,9 @@ enum ChunkCutter {
 
 /// FastCDC: derives chunk boundaries from the bytes themselves, so that an insertion moves the cuts along with the content.
 ///
-/// A gear hash rolls over the last 64 bytes. The first `minimumBytes` of a chunk are skipped without hashing. After each further byte the chunk ends if the
-/// hash's uppermost bits are all zero: `log2(average) + 2` bits up to the average length, `log2(average) - 2` bits after it (normalised chunking). It always
-/// ends at `maximumBytes`.
+/// A gear hash rolls over the last 64 bytes. The first `minimumBytes` of a chunk are skipped without hashing. After each further
+/// byte the chunk ends if the hash's uppermost bits are all zero: `log2(average) + 2` bits up to the average length,
+/// `log2(average) - 2` bits after it (normalised chunking). It always ends at `maximumBytes`.
 ///
 /// It accepts the bytes in pieces of any size; the cuts do not depend on the pieces.
 struct ContentDefinedCutter {
@@ -46,8 +46,8 @@ struct ContentDefinedCutter {
     }
 
     /// Continues with `bytes`.
-    /// - Returns: how many of the bytes belong to the current chunk, if it ends among them; the next call starts the next chunk. `nil` when all of them belong
-    ///   to it and it continues.
+    /// - Returns: how many of the bytes belong to the current chunk, if it ends among them; the next call starts the next chunk.
+    ///   `nil` when all of them belong to it and it continues.
     mutating func scan(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard let base = bytes.baseAddress else { return nil }
         let skipped = min(max(0, minimum - position), bytes.count)
@@ -91,7 +91,8 @@ struct ContentDefinedCutter {
     }
 }
 
-/// 256 random 64-bit numbers, one for each byte value, that the gear hash adds up. SplitMix64 derives them from the repository's seed, so they are not stored.
+/// 256 random 64-bit numbers, one for each byte value, that the gear hash adds up. SplitMix64 derives them from the repository's
+/// seed, so they are not stored.
 ///
 /// `@unchecked Sendable`: the numbers are written once, in `init`, before another thread can see them.
 final class GearTable: @unchecked Sendable {

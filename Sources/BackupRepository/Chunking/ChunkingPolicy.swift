@@ -27,7 +27,8 @@ public enum ChunkingPolicy: Hashable, Sendable {
     var packKind: PackKind { self == .metadata ? .metadata : .data }
 }
 
-/// How a repository cuts files. It is fixed when the repository is created and is part of its `config`: with other cuts, existing chunks would not be found.
+/// How a repository cuts files. It is fixed when the repository is created and is part of its `config`: with other cuts, existing
+/// chunks would not be found.
 struct ChunkerParameters: Hashable, Sendable {
     /// Lengths of content-defined chunks in bytes.
     struct Sizes: Hashable, Sendable {

@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// The file with an encrypted repository's master key, wrapped by a key derived from the password (format document, "The key file"). A new password only wraps
-/// the same master key again.
+/// The file with an encrypted repository's master key, wrapped by a key derived from the password (format document, "The key
+/// file"). A new password only wraps the same master key again.
 struct KeyFile: Hashable, Sendable {
     private static let magic = "backupfs-key"
     private static let formatVersion = 1

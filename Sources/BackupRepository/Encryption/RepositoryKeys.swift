@@ -43,6 +43,7 @@ public enum RepositorySecret: Sendable {
     case masterKey(SecretBytes)
 }
 
-/// Gets the secret of an encrypted repository. It is called only if the repository is encrypted, so that no password is requested needlessly.
+/// Gets the secret of an encrypted repository. It is called only if the repository is encrypted, so that no password is requested
+/// needlessly.
 /// - Parameter path: the repository's folder, to be shown in a password prompt.
 public typealias RepositorySecretSource = (_ path: String) throws(BackupError) -> RepositorySecret

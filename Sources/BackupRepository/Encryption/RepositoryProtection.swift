@@ -1,8 +1,9 @@
 import BackupCore
 import SystemIO
 
-/// How a repository names its chunks and encodes their stored bytes and its structures: in a plain repository SHA-256 and the bytes themselves, in an encrypted
-/// one keyed names and sealed bytes. Everything written to or read from packs, records and labels passes through here. Any number of threads may use it.
+/// How a repository names its chunks and encodes their stored bytes and its structures: in a plain repository SHA-256 and the
+/// bytes themselves, in an encrypted one keyed names and sealed bytes. Everything written to or read from packs, records and
+/// labels passes through here. Any number of threads may use it.
 struct RepositoryProtection: Sendable {
     let keys: RepositoryKeys?
 
@@ -29,8 +30,9 @@ extension RepositoryProtection {
     /// How many bytes a chunk takes in a pack beyond its stored bytes.
     static func overheadByteCount(isSealed: Bool) -> Int { isSealed ? AESGCM.overheadByteCount : 0 }
 
-    /// The chunk's bytes as stored in a pack. Each chunk is sealed with its own key, so that random nonces never run out. Its name, codec, lengths and base are
-    /// authenticated, but not the pack, so that sealed chunks can be copied to another pack unchanged.
+    /// The chunk's bytes as stored in a pack. Each chunk is sealed with its own key, so that random nonces never run out. Its
+    /// name, codec, lengths and base are authenticated, but not the pack, so that sealed chunks can be copied to another pack
+    /// unchanged.
     /// - Parameters:
     ///   - buffer: scratch space; its contents are replaced.
     ///   - body: receives the bytes, which are valid during the call only.

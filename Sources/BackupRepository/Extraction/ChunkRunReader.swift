@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// Reads whole chunks in the order in which they will be written, at disk speed: chunks that are neighbours in a pack take one read, and a long chunk is read
-/// in pieces that fit into the processor's cache. One thread uses it.
+/// Reads whole chunks in the order in which they will be written, at disk speed: chunks that are neighbours in a pack take one
+/// read, and a long chunk is read in pieces that fit into the processor's cache. One thread uses it.
 ///
 /// `ChunkReader` handles every error: it knows other places where a chunk may be stored, and can report what is wrong.
 struct ChunkRunReader: ~Copyable {

@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// A file that is being extracted in one or more parts, by one or more threads. When the last reference is released, it gets its time, or is removed if it
-/// could not be written completely.
+/// A file that is being extracted in one or more parts, by one or more threads. When the last reference is released, it gets its
+/// time, or is removed if it could not be written completely.
 final class ExtractedFile: Sendable {
     private struct State {
         /// Checksum and length of each written part, by its number.
@@ -95,8 +95,8 @@ final class ExtractedFile: Sendable {
     }
 }
 
-/// A folder that is being extracted. It gets its mode and time when its last reference is released, that is, when nothing more is written into it. Its files
-/// hold a reference while they are written, and its subfolders until they are finished.
+/// A folder that is being extracted. It gets its mode and time when its last reference is released, that is, when nothing more is
+/// written into it. Its files hold a reference while they are written, and its subfolders until they are finished.
 final class ExtractedFolder: Sendable {
     let handle: FolderHandle
     /// Relative to the extracted folder, with a slash at its end; empty for that folder itself.

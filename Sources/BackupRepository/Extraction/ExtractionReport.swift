@@ -20,7 +20,8 @@ public struct ExtractionReport: Sendable {
     public internal(set) var failureCount = 0
     /// The first ones, sorted by path.
     public internal(set) var failures: [Failure] = []
-    /// The number of files and folders that lack some extended attributes or have another owner: the file system or the user's rights do not allow them.
+    /// The number of files and folders that lack some extended attributes or have another owner: the file system or the user's
+    /// rights do not allow them.
     public internal(set) var incompleteCount = 0
     /// The first of these.
     public internal(set) var firstIncomplete: Failure?
@@ -92,7 +93,8 @@ final class ExtractionLedger: Sendable {
     }
 }
 
-/// Why a file could not be extracted: because the repository could not be read, which concerns this file alone, or because nothing can be written any more.
+/// Why a file could not be extracted: because the repository could not be read, which concerns this file alone, or because
+/// nothing can be written any more.
 enum ExtractionFailure: Error {
     case content(BackupError)
     case target(BackupError)

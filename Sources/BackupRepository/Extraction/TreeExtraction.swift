@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// Writes a stored folder as files. One thread walks the folders, all processors read, verify and write. Small files go in batches, which are looked up and
-/// mostly read in one call; large ones go in parts.
+/// Writes a stored folder as files. One thread walks the folders, all processors read, verify and write. Small files go in
+/// batches, which are looked up and mostly read in one call; large ones go in parts.
 struct TreeExtraction {
     private enum Limit {
         static let filesInBatch = 256
@@ -93,7 +93,8 @@ struct TreeExtraction {
 
     // MARK: Hard links
 
-    /// A file with several names. The walking thread writes it completely before it creates another name: otherwise that name could refer to half a file.
+    /// A file with several names. The walking thread writes it completely before it creates another name: otherwise that name
+    /// could refer to half a file.
     private mutating func extractLinked(_ entry: TreeEntry, _ folder: ExtractedFolder) throws(BackupError) {
         guard let link = entry.metadata?.link else { return }
         if let first = linked[link], first.entry.isSameFile(as: entry), makeName(for: first, entry, folder) {
@@ -105,7 +106,8 @@ struct TreeExtraction {
         linked[link] = LinkedFile(entry: entry, folder: folder.path)
     }
 
-    /// - Returns: false when the file system does not support hard links or no more of this file, or when the first name cannot be reached.
+    /// - Returns: false when the file system does not support hard links or no more of this file, or when the first name cannot
+    ///   be reached.
     private func makeName(for first: LinkedFile, _ entry: TreeEntry, _ folder: ExtractedFolder) -> Bool {
         var source: FolderHandle? = root
         for component in first.folder.split(separator: UInt8(ascii: "/")) {
@@ -241,9 +243,10 @@ struct TreeExtraction {
 }
 
 extension Repository {
-    /// Writes a stored folder as files into an empty folder, with modes, times, extended attributes, hard links and, as root, owners. Each file is verified
-    /// while it is written: every chunk against its checksum, and the file against its own. What cannot be read from the repository is left out and reported;
-    /// the rest is written. Nothing is made durable: `FolderHandle.synchronizeFileSystem` does that for all of it.
+    /// Writes a stored folder as files into an empty folder, with modes, times, extended attributes, hard links and, as root,
+    /// owners. Each file is verified while it is written: every chunk against its checksum, and the file against its own. What
+    /// cannot be read from the repository is left out and reported; the rest is written. Nothing is made durable:
+    /// `FolderHandle.synchronizeFileSystem` does that for all of it.
     /// - Parameters:
     ///   - mediaOwner: the owner of entries in `media` that name none (`Snapshot.mediaOwner`).
     ///   - phase: the name of this phase in `progress`, which is called from several threads.

@@ -83,7 +83,8 @@ struct ConfigurationFiles: Sendable {
         }
     }
 
-    /// Selects the file that the key's owner wrote: a user who can write to an encrypted repository must not be able to control how files are cut.
+    /// Selects the file that the key's owner wrote: a user who can write to an encrypted repository must not be able to control
+    /// how files are cut.
     /// - Throws: `repositoryDamaged` when the key's owner wrote neither file.
     func authenticated(_ reading: Reading, _ keys: RepositoryKeys) throws(BackupError) -> Reading {
         guard let proof = reading.copy?.proof, proof != ConfigurationCopy.proof(of: reading.bytes, keys) else { return reading }
@@ -129,8 +130,8 @@ struct ConfigurationFiles: Sendable {
     }
 }
 
-/// `config.copy`: a copy of the bytes of `config`, with a checksum, which `config` itself cannot have (older programs reject unknown keys). In an encrypted
-/// repository it also has a proof that the writer had the key.
+/// `config.copy`: a copy of the bytes of `config`, with a checksum, which `config` itself cannot have (older programs reject
+/// unknown keys). In an encrypted repository it also has a proof that the writer had the key.
 struct ConfigurationCopy: Equatable, Sendable {
     private static let magic = "backupfs-config-copy"
     private static let formatVersion = "1"

@@ -22,7 +22,8 @@ enum PrivateFile {
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(path))
     }
 
-    /// Replaces a small file atomically and durably: a crash leaves the old file or the new one. It is written in `temporaryFolder`, on the same file system.
+    /// Replaces a small file atomically and durably: a crash leaves the old file or the new one. It is written in
+    /// `temporaryFolder`, on the same file system.
     static func publish(
         _ bytes: [UInt8], to path: String, temporaryFolder: String, modificationTime: Timestamp? = nil,
         beforeRename: () throws(BackupError) -> Void = {}

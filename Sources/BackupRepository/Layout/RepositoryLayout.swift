@@ -16,8 +16,8 @@ struct RepositoryLayout: Sendable {
         return layout
     }
 
-    /// During a mount, the disk may have been exchanged for another one at the same place. New files would then go to a foreign repository, in clear text even
-    /// if this one is encrypted.
+    /// During a mount, the disk may have been exchanged for another one at the same place. New files would then go to a foreign
+    /// repository, in clear text even if this one is encrypted.
     /// - Throws: `notPermitted` when another repository is here now; `noRepository` when there is none.
     func requireOpened() throws(BackupError) {
         guard let opened else { return }
@@ -100,7 +100,8 @@ struct RepositoryLayout: Sendable {
     }
 }
 
-/// A file that explains the folder to people: `config` alone means nothing to a user who finds the folder in ten years. No program reads it.
+/// A file that explains the folder to people: `config` alone means nothing to a user who finds the folder in ten years. No
+/// program reads it.
 enum RepositoryReadme {
     private static let text = """
         This folder is a repository of backupfs, a backup program for the data of one app.
@@ -114,7 +115,7 @@ enum RepositoryReadme {
         without the password.
 
         If there is no backupfs any more: every byte here is described in its document
-        "Repository format, version 1" (Docs/repository-format.md), which is enough to write a
+        "Repository format, version 1" (Docs/reference/repository-format.md), which is enough to write a
         reader. The data are chunks, compressed with DEFLATE (RFC 1951) and named by SHA-256;
         each file in packs/ says at its end what is in it, snapshots/ has one small file for
         each backup, which names its folders and files.

@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// Finds a single flipped bit, which is the most frequent damage by ageing disks and memory. A checksum from before the damage shows which bit it is; the
-/// caller compares the result with its name as well.
+/// Finds a single flipped bit, which is the most frequent damage by ageing disks and memory. A checksum from before the damage
+/// shows which bit it is; the caller compares the result with its name as well.
 enum SingleBitRepair {
     /// Trying every bit takes a digest of all bytes each time: beyond this size it takes too long.
     private static let triedByteCountLimit = 48 << 10

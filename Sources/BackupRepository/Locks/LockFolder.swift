@@ -3,10 +3,11 @@ import Dispatch
 import Synchronization
 import SystemIO
 
-/// The notes of lock holders: one file for each in `locks/`. Its modification time says when the holder was last known to be alive.
+/// The notes of lock holders: one file for each in `locks/`. Its modification time says when the holder was last known to be
+/// alive.
 ///
-/// Where the kernel's locks work, they decide: the kernel drops them when the holder ends, and the notes only name the holder. Between hosts that share a
-/// folder, or between two mounts of it, they may not work. There the notes decide.
+/// Where the kernel's locks work, they decide: the kernel drops them when the holder ends, and the notes only name the holder.
+/// Between hosts that share a folder, or between two mounts of it, they may not work. There the notes decide.
 struct LockFolder {
     /// The interval at which notes are renewed.
     static let refreshSeconds: Int64 = 30
@@ -52,14 +53,15 @@ struct LockFolder {
         try PrivateFile.createFile(path).writeAll(holder.encode())
     }
 
-    /// Renews a note by overwriting it with the same bytes. The time of a write comes from the server, while over SMB and sshfs the time of utimensat(2) comes
-    /// from the client: a working host with a slow clock would be considered gone.
+    /// Renews a note by overwriting it with the same bytes. The time of a write comes from the server, while over SMB and sshfs
+    /// the time of utimensat(2) comes from the client: a working host with a slow clock would be considered gone.
     /// - Throws: `notFound` when the note is gone.
     static func renew(_ path: String, _ bytes: [UInt8]) throws(BackupError) {
         do {
             try FileSystem.overwriteStart(path, bytes)
         } catch {
-            // A full btrfs or ZFS cannot even overwrite, and an operation that is about to free space must not fail because of it.
+            // A full btrfs or ZFS cannot even overwrite, and an operation that is about to free space must not fail because of
+            // it.
             guard error.code == .noSpace else { throw error }
             try FileSystem.touch(path)
         }

@@ -20,7 +20,8 @@ public struct LockHolder: Hashable, Sendable {
     public let since: Timestamp
     /// The PID namespace (the container) in which `process` has this number; `nil` in notes of older programs.
     let namespace: String?
-    /// The device and inode of the locked file. The kernel's locks work for a process that sees the same ones. `nil` in notes of older programs.
+    /// The device and inode of the locked file. The kernel's locks work for a process that sees the same ones. `nil` in notes of
+    /// older programs.
     let volume: String?
 
     /// This process, from now on.
@@ -94,7 +95,8 @@ public struct LockHolder: Hashable, Sendable {
         !isOfThisKernel && !machineID.isEmpty && machineID == HostIdentity.machineID && host == HostIdentity.hostName
     }
 
-    /// Whether the process has the same number here as there, for a holder of this kernel. Notes of older programs do not record it; true is assumed.
+    /// Whether the process has the same number here as there, for a holder of this kernel. Notes of older programs do not record
+    /// it; true is assumed.
     var canSeeProcess: Bool { namespace.map { $0 == HostIdentity.processNamespace } ?? true }
 
     /// Whether its process has ended, for a holder of this kernel. A process in another container may not be visible from here.
@@ -115,7 +117,8 @@ public struct LockHolder: Hashable, Sendable {
         return holder
     }
 
-    /// `backup, by process 123 on fileserver, since 2026-01-11 14:30:00`, local time. A user who can write to the repository can put anything into a note.
+    /// `backup, by process 123 on fileserver, since 2026-01-11 14:30:00`, local time. A user who can write to the repository can
+    /// put anything into a note.
     public var text: Message {
         let place: Message = host.isEmpty ? "an unnamed host" : .verbatim(MessageText.shortened(host))
         return "\(MessageText.shortened(operation)), by process \(process) on \(place), since \(SystemClock.localTime(since))"

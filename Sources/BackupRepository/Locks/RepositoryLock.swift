@@ -4,8 +4,8 @@ import SystemIO
 
 /// A lock of a repository, shared or exclusive, held for as long as this value lives.
 ///
-/// It consists of two parts: a kernel lock on a file, for the processes of this machine, and a note in `locks/`, for other hosts on a network share. The note
-/// names the holder and is renewed while the lock is held. A stale lock does not block anything.
+/// It consists of two parts: a kernel lock on a file, for the processes of this machine, and a note in `locks/`, for other hosts
+/// on a network share. The note names the holder and is renewed while the lock is held. A stale lock does not block anything.
 final class RepositoryLock: Sendable {
     enum Mode: Sendable {
         /// Writes packs: one at a time.
@@ -23,7 +23,8 @@ final class RepositoryLock: Sendable {
     /// - Parameter operation: what the lock is for, as shown to other processes.
     /// - Throws: `busy`, naming the holder and since when; `notPermitted` when another repository is there now.
     init(_ layout: RepositoryLayout, _ mode: Mode, operation: String) throws(BackupError) {
-        // Nothing may be written to a foreign repository, not even a lock file; and by the time the lock is held, the disk may be another one.
+        // Nothing may be written to a foreign repository, not even a lock file; and by the time the lock is held, the disk may be
+        // another one.
         try layout.requireOpened()
         // With two locks to take, none is held while waiting for the other.
         locks = try LockTimeout.waiting { () throws(BackupError) in try Self.take(layout, mode, operation) }
@@ -50,7 +51,8 @@ final class RepositoryLock: Sendable {
         }
     }
 
-    /// Call it before a step that would break another holder's work: after a suspend, another host may have considered this one gone.
+    /// Call it before a step that would break another holder's work: after a suspend, another host may have considered this one
+    /// gone.
     /// - Throws: `locked` when that happened.
     func requireHeld() throws(BackupError) {
         for lock in locks { try lock.requireHeld() }
@@ -97,8 +99,8 @@ private final class SingleLock: Sendable {
         LockRefresher.shared.add(note.path, noteBytes)
     }
 
-    /// Whether the kernel's lock alone is enough. Where nothing can be written, nothing can be removed either. On a full disk, an operation that frees space
-    /// needs a lock: on a local disk the kernel's is enough, and a lock on names is held for moments.
+    /// Whether the kernel's lock alone is enough. Where nothing can be written, nothing can be removed either. On a full disk, an
+    /// operation that frees space needs a lock: on a local disk the kernel's is enough, and a lock on names is held for moments.
     private static func canDoWithoutNote(
         _ error: BackupError, _ isExclusive: Bool, _ name: String, _ layout: RepositoryLayout
     ) -> Bool {
@@ -149,8 +151,8 @@ private final class SingleLock: Sendable {
     }
 }
 
-/// The lock on the names and labels of snapshots. It is held for moments, so that waiting for it pays. It works between processes of this machine, and by its
-/// note between hosts: otherwise two of them could write the same label and lose a pin.
+/// The lock on the names and labels of snapshots. It is held for moments, so that waiting for it pays. It works between processes
+/// of this machine, and by its note between hosts: otherwise two of them could write the same label and lose a pin.
 struct NamesLock: ~Copyable {
     /// The locked file.
     static let name = "names.lock"

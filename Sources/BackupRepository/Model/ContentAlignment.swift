@@ -1,7 +1,8 @@
 import BackupCore
 
-/// Finds the common ranges of two versions of a file by the names of their chunks alone; no chunk is read. Both are followed side by side. Where they diverge,
-/// the next chunk that both have within `windowCount` chunks aligns them again. Memory grows with the number of ranges, not with the file.
+/// Finds the common ranges of two versions of a file by the names of their chunks alone; no chunk is read. Both are followed side
+/// by side. Where they diverge, the next chunk that both have within `windowCount` chunks aligns them again. Memory grows with
+/// the number of ranges, not with the file.
 struct ContentAlignment {
     private static let windowCount = 1024
     /// They nearly always align again within this many chunks.

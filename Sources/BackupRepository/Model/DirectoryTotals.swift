@@ -1,7 +1,7 @@
 import BackupCore
 
-/// Sums over everything below a folder, at any depth. Paths are relative to that folder. The sums are stored with each folder, so the sizes of whole trees and
-/// their listings are known without a walk.
+/// Sums over everything below a folder, at any depth. Paths are relative to that folder. The sums are stored with each folder, so
+/// the sizes of whole trees and their listings are known without a walk.
 ///
 /// Sums wrap around instead of trapping: damaged bytes may hold any number.
 public struct DirectoryTotals: Hashable, Sendable {
@@ -93,8 +93,8 @@ extension DirectoryTotals {
     }
 }
 
-/// Lines of a checksum listing in the format of GNU `sha256sum` and `md5sum`: digest, two spaces, path, newline. A backslash, a newline or a carriage return in
-/// the path is written `\\`, `\n` or `\r`, and the line then starts with a backslash.
+/// Lines of a checksum listing in the format of GNU `sha256sum` and `md5sum`: digest, two spaces, path, newline. A backslash, a
+/// newline or a carriage return in the path is written `\\`, `\n` or `\r`, and the line then starts with a backslash.
 public enum ChecksumListing {
     static let separator: [UInt8] = [32, 32]
 

@@ -1,6 +1,7 @@
 import BackupCore
 
-/// What is stored of a file or folder besides content, mode and time. Most entries have none, and then no such object: a folder may have a million entries.
+/// What is stored of a file or folder besides content, mode and time. Most entries have none, and then no such object: a folder
+/// may have a million entries.
 public final class EntryMetadata: Hashable, Sendable {
     /// The file that a name refers to: names with the same identity in one snapshot are hard links to one file.
     public struct Link: Hashable, Sendable {

@@ -1,7 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// The content of a file: a sequence of pieces. It names chunks by their content, never by where they are stored, so it stays valid when packs are rewritten.
+/// The content of a file: a sequence of pieces. It names chunks by their content, never by where they are stored, so it stays
+/// valid when packs are rewritten.
 public struct FileContent: Hashable, Sendable {
     /// One piece of a content.
     public enum Element: Hashable, Sendable {
@@ -152,13 +153,15 @@ extension FileContent {
     }
 }
 
-/// A chunk that holds elements of a file's content, for files with many chunks. Equal runs of chunks give equal lists, so files and versions share them.
+/// A chunk that holds elements of a file's content, for files with many chunks. Equal runs of chunks give equal lists, so files
+/// and versions share them.
 enum ContentList {
     private static let magic: [UInt8] = Array("BFSL".utf8)
     private static let version: UInt16 = 1
     /// Lists may contain lists; the writer never nests them deeper than this.
     static let depthLimit = 8
-    /// The maximum number of pieces of a file: 4 TiB of media, or a database of 64 GiB. It limits the memory needed to open a file.
+    /// The maximum number of pieces of a file: 4 TiB of media, or a database of 64 GiB. It limits the memory needed to open a
+    /// file.
     static let pieceCountLimit = 4 << 20
 
     static func encode(_ content: FileContent) -> [UInt8] {

@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// What a repository knows about one of its sources besides the snapshots: which store continues it, and what a new machine needs to continue it (the app's
-/// definition and the store's settings). It is replaced as a whole when any of this changes.
+/// What a repository knows about one of its sources besides the snapshots: which store continues it, and what a new machine needs
+/// to continue it (the app's definition and the store's settings). It is replaced as a whole when any of this changes.
 public struct SourceDocument: Hashable, Sendable {
     public let id: SourceID
     /// The store that currently makes this source's backups; another store takes over a source by writing its own ID here.
@@ -11,7 +11,8 @@ public struct SourceDocument: Hashable, Sendable {
     public var app: String
     public var title: String
     public var hostName: String
-    /// The machine's installation ID (machine-id(5)); empty if it has none, or if an older program wrote the document. Host names alone are not unique.
+    /// The machine's installation ID (machine-id(5)); empty if it has none, or if an older program wrote the document. Host names
+    /// alone are not unique.
     public var machineID: String
     public var storePath: String
     /// The text of the definition file, for an app that is not built in.
@@ -34,7 +35,8 @@ public struct SourceDocument: Hashable, Sendable {
         self.settings = settings
     }
 
-    /// Whether the store is, or was, on this machine. If neither has a machine ID, the host name decides; if only one has none, it is another machine.
+    /// Whether the store is, or was, on this machine. If neither has a machine ID, the host name decides; if only one has none,
+    /// it is another machine.
     public var isOfThisMachine: Bool { hostName == HostIdentity.hostName && machineID == HostIdentity.machineID }
 }
 
@@ -91,7 +93,8 @@ extension SourceDocument {
     private static var damaged: BackupError { BackupError(.repositoryDamaged, "a source document is damaged") }
 }
 
-/// Identifies the origin of snapshots: the line of backups of one store. 16 random bytes, so that two stores never have the same one by chance.
+/// Identifies the origin of snapshots: the line of backups of one store. 16 random bytes, so that two stores never have the same
+/// one by chance.
 public struct SourceID: Hashable, Sendable, Comparable, CustomStringConvertible {
     private static let digitCount = 32
 

@@ -25,8 +25,8 @@ enum StructureHeader {
         return found
     }
 
-    /// The error for a kind or flag that this version does not know. A name or checksum proves the bytes around it, so a later version wrote it. It must not be
-    /// treated as damage, which a repair would set aside.
+    /// The error for a kind or flag that this version does not know. A name or checksum proves the bytes around it, so a later
+    /// version wrote it. It must not be treated as damage, which a repair would set aside.
     static func unknown(_ what: Message) -> BackupError {
         BackupError(.unsupportedVersion, what, remedy: "Use a newer version of backupfs.")
     }

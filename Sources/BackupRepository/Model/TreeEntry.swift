@@ -84,7 +84,8 @@ public struct TreeEntry: Hashable, Sendable {
     /// Size in bytes, as in stat(2): of a file, or of a link's target; 0 for folders.
     public var size: UInt64 { kind == .directory ? 0 : content.size }
 
-    /// The permission bits of a copy. They exclude set-user-ID and set-group-ID: a copy that root creates without restoring owners would run as root.
+    /// The permission bits of a copy. They exclude set-user-ID and set-group-ID: a copy that root creates without restoring
+    /// owners would run as root.
     public var restoredPermissions: UInt32 { mode & 0o1777 }
 
     /// The target of a symbolic link.
@@ -125,7 +126,8 @@ public struct StoredFile: Hashable, Sendable {
     public var size: UInt64 { content.size }
 }
 
-/// What identifies, besides size and modification time, a file of the app as unchanged since its backup, so that it need not be read again.
+/// What identifies, besides size and modification time, a file of the app as unchanged since its backup, so that it need not be
+/// read again.
 public struct SourceIdentity: Hashable, Sendable {
     public let inode: UInt64
     public let changeTime: Timestamp
@@ -168,7 +170,8 @@ extension TreeEntry {
     }
 
     /// - Parameter version: of the directory object.
-    /// - Throws: `repositoryDamaged` for anything that `encode` would not write; `unsupportedVersion` for unknown kinds and fields.
+    /// - Throws: `repositoryDamaged` for anything that `encode` would not write; `unsupportedVersion` for unknown kinds and
+    ///   fields.
     init(decoding reader: inout ByteReader, version: UInt16) throws(BackupError) {
         guard let kind = Kind(rawValue: try reader.read()) else {
             throw StructureHeader.unknown("a directory entry is of a kind that this program does not know")

@@ -61,9 +61,10 @@ struct PackFolderVersions: Sendable {
 
 /// Removes packs that are not needed; the caller holds the writer's lock.
 ///
-/// On storage shared with other hosts, the holder may be suspended between verifying the lock and the unlink. In that time another host may make a backup that
-/// relies on the pack. So on such storage a pack is first renamed to `tmp/`, which can be undone, and unlinked only if the lock is still held after that: a
-/// host that takes the lock later has not seen the pack. On local storage the kernel keeps the lock of a suspended process.
+/// On storage shared with other hosts, the holder may be suspended between verifying the lock and the unlink. In that time
+/// another host may make a backup that relies on the pack. So on such storage a pack is first renamed to `tmp/`, which can be
+/// undone, and unlinked only if the lock is still held after that: a host that takes the lock later has not seen the pack. On
+/// local storage the kernel keeps the lock of a suspended process.
 struct PackRemoval {
     private let temporaryFolder: String
     private let isShared: Bool
@@ -80,7 +81,8 @@ struct PackRemoval {
 
     /// A no-op when the pack does not exist.
     /// - Parameters:
-    ///   - inPlace: whether to unlink it directly on shared storage, too: for a single pack on a full disk without space for names in `tmp/`. A holder that is
+    ///   - inPlace: whether to unlink it directly on shared storage, too: for a single pack on a full disk without space for
+    ///     names in `tmp/`. A holder that is
     ///     suspended right before that does harm.
     ///   - requireHeld: verifies that the lock is still held; when it throws, the pack stays.
     /// - Throws: `noSpace` when `tmp/` has no space for the name; the pack stays then, too.
@@ -120,9 +122,9 @@ struct PackRemoval {
 
 /// Existing packs that a new snapshot or a prune relies on.
 enum ReferencedPacks {
-    /// Verifies that they exist, and that they survive a power cut. The process that wrote one may have died between the rename and the fsync of its folder:
-    /// the pack is visible then and treated as stored, but its name may still be lost. The same holds for the names in the repository's own folder. For folders
-    /// that are already durable, an fsync costs almost nothing.
+    /// Verifies that they exist, and that they survive a power cut. The process that wrote one may have died between the rename
+    /// and the fsync of its folder: the pack is visible then and treated as stored, but its name may still be lost. The same
+    /// holds for the names in the repository's own folder. For folders that are already durable, an fsync costs almost nothing.
     /// - Throws: `repositoryDamaged` when one has vanished.
     static func makeDurable(_ packs: Set<PackID>, layout: RepositoryLayout) throws(BackupError) {
         for folder in Set(packs.map { RepositoryLayout.packFolder(of: $0, in: layout.packs) }) {

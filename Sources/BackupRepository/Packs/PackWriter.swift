@@ -2,8 +2,9 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// Writes one pack: first the chunks to a temporary file as they come, then the index, then it publishes the pack by a rename. After an error every call but
-/// `discard` fails with the same error: of several threads, any may be the one whose error is reported.
+/// Writes one pack: first the chunks to a temporary file as they come, then the index, then it publishes the pack by a rename.
+/// After an error every call but `discard` fails with the same error: of several threads, any may be the one whose error is
+/// reported.
 ///
 /// `@unchecked Sendable`: only one thread uses it at a time, the one that took it out of its `OpenPack`.
 final class PackWriter: @unchecked Sendable {
@@ -92,7 +93,8 @@ final class PackWriter: @unchecked Sendable {
     }
 
     /// Removes the file, even if its publication failed after it had got its name.
-    /// - Parameter requireHeld: if it throws, a published pack stays, and a prune removes it when it is not needed. The temporary file has a unique name.
+    /// - Parameter requireHeld: if it throws, a published pack stays, and a prune removes it when it is not needed. The temporary
+    ///   file has a unique name.
     func discard(requireHeld: () throws(BackupError) -> Void) {
         refusal = refusal ?? Self.finished
         if let publishedPath {

@@ -1,7 +1,8 @@
 import BackupCore
 
-/// Refuses to prune an incomplete repository, such as one that was half copied or has lost a record. Data that the missing backups need would be removed for
-/// good, and they would be damaged even when the rest is copied later. It is asked before anything is given up.
+/// Refuses to prune an incomplete repository, such as one that was half copied or has lost a record. Data that the missing
+/// backups need would be removed for good, and they would be damaged even when the rest is copied later. It is asked before
+/// anything is given up.
 struct PruneGuard {
     private let repository: Repository
     private let allowsEmpty: Bool
@@ -60,7 +61,8 @@ struct PruneGuard {
             return missing
         }
         if allowsEmpty { return (try? missing()) ?? [] }
-        // The register names all snapshots that were not removed. If it exists and names none, all were removed and none was lost.
+        // The register names all snapshots that were not removed. If it exists and names none, all were removed and none was
+        // lost.
         if !removed.isEmpty, try repository.snapshotStore.isComplete() { return [] }
         guard try repository.packs().contains(where: { (try? repository.packIndex(of: $0).kind) == .metadata }) else { return [] }
         throw BackupError(

@@ -100,7 +100,8 @@ struct PrunePlan {
         }
     }
 
-    /// Keeps one copy of each chunk that is in several packs, after verifying it: preferably one that is stored whole, in a pack of which most is needed.
+    /// Keeps one copy of each chunk that is in several packs, after verifying it: preferably one that is stored whole, in a pack
+    /// of which most is needed.
     private mutating func keepOneOfEach() {
         func share(_ row: Int) -> Double {
             let pack = inventory.packNumber(ofRow: row)
@@ -130,7 +131,8 @@ struct PrunePlan {
                 return (try? verifier.requireSound(index.chunks[row - pack.firstRow])) != nil
             }
             guard let kept else { continue }
-            // Only a chunk that is stored whole can be the base of others. While none of those can be read, a repair may still fix one.
+            // Only a chunk that is stored whole can be the base of others. While none of those can be read, a repair may still
+            // fix one.
             let isKeptWhole = inventory.table.base(ofRow: kept) == nil
             for row in rows where row != kept && (isKeptWhole || inventory.table.base(ofRow: row) != nil) {
                 inventory.table.setNeeded(row, false)
@@ -182,8 +184,9 @@ struct PrunePlan {
 
 /// Packs that a prune leaves alone because they were written recently, on storage that several hosts share.
 ///
-/// Where the kernel's locks reach every process, no process writes while a prune runs, and no pack counts as young. But sshfs and rclone show another host's
-/// files only seconds or minutes later, including its notes and its newest record. A pack that no visible record needs may be one that this record needs.
+/// Where the kernel's locks reach every process, no process writes while a prune runs, and no pack counts as young. But sshfs and
+/// rclone show another host's files only seconds or minutes later, including its notes and its newest record. A pack that no
+/// visible record needs may be one that this record needs.
 struct RecentPacks {
     /// Longer than any file system caches a listing. restic and borg use similar limits.
     static let ageLimitSeconds: Int64 = 3_600
@@ -220,15 +223,16 @@ struct RecentPacks {
         }
     }
 
-    /// Whether the pack is left alone. That includes a pack dated in the future: one of the clocks is wrong, and its age is unknown.
+    /// Whether the pack is left alone. That includes a pack dated in the future: one of the clocks is wrong, and its age is
+    /// unknown.
     func contains(_ pack: PackID) throws(BackupError) -> Bool {
         guard let now, let status = try FileSystem.look(layout.packPath(of: pack)) else { return false }
         return now.secondsSince(status.modificationTime) < Self.ageLimitSeconds
     }
 }
 
-/// The chunks of packs that a repair set aside in `damaged/`. Those that could not be rescued are missing, and may come back with an intact copy of the pack.
-/// For one thread at a time; the folder is read once, at the first query.
+/// The chunks of packs that a repair set aside in `damaged/`. Those that could not be rescued are missing, and may come back with
+/// an intact copy of the pack. For one thread at a time; the folder is read once, at the first query.
 final class QuarantinedPacks {
     private let repository: Repository
     private lazy var chunks = read()

@@ -3,9 +3,10 @@ import SystemIO
 
 /// Frees the space of data that no snapshot needs.
 ///
-/// Packs without any needed chunk are removed. From packs with too much unused data, the needed chunks are first copied to new packs, unchanged. The new packs
-/// are durable, published and in the catalog before the old ones are unlinked, so every needed chunk is in a published pack at all times. A prune may be killed
-/// at any point; the next one continues from there. A reader finds chunks in their new places meanwhile.
+/// Packs without any needed chunk are removed. From packs with too much unused data, the needed chunks are first copied to new
+/// packs, unchanged. The new packs are durable, published and in the catalog before the old ones are unlinked, so every needed
+/// chunk is in a published pack at all times. A prune may be killed at any point; the next one continues from there. A reader
+/// finds chunks in their new places meanwhile.
 public struct RepositoryPrune {
     private let repository: Repository
     private let maxUnused: UnusedLimit
@@ -17,7 +18,8 @@ public struct RepositoryPrune {
 
     /// - Parameters:
     ///   - grace: which removed snapshots can still be undeleted; their data stays.
-    ///   - allowsEmpty: whether everything is removed when there are packs but no snapshot. A partly copied repository looks like that.
+    ///   - allowsEmpty: whether everything is removed when there are packs but no snapshot. A partly copied repository looks like
+    ///     that.
     ///   - forgetsMissing: whether snapshots with missing records are given up, and chunks whose packs are missing or unreadable.
     public init(
         _ repository: Repository, maxUnused: UnusedLimit = .standard, grace: RemovalGrace = RemovalGrace(now: SystemClock.now()),
@@ -82,7 +84,8 @@ public struct RepositoryPrune {
             forgetsMissing: forgetsMissing, progress: progress)
     }
 
-    /// - Throws: `busy` while another process writes or checks; `repositoryDamaged` as `plan`; `noSpace`, …: what is done by then stays done.
+    /// - Throws: `busy` while another process writes or checks; `repositoryDamaged` as `plan`; `noSpace`, …: what is done by then
+    ///   stays done.
     public func run() throws(BackupError) -> PruneSummary {
         let lock = try RepositoryLock(repository.layout, .removingPacks, operation: "prune")
         defer { withExtendedLifetime(lock) {} }
@@ -95,8 +98,8 @@ public struct RepositoryPrune {
         // Records are removed before the packs that only they need.
         try repository.snapshotStore.giveUpRemoved(grace, requireHeld: lock.requireHeld)
         try FaultInjection.reached("prune.removed-given-up")
-        // Everything published before the lock was taken is seen; nothing is published while it is held. In this order, a snapshot that another process is just
-        // removing is in at least one of the lists.
+        // Everything published before the lock was taken is seen; nothing is published while it is held. In this order, a
+        // snapshot that another process is just removing is in at least one of the lists.
         try repository.snapshotStore.rescan()
         let visible = repository.snapshots()
         let removed = try repository.snapshotStore.readRemoved()
@@ -127,8 +130,8 @@ public struct RepositoryPrune {
         if !missing.isEmpty { try store.forgetMissing(missing) }
     }
 
-    /// The state that the plan relies on must survive a power cut once packs are gone: a killed process may have unlinked snapshots and renamed packs without
-    /// fsyncing their folders.
+    /// The state that the plan relies on must survive a power cut once packs are gone: a killed process may have unlinked
+    /// snapshots and renamed packs without fsyncing their folders.
     private func makeDurable(_ plan: PrunePlan) throws(BackupError) {
         try repository.snapshotStore.synchronizeRemoved()
         try FileSystem.synchronizeDirectory(repository.layout.snapshots)

@@ -1,7 +1,8 @@
 import BackupCore
 
-/// Copies chunks to new packs, with their stored bytes unchanged. A new pack is durable, published and in the catalog once `append` or `finish` has reported
-/// so; only then may the packs it was copied from be removed. For one thread at a time; the caller holds the writer's lock.
+/// Copies chunks to new packs, with their stored bytes unchanged. A new pack is durable, published and in the catalog once
+/// `append` or `finish` has reported so; only then may the packs it was copied from be removed. For one thread at a time; the
+/// caller holds the writer's lock.
 final class PackRewriter {
     private let repository: Repository
     private let lock: RepositoryLock

@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// Repairs the register, and the records and labels of snapshots. A lost record stays in the register until the user has a prune give its backup up; the check
-/// after the repair reports it as missing.
+/// Repairs the register, and the records and labels of snapshots. A lost record stays in the register until the user has a prune
+/// give its backup up; the check after the repair reports it as missing.
 struct RecordRepair {
     private let repository: Repository
     private let store: SnapshotStore
@@ -20,7 +20,8 @@ struct RecordRepair {
 
     mutating func run() throws(BackupError) {
         try repairRegister()
-        // The repository may have been opened hours ago. Since then a file may have been restored by a copy, or the first read may have failed.
+        // The repository may have been opened hours ago. Since then a file may have been restored by a copy, or the first read
+        // may have failed.
         try store.rescan()
         for damage in store.list.damages where damage.code == .repositoryDamaged {
             guard let path = damage.path else { continue }
@@ -77,7 +78,8 @@ struct RecordRepair {
         do throws(BackupError) {
             try store.expect(id)
         } catch {
-            // No prune runs while the file stays where it is. With the register of a later version, this program could not report the record as missing.
+            // No prune runs while the file stays where it is. With the register of a later version, this program could not report
+            // the record as missing.
             if error.code == .unsupportedVersion { return }
             throw error
         }

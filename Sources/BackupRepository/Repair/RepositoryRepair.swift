@@ -2,10 +2,12 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Repairs what can be repaired: damaged packs are replaced by packs with their intact chunks, the catalog is rebuilt, and labels and records with one flipped
-/// bit are rewritten. Damaged files are set aside in `damaged/`, unless all of their data was rescued.
+/// Repairs what can be repaired: damaged packs are replaced by packs with their intact chunks, the catalog is rebuilt, and labels
+/// and records with one flipped bit are rewritten. Damaged files are set aside in `damaged/`, unless all of their data was
+/// rescued.
 ///
-/// Lost data stays lost: a later check names the files. The next backup of the same data stores it again, which makes older snapshots with it whole again.
+/// Lost data stays lost: a later check names the files. The next backup of the same data stores it again, which makes older
+/// snapshots with it whole again.
 public struct RepositoryRepair {
     private let repository: Repository
     private let report: (CheckEvent) -> Void
@@ -18,8 +20,8 @@ public struct RepositoryRepair {
         self.report = report
     }
 
-    /// - Throws: `busy` while a backup is written; errors of reading or writing; `locked` when another host has considered this one gone. It may be interrupted
-    ///   at any point and run again.
+    /// - Throws: `busy` while a backup is written; errors of reading or writing; `locked` when another host has considered this
+    ///   one gone. It may be interrupted at any point and run again.
     /// - Returns: the number of lost labels. A check afterwards finds all other losses.
     @discardableResult
     public func run() throws(BackupError) -> Int {
@@ -93,7 +95,8 @@ private struct Execution {
         }
     }
 
-    /// Gives the next pack a unique name by adding an unreferenced chunk: the name is derived from the chunks. A prune removes that chunk.
+    /// Gives the next pack a unique name by adding an unreferenced chunk: the name is derived from the chunks. A prune removes
+    /// that chunk.
     private func appendFiller(_ kind: PackKind) throws(BackupError) {
         // The names of sealed packs are random anyway.
         guard !repository.protection.isSealing else { return }

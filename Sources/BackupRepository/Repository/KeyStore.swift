@@ -27,7 +27,8 @@ struct KeyStore {
         }
     }
 
-    /// The master key. If the file and its copy are both whole but differ, either may be the newer one. The one that the password opens is used.
+    /// The master key. If the file and its copy are both whole but differ, either may be the newer one. The one that the password
+    /// opens is used.
     /// - Throws: `wrongPassword`; as `read`.
     func masterKey(password: SecretBytes) throws(BackupError) -> SecretBytes {
         let key = try read()
@@ -60,8 +61,9 @@ struct KeyStore {
         try publish(key, to: layout.key)
     }
 
-    /// Replaces the key file, durably: first the copy, then the file itself, which counts until then. So after a crash the old password, both or the new one
-    /// are valid; after an error the old one is valid; after success the old one opens nothing. The caller holds the lock on names.
+    /// Replaces the key file, durably: first the copy, then the file itself, which counts until then. So after a crash the old
+    /// password, both or the new one are valid; after an error the old one is valid; after success the old one opens nothing. The
+    /// caller holds the lock on names.
     /// - Throws: errors of writing. If not even the old key can be restored, the message says that either password may be valid.
     func replace(by key: KeyFile) throws(BackupError) {
         let old = try beginReplacement()
@@ -83,8 +85,8 @@ struct KeyStore {
         let copy: KeyFile
     }
 
-    /// - Returns: the valid key, which then is in the file itself, since its copy is replaced first, and the key in the copy; `nil` if neither file can be
-    ///   read, as under a mount that has the master key in memory.
+    /// - Returns: the valid key, which then is in the file itself, since its copy is replaced first, and the key in the copy;
+    ///   `nil` if neither file can be read, as under a mount that has the master key in memory.
     private func beginReplacement() throws(BackupError) -> Files? {
         let key: KeyFile
         do throws(BackupError) {
@@ -156,7 +158,8 @@ struct KeyStore {
         }
     }
 
-    /// Replaces a missing or damaged file by the other, whole one. If both are whole but differ, neither is replaced: the right password is unknown.
+    /// Replaces a missing or damaged file by the other, whole one. If both are whole but differ, neither is replaced: the right
+    /// password is unknown.
     /// - Returns: whether a file was replaced.
     func repair() throws(BackupError) -> Bool {
         guard damagedPath() != nil else { return false }

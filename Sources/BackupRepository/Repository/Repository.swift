@@ -54,7 +54,8 @@ public final class Repository: Sendable {
 // MARK: - Making and opening
 
 extension Repository {
-    /// Creates a repository in a missing or empty folder. The `config` file is written last: after a crash before it, `create` can be called again.
+    /// Creates a repository in a missing or empty folder. The `config` file is written last: after a crash before it, `create`
+    /// can be called again.
     /// - Parameter password: creates an encrypted repository that this password opens; a forgotten password cannot be recovered.
     /// - Throws: `alreadyExists` when there is a repository; `notEmpty` when there is anything else.
     public static func create(
@@ -87,7 +88,8 @@ extension Repository {
         let configuration = RepositoryConfiguration(
             repositoryID: RandomToken.make(), chunker: password == nil ? .standard : .standardEncrypted)
         var keys: RepositoryKeys?
-        // They are left by an interrupted creation, or the rest of a repository was lost. In the latter case only they can decrypt what may be recovered of it.
+        // They are left by an interrupted creation, or the rest of a repository was lost. In the latter case only they can
+        // decrypt what may be recovered of it.
         let damaged = DamagedFolder(layout: layout) { () throws(BackupError) in }
         for key in [layout.key, layout.keyCopy] {
             if try FileSystem.exists(key) { try damaged.setAside(key) }

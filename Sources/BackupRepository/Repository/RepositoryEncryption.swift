@@ -8,7 +8,8 @@ extension Repository {
     /// same user that continues with it; `nil` in a plain repository. Keep it in memory only.
     public var masterKey: SecretBytes? { protection.masterKey }
 
-    /// Wraps the master key with another password. No data is rewritten. After a crash the old password, the new one or both are valid; after an error the old.
+    /// Wraps the master key with another password. No data is rewritten. After a crash the old password, the new one or both are
+    /// valid; after an error the old.
     ///
     /// With a copy of the old key file and the old password, the repository can still be opened: the master key stays the same.
     /// - Throws: `notSupported` in a plain repository; `noSpace`, `inputOutput`.
@@ -76,7 +77,8 @@ extension Repository {
         return RepositoryFacts(id: configuration.repositoryID, isEncrypted: configuration.isEncrypted)
     }
 
-    /// To be called before a store trusts the config of a repository that it has not used: a user who can write there could have switched the encryption off.
+    /// To be called before a store trusts the config of a repository that it has not used: a user who can write there could have
+    /// switched the encryption off.
     /// - Throws: `notPermitted` for a repository that has a key file although its config says that it is not encrypted.
     public static func requireNoKey(unlessEncrypted facts: RepositoryFacts, at path: String) throws(BackupError) {
         guard !facts.isEncrypted else { return }

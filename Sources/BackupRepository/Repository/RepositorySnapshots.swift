@@ -52,7 +52,8 @@ extension Repository {
         return snapshotStore.list.registerError
     }
 
-    /// Removes a snapshot from the repository, durably. A prune frees its space later; until then a new backup of the same data reuses its chunks.
+    /// Removes a snapshot from the repository, durably. A prune frees its space later; until then a new backup of the same data
+    /// reuses its chunks.
     /// - Throws: `notFound`.
     public func removeSnapshot(_ id: SnapshotID) throws(BackupError) { try snapshotStore.remove(id) }
 
@@ -131,7 +132,8 @@ extension Repository {
         try snapshotStore.giveUpRemoved(ids, willRemove: willRemove, didRemove: didRemove)
     }
 
-    /// Whether no snapshot is left once these are removed. False if a snapshot is missing, or if there is no register to exclude that.
+    /// Whether no snapshot is left once these are removed. False if a snapshot is missing, or if there is no register to exclude
+    /// that.
     public func hasOnly(_ ids: [SnapshotID]) -> Bool {
         Set(snapshots().map(\.id)).isSubset(of: ids) && (try? snapshotStore.isComplete()) == true
     }

@@ -50,13 +50,15 @@ extension Repository {
         }
     }
 
-    /// Sources of snapshots, including removed ones, that have no document, sorted. A writer of a snapshot with a source writes its document first.
+    /// Sources of snapshots, including removed ones, that have no document, sorted. A writer of a snapshot with a source writes
+    /// its document first.
     public func sourcesWithoutDocument() throws(BackupError) -> [SourceID] {
         let named = Set((snapshots() + (try removedSnapshots().map(\.snapshot))).compactMap(\.source))
         return named.subtracting(try sourceIDs()).sorted()
     }
 
-    /// Writes the document of a source, atomically and durably. A damaged document is kept in `damaged/`: some of it may still be readable.
+    /// Writes the document of a source, atomically and durably. A damaged document is kept in `damaged/`: some of it may still be
+    /// readable.
     /// - Parameter isWanted: receives the current document; if it returns false, nothing is written, and `false` is returned.
     @discardableResult
     public func write(

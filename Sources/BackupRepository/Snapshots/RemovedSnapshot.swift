@@ -33,8 +33,8 @@ public struct RemovalGrace: Sendable {
         return grace
     }
 
-    /// The same, but a clock that jumps ahead does not end the period immediately: an interval in which the clock was not seen counts for at most a quarter of
-    /// the grace period, or two days, whichever is longer.
+    /// The same, but a clock that jumps ahead does not end the period immediately: an interval in which the clock was not seen
+    /// counts for at most a quarter of the grace period, or two days, whichever is longer.
     /// - Parameters:
     ///   - times: when the clock was seen, in any order.
     ///   - believedStepSeconds: intervals up to this length always count in full.
@@ -56,7 +56,8 @@ public struct RemovalGrace: Sendable {
         return Timestamp(seconds: hasOverflown ? (seconds < 0 ? .min : .max) : sum)
     }
 
-    /// Whether the period is over. It is not over if the removal is dated in the future, by a clock that was wrong then or is wrong now.
+    /// Whether the period is over. It is not over if the removal is dated in the future, by a clock that was wrong then or is
+    /// wrong now.
     public func isOver(for removed: RemovedSnapshot) -> Bool { isOver(removed.removalTime, removed.snapshot) }
 
     /// A record that is unreadable for another reason than damage may become readable later.
@@ -71,7 +72,8 @@ public struct RemovalGrace: Sendable {
     }
 }
 
-/// How much time has passed, judging by the times at which the clock was seen. A machine that was off for a week looks like a clock that jumped a week ahead.
+/// How much time has passed, judging by the times at which the clock was seen. A machine that was off for a week looks like a
+/// clock that jumped a week ahead.
 struct ObservedTime: Sendable {
     /// Two days.
     private static let shortestStepSeconds: Int64 = 2 * 86_400
@@ -133,7 +135,8 @@ extension SnapshotStore {
                 do throws(BackupError) {
                     let record = try readRecord(id, at: path)
                     let label = try readLabel(id, record, &labelDamages)
-                    // A removal dated before the creation was made with a wrong clock. That does not hold if the creation is dated in the future.
+                    // A removal dated before the creation was made with a wrong clock. That does not hold if the creation is
+                    // dated in the future.
                     if modificationTime < record.creationTime, record.creationTime <= now { time = nil }
                     snapshots.append(
                         RemovedSnapshot(snapshot: Snapshot(id: id, record: record, label: label), removalTime: time))
@@ -156,8 +159,8 @@ extension SnapshotStore {
         return (snapshots, damages)
     }
 
-    /// The snapshots that can be undeleted, in the order of their removal. The records are read again only when entries of the folders have changed: the state
-    /// of a mount queries them again and again, and there may be thousands.
+    /// The snapshots that can be undeleted, in the order of their removal. The records are read again only when entries of the
+    /// folders have changed: the state of a mount queries them again and again, and there may be thousands.
     func removedSnapshots() throws(BackupError) -> [RemovedSnapshot] {
         try refresh()
         let stamps: [FolderVersion]

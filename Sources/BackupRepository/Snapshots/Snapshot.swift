@@ -43,15 +43,19 @@ public struct Snapshot: Hashable, Sendable {
 
     /// The attribute of the record with the time stamp of the snapshot's flat file names.
     public static let stampAttribute = "stamp"
-    /// The attribute with the version of the archive layout that `archiveSizeBytes` was computed with, so that later versions can lay out the same bytes.
+    /// The attribute with the version of the archive layout that `archiveSizeBytes` was computed with, so that later versions can
+    /// lay out the same bytes.
     public static let archiveVersionAttribute = "archive-version"
-    /// The attributes with the exact size of archive.tar in bytes, and with the version of its layout. Snapshots from before archive.tar existed lack them.
+    /// The attributes with the exact size of archive.tar in bytes, and with the version of its layout. Snapshots from before
+    /// archive.tar existed lack them.
     public static let tarSizeAttribute = "tar-size"
     public static let tarVersionAttribute = "tar-version"
 
-    /// The attribute that identifies the state of the app's database that was backed up, so that the same state need not be read again.
+    /// The attribute that identifies the state of the app's database that was backed up, so that the same state need not be read
+    /// again.
     public static let databaseStateAttribute = "database-state"
-    /// The attribute with the place in the snapshot where the names of its media in its archives are recorded; missing where they follow from the paths.
+    /// The attribute with the place in the snapshot where the names of its media in its archives are recorded; missing where they
+    /// follow from the paths.
     public static let archiveNamesAttribute = "archive-names"
     /// The attribute that names the app.
     public static let appAttribute = "app"
@@ -61,14 +65,16 @@ public struct Snapshot: Hashable, Sendable {
     public static let sequenceAttribute = "sequence"
     /// The attribute with the file system of the media folder, as in statvfs(2).
     public static let mediaFileSystemAttribute = "media-file-system"
-    /// The attribute with the time when all media files on file systems without change times were last read; missing where there are none.
+    /// The attribute with the time when all media files on file systems without change times were last read; missing where there
+    /// are none.
     public static let mediaReadAttribute = "media-read-at"
 
     /// The attributes that count the files of the media folder and their bytes. Snapshots of older programs lack them.
     public static let mediaFilesAttribute = "media-files"
     public static let mediaBytesAttribute = "media-bytes"
 
-    /// The attribute that records that extended attributes, owners, links and holes were read for all media files: "1". Snapshots of older programs lack it.
+    /// The attribute that records that extended attributes, owners, links and holes were read for all media files: "1". Snapshots
+    /// of older programs lack it.
     public static let mediaMetadataAttribute = "media-metadata"
     /// The attribute with the owner of media files whose entries name none: user and group IDs, separated by a colon.
     public static let mediaOwnerAttribute = "media-owner"

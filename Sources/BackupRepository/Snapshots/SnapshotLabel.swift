@@ -5,7 +5,8 @@ import SystemIO
 /// The changeable properties of a snapshot. A snapshot without a label file has its record's name and nothing else.
 struct SnapshotLabel: Hashable, Sendable {
     private static let magic: [UInt8] = Array("bfslabl\n".utf8)
-    /// Version 2 has tags after the time of verification. A label without tags is written as version 1, which older programs read.
+    /// Version 2 has tags after the time of verification. A label without tags is written as version 1, which older programs
+    /// read.
     private static let plainVersion: UInt16 = 1
     private static let taggedVersion: UInt16 = 2
     private enum Flag {
@@ -141,7 +142,8 @@ extension SnapshotStore {
     }
 
     /// Replaces missing labels by the defaults: the first name, and pinned, since the snapshot may have been pinned.
-    /// - Returns: the snapshots whose labels were written. A label that was copied back meanwhile is kept; one whose record cannot be read is still expected.
+    /// - Returns: the snapshots whose labels were written. A label that was copied back meanwhile is kept; one whose record
+    ///   cannot be read is still expected.
     func replaceMissingLabels(_ ids: [SnapshotID]) throws(BackupError) -> [SnapshotID] {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }

@@ -13,8 +13,8 @@ public struct SnapshotRecord: Hashable, Sendable {
     public let root: StoredDirectory
     /// Exact size of archive.zip in bytes.
     public let archiveSizeBytes: UInt64
-    /// The layout of archive.zip. The repository only stores it; the archive code interprets it. It is part of the record so that an old snapshot's archive
-    /// keeps its bytes when an app's layout changes.
+    /// The layout of archive.zip. The repository only stores it; the archive code interprets it. It is part of the record so that
+    /// an old snapshot's archive keeps its bytes when an app's layout changes.
     public let archiveLayout: ArchivePathMap
     /// Further information: app, versions, device, counts.
     public let attributes: [String: String]

@@ -1,11 +1,11 @@
 import BackupCore
 import SystemIO
 
-/// Lists the snapshots that a repository should have, and which of them have a label, so that a lost record or label is noticed. It does not decide what may be
-/// removed, and nothing is ever removed because of it.
+/// Lists the snapshots that a repository should have, and which of them have a label, so that a lost record or label is noticed.
+/// It does not decide what may be removed, and nothing is ever removed because of it.
 ///
-/// A snapshot is added after it appeared, and deleted before it is removed permanently. A crash in between leaves a snapshot that is not in the register, which
-/// is not a finding, and never one that is missing.
+/// A snapshot is added after it appeared, and deleted before it is removed permanently. A crash in between leaves a snapshot that
+/// is not in the register, which is not a finding, and never one that is missing.
 struct SnapshotRegister: Equatable, Sendable {
     private static let magic: [UInt8] = Array("bfsregi\n".utf8)
     private static let version: UInt16 = 1
@@ -90,24 +90,25 @@ extension SnapshotStore {
         }
     }
 
-    /// Changes the register. Errors are ignored: an outdated register causes a finding at worst, and must not prevent making a snapshot, or removing one on a
-    /// full disk. A damaged register is left to a repair, and one of a later version is left alone.
+    /// Changes the register. Errors are ignored: an outdated register causes a finding at worst, and must not prevent making a
+    /// snapshot, or removing one on a full disk. A damaged register is left to a repair, and one of a later version is left
+    /// alone.
     /// - Parameter published: a snapshot that has just appeared; it may be the first one, without a register before it.
     func changeRegister(published: SnapshotID? = nil, _ change: (inout SnapshotRegister) -> Void) {
         try? writeRegister(published: published, change)
     }
 
-    /// Whether the register is missing: programs that record the source of a snapshot keep one. The repository may then be an incomplete copy, and a register
-    /// of the existing files would claim that it is complete.
+    /// Whether the register is missing: programs that record the source of a snapshot keep one. The repository may then be an
+    /// incomplete copy, and a register of the existing files would claim that it is complete.
     func isRegisterMissing() throws(BackupError) -> Bool {
         guard try readRegister() == nil else { return false }
         return Self.haveRegister(list.recorded)
     }
 
-    /// Creates the register of a repository that has no snapshot yet: otherwise another process that sees the first snapshot would consider the register
-    /// missing. A damaged register is left alone.
-    /// - Parameter isNew: called when there are neither records nor a register; returns whether there have never been any. In an incomplete copy they may
-    ///   arrive later, and a register of the existing files would let a prune remove their data.
+    /// Creates the register of a repository that has no snapshot yet: otherwise another process that sees the first snapshot
+    /// would consider the register missing. A damaged register is left alone.
+    /// - Parameter isNew: called when there are neither records nor a register; returns whether there have never been any. In an
+    ///   incomplete copy they may arrive later, and a register of the existing files would let a prune remove their data.
     /// - Throws: `locked`, `noSpace`, …: without a register there must not be a first snapshot.
     func makeFirstRegister(isNew: () throws(BackupError) -> Bool) throws(BackupError) {
         guard list.recorded.isEmpty, FileSystem.statusIfPresent(layout.register) == nil, try isNew() else { return }
@@ -134,7 +135,8 @@ extension SnapshotStore {
         }
         var changed: SnapshotRegister
         if let register { changed = register } else { changed = try registerOfWhatIsThere() }
-        // The snapshots of older programs are added at the first write of this one, including removed ones, which older programs deleted from the register.
+        // The snapshots of older programs are added at the first write of this one, including removed ones, which older programs
+        // deleted from the register.
         changed.enter(list.recorded.map(\.id))
         changed.enter(try ids(in: layout.removed, RepositoryLayout.snapshotExtension))
         // There may have been no space to write the register when they were removed.
@@ -145,8 +147,8 @@ extension SnapshotStore {
             protection.seal(changed.encode(), as: .register), to: layout.register, temporaryFolder: layout.temporary)
     }
 
-    /// Lists every snapshot with a trace: a record, readable or not, a label, or a record that a repair has set aside. A snapshot whose record is lost or not
-    /// copied yet may have left a label.
+    /// Lists every snapshot with a trace: a record, readable or not, a label, or a record that a repair has set aside. A snapshot
+    /// whose record is lost or not copied yet may have left a label.
     private func registerOfWhatIsThere() throws(BackupError) -> SnapshotRegister {
         var register = SnapshotRegister()
         for folder in [layout.snapshots, layout.removed, layout.damaged] {
@@ -220,7 +222,8 @@ extension SnapshotStore {
     func missingSnapshots() throws(BackupError) -> MissingSnapshots {
         let found = try compareWithRegister()
         guard !found.isEmpty else { return found }
-        // A snapshot may just have been removed, so compare again under the lock. Where nothing can be locked, nothing is removed either.
+        // A snapshot may just have been removed, so compare again under the lock. Where nothing can be locked, nothing is removed
+        // either.
         guard let lock = try? WaitingLock.acquire(path: layout.namesLock) else { return found }
         defer { withExtendedLifetime(lock) {} }
         return try compareWithRegister()

@@ -2,18 +2,19 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Removing snapshots so that they can be undeleted: the record moves to `removed/`, with the time of the removal as its modification time. The label stays in
-/// place. A snapshot that also has a record in `snapshots/`, as after copying a repository, counts as not removed. The register names it until it is removed
-/// permanently: a copy of the repository without `removed/` is incomplete.
+/// Removing snapshots so that they can be undeleted: the record moves to `removed/`, with the time of the removal as its
+/// modification time. The label stays in place. A snapshot that also has a record in `snapshots/`, as after copying a repository,
+/// counts as not removed. The register names it until it is removed permanently: a copy of the repository without `removed/` is
+/// incomplete.
 extension SnapshotStore {
     /// The number of snapshots to remove under one lock.
     private static let batchCount = 500
     /// The modification time of a record in `removed/` whose time of removal is unknown, because the clock was wrong.
     static let unknownRemovalTime = Timestamp(seconds: 0)
 
-    /// Moves the records of snapshots to `removed/`, in the given order, each durably before `didRemove` is called for it. Pinned and missing snapshots are
-    /// skipped. If the clock is behind the newest snapshot, it is wrong: the time of the removal is then recorded as unknown, and a later prune sets it.
-    /// Otherwise the grace period could end immediately.
+    /// Moves the records of snapshots to `removed/`, in the given order, each durably before `didRemove` is called for it. Pinned
+    /// and missing snapshots are skipped. If the clock is behind the newest snapshot, it is wrong: the time of the removal is
+    /// then recorded as unknown, and a later prune sets it. Otherwise the grace period could end immediately.
     /// - Parameter willRemove: called before each; an error it throws ends the removal.
     func withdraw(
         _ ids: [SnapshotID], at time: Timestamp, willRemove: (SnapshotID) throws(BackupError) -> Void,
@@ -32,8 +33,8 @@ extension SnapshotStore {
         list.snapshots.last.flatMap { time < $0.creationTime ? $0 : nil }
     }
 
-    /// The number of removed snapshots that stay because their time of removal is unknown and cannot be set, and the snapshot that shows that the clock is
-    /// behind.
+    /// The number of removed snapshots that stay because their time of removal is unknown and cannot be set, and the snapshot
+    /// that shows that the clock is behind.
     func untimedRemovals(among removed: [RemovedSnapshot], at now: Timestamp) -> UntimedRemovals? {
         let count = removed.count { $0.removalTime == nil }
         guard count > 0, let latest = snapshotAhead(of: now) else { return nil }
@@ -77,7 +78,8 @@ extension SnapshotStore {
             let going = batch.filter { list[$0]?.isPinned == false }
             // This also adds the snapshots of older programs.
             changeRegister { if isForGood { $0.strikeOut(going) } }
-            // Removed snapshots must disappear from the list even if a later removal fails; and those that stayed are added again.
+            // Removed snapshots must disappear from the list even if a later removal fails; and those that stayed are added
+            // again.
             defer {
                 _ = try? scan()
                 changeRegister { register in
@@ -96,8 +98,8 @@ extension SnapshotStore {
         }
     }
 
-    /// Moves a record to the other folder by a copy: a power cut may tear a rename between folders and leave the record without a name. A record in both
-    /// folders counts as not removed. On a full disk, a rename is the only way.
+    /// Moves a record to the other folder by a copy: a power cut may tear a rename between folders and leave the record without a
+    /// name. A record in both folders counts as not removed. On a full disk, a rename is the only way.
     private func move(
         _ id: SnapshotID, _ old: String, _ new: String, _ time: Timestamp, _ lock: borrowing NamesLock
     ) throws(BackupError) {
@@ -120,8 +122,8 @@ extension SnapshotStore {
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(old))
     }
 
-    /// Makes the names in `removed/` durable. Call it before `snapshots/` is synchronized: a process that moved a record may have died before doing so, and
-    /// after a power cut the record would have no name left.
+    /// Makes the names in `removed/` durable. Call it before `snapshots/` is synchronized: a process that moved a record may have
+    /// died before doing so, and after a power cut the record would have no name left.
     func synchronizeRemoved() throws(BackupError) {
         do {
             try FileSystem.synchronizeDirectory(layout.removed)
@@ -198,7 +200,8 @@ extension SnapshotStore {
         try? OwnedDescriptor.open(layout.removed, O_RDONLY | O_DIRECTORY).setModificationTime(SystemClock.now())
     }
 
-    /// Removes records from `removed/` that are in `snapshots/` as well: a removal or an undelete was interrupted between the two.
+    /// Removes records from `removed/` that are in `snapshots/` as well: a removal or an undelete was interrupted between the
+    /// two.
     private func sweepRemoved(
         _ requireHeld: () throws(BackupError) -> Void, _ lock: borrowing NamesLock
     ) throws(BackupError) {
@@ -213,7 +216,8 @@ extension SnapshotStore {
         }
     }
 
-    /// Permanently removes records of removed snapshots, in the given order, each durably before `didRemove` is called for it. Missing ones are skipped.
+    /// Permanently removes records of removed snapshots, in the given order, each durably before `didRemove` is called for it.
+    /// Missing ones are skipped.
     func giveUpRemoved(
         _ ids: [SnapshotID], willRemove: (SnapshotID) throws(BackupError) -> Void,
         didRemove: (SnapshotID) throws(BackupError) -> Void
@@ -234,7 +238,8 @@ extension SnapshotStore {
     private func unlinkRemoved(_ id: SnapshotID, _ lock: borrowing NamesLock) throws(BackupError) {
         try lock.requireHeld()
         try FileSystem.removeFile(layout.removedPath(of: id))
-        // This process may have been suspended before the unlink, and another host may have undeleted the snapshot: the label is in use again then.
+        // This process may have been suspended before the unlink, and another host may have undeleted the snapshot: the label is
+        // in use again then.
         try lock.requireHeld()
         guard try !FileSystem.exists(layout.snapshotPath(of: id)) else { return }
         noteRemovedForGood(id)

@@ -2,7 +2,8 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// The snapshots of a repository: reads their records and labels, notices additions and removals by other processes, and changes names.
+/// The snapshots of a repository: reads their records and labels, notices additions and removals by other processes, and changes
+/// names.
 final class SnapshotStore: Sendable {
     private struct State: Sendable {
         var list = SnapshotList.empty
@@ -77,7 +78,8 @@ final class SnapshotStore: Sendable {
         // Taken before reading: the next refresh finds changes made during the scan.
         let stamps = try stamps()
         let (known, knownLabels) = state.withLock { ($0.list, $0.labels) }
-        // The register is read before the labels are listed: a label is written before it is added to the register, and removed after it is deleted there.
+        // The register is read before the labels are listed: a label is written before it is added to the register, and removed
+        // after it is deleted there.
         let register = FileSystem.statusIfPresent(layout.register)
         var registerError: BackupError?
         var expectedLabels: Set<SnapshotID>?
@@ -110,7 +112,8 @@ final class SnapshotStore: Sendable {
                 }
                 let damageCount = damages.count
                 let label = try readLabel(id, record, &damages)
-                // A damaged label is reported by each scan, and one that has just changed may change again without a visible difference.
+                // A damaged label is reported by each scan, and one that has just changed may change again without a visible
+                // difference.
                 if let label, let file, file.isSettled, damages.count == damageCount {
                     labels[id] = ReadLabel(label: label, file: file)
                 }
@@ -161,7 +164,8 @@ final class SnapshotStore: Sendable {
         }
     }
 
-    /// If a label cannot be read, the snapshot has the record's name and is pinned: retention must not remove a snapshot that may have been pinned.
+    /// If a label cannot be read, the snapshot has the record's name and is pinned: retention must not remove a snapshot that may
+    /// have been pinned.
     func readLabel(
         _ id: SnapshotID, _ record: SnapshotRecord, _ damages: inout [BackupError]
     ) throws(BackupError) -> SnapshotLabel? {
@@ -193,10 +197,11 @@ extension SnapshotStore {
     /// Makes a snapshot visible. Everything it refers to must be durable.
     /// - Parameters:
     ///   - requireHeld: called just before the record gets its name; throws if the writer's lock is no longer held.
-    ///   - willAppear: called just before the record gets its name, with the snapshot's name; returns whether to pin it. An error before that leaves nothing;
+    ///   - willAppear: called just before the record gets its name, with the snapshot's name; returns whether to pin it. An error
+    ///     before that leaves nothing;
     ///     an error after it may leave the snapshot, if the file system fails.
-    /// - Returns: the snapshot, with the next free name if another visible one has its name: hours of work must not be lost for a name. It is pinned from the
-    ///   first moment, unless the label could not be written.
+    /// - Returns: the snapshot, with the next free name if another visible one has its name: hours of work must not be lost for a
+    ///   name. It is pinned from the first moment, unless the label could not be written.
     func publish(
         _ record: SnapshotRecord, requireHeld: () throws(BackupError) -> Void, willAppear: (FileName) -> Bool
     ) throws(BackupError) -> Snapshot {
@@ -213,8 +218,8 @@ extension SnapshotStore {
         let id = SnapshotID(SHA256Hasher.hash(bytes))
         let path = layout.snapshotPath(of: id)
         try synchronizeRemoved()
-        // For a repository with snapshots of older programs only: another process that saw the record before the register, or the next process after a crash,
-        // would mistake a register that does not exist yet for a missing one.
+        // For a repository with snapshots of older programs only: another process that saw the record before the register, or the
+        // next process after a crash, would mistake a register that does not exist yet for a missing one.
         if !list.recorded.isEmpty, !Self.haveRegister(list.recorded) { changeRegister { _ in } }
         var mayBeThere = false
         var label: SnapshotLabel?
@@ -245,8 +250,8 @@ extension SnapshotStore {
     }
 
     /// Replaces a snapshot's label. A damaged label is repaired first if possible, and otherwise set aside in `damaged/`.
-    /// - Throws: `notFound`; `alreadyExists` when another visible snapshot has the new name; `unsupportedVersion` and errors of reading for a label that is
-    ///   currently unreadable, which is not replaced.
+    /// - Throws: `notFound`; `alreadyExists` when another visible snapshot has the new name; `unsupportedVersion` and errors of
+    ///   reading for a label that is currently unreadable, which is not replaced.
     func changeLabel(_ id: SnapshotID, _ change: (inout SnapshotLabel) throws(BackupError) -> Void) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
@@ -300,7 +305,8 @@ extension SnapshotStore {
         for id in ids { try FileSystem.removeFile(layout.labelPath(of: id)) }
     }
 
-    /// Adds a snapshot that was just written to the list. The next refresh scans the folders again, since their times have changed.
+    /// Adds a snapshot that was just written to the list. The next refresh scans the folders again, since their times have
+    /// changed.
     private func show(_ snapshot: Snapshot) {
         // The result of a scan that began earlier does not include it and is discarded.
         let number = nextScanNumber()
@@ -350,8 +356,9 @@ extension SnapshotStore {
 
 /// Cleaning up after crashes.
 extension SnapshotStore {
-    /// Removes what crashes left: labels of snapshots that are certainly gone and cannot be undeleted, and all temporary files except packs whose removal was
-    /// interrupted. The caller must hold the writer's lock, since packs are written in the same folder.
+    /// Removes what crashes left: labels of snapshots that are certainly gone and cannot be undeleted, and all temporary files
+    /// except packs whose removal was interrupted. The caller must hold the writer's lock, since packs are written in the same
+    /// folder.
     /// - Parameter requireHeld: called before each removal; throws if the writer's lock is no longer held.
     func sweep(requireHeld: () throws(BackupError) -> Void) throws(BackupError) {
         let lock = try NamesLock(layout)
@@ -381,13 +388,14 @@ extension SnapshotStore {
         return try DirectoryReader(path: layout.temporary, followsLink: false)
     }
 
-    /// Whether this program creates temporary files with such names: a random token, with or without an extension. Other programs created all other files.
+    /// Whether this program creates temporary files with such names: a random token, with or without an extension. Other programs
+    /// created all other files.
     private static func isTemporary(_ name: FileName) -> Bool {
         RandomToken.isToken(name.bytes.prefix { $0 != UInt8(ascii: ".") })
     }
 
-    /// Labels of snapshots that have no record and are not in the register. If the register names a snapshot, it may be copied back, with its name, pin and
-    /// tags. Without a register nothing is known, and an unneeded label only takes a few bytes.
+    /// Labels of snapshots that have no record and are not in the register. If the register names a snapshot, it may be copied
+    /// back, with its name, pin and tags. Without a register nothing is known, and an unneeded label only takes a few bytes.
     private func uselessLabels() throws(BackupError) -> [SnapshotID] {
         guard let register = try? readRegister() else { return [] }
         var useless: [SnapshotID] = []

@@ -3,8 +3,8 @@ import GRDB
 
 /// Every chunk of the repository by number, with its lengths: 25 bytes each, so that millions of chunks can be counted.
 ///
-/// A chunk is found by the first eight bytes of its name. Two chunks that share them (one pair is to be expected among six billion) are counted as one, which
-/// is acceptable for statistics.
+/// A chunk is found by the first eight bytes of its name. Two chunks that share them (one pair is to be expected among six
+/// billion) are counted as one, which is acceptable for statistics.
 struct ChunkTable {
     /// The first eight bytes of the names, in the catalog's order.
     private var keys: [Int64] = []

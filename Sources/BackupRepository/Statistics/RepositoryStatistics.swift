@@ -57,8 +57,8 @@ public struct RepositoryStatistics: Sendable {
 }
 
 extension Repository {
-    /// Counts the data of snapshots. Reads every directory object and content list at most twice, however many snapshots share it; file contents are not read.
-    /// Takes 30 bytes of memory for each chunk of the repository.
+    /// Counts the data of snapshots. Reads every directory object and content list at most twice, however many snapshots share
+    /// it; file contents are not read. Takes 30 bytes of memory for each chunk of the repository.
     /// - Parameter chosen: snapshots of this repository, oldest first.
     /// - Throws: `repositoryDamaged` when a folder or list of any snapshot cannot be read.
     public func statistics(of chosen: [Snapshot]) throws(BackupError) -> RepositoryStatistics {
@@ -72,8 +72,8 @@ extension Repository {
 
 /// Finds for every chunk the first snapshot that needs it, and whether it is the only one.
 ///
-/// The first pass visits the snapshots in turn and stops at every folder and content list that it has visited before. What is below those is shared, and a
-/// second pass marks all of it as shared.
+/// The first pass visits the snapshots in turn and stops at every folder and content list that it has visited before. What is
+/// below those is shared, and a second pass marks all of it as shared.
 struct StatisticsWalk {
     /// The owner of a chunk or folder: the number of its only snapshot plus 1, or one of these.
     private enum Owner {

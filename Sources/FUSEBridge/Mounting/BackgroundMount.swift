@@ -2,8 +2,8 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Mounts in the background: this program is started again, and the starting process waits until the mount responds, at which point the new process starts its
-/// own session, or until it has failed. (A multi-threaded program cannot be split by fork(2).)
+/// Mounts in the background: this program is started again, and the starting process waits until the mount responds, at which
+/// point the new process starts its own session, or until it has failed. (A multi-threaded program cannot be split by fork(2).)
 public enum BackgroundMount {
     /// The variable in the new process's environment with the descriptor that it reports to.
     static let environmentVariable = "BACKUPFS_READY_DESCRIPTOR"
@@ -16,11 +16,12 @@ public enum BackgroundMount {
 
     /// Starts this program with `arguments` and waits for its report.
     ///
-    /// It gets `/dev/null` as standard input, the log as standard output and standard error, and none of our other open files: a shell's `$(…)` around this
-    /// program ends when this program does. It inherits the current folder.
+    /// It gets `/dev/null` as standard input, the log as standard output and standard error, and none of our other open files: a
+    /// shell's `$(…)` around this program ends when this program does. It inherits the current folder.
     /// - Parameters:
     ///   - arguments: without the program's name.
-    ///   - secret: what the new process gets from `inheritedSecret`. It goes through a pipe, since other users can see arguments and environment.
+    ///   - secret: what the new process gets from `inheritedSecret`. It goes through a pipe, since other users can see arguments
+    ///     and environment.
     ///   - logPath: appended to; created if it does not exist, accessible only to the owner.
     ///   - executable: the program; by default this one, even if its file has been replaced meanwhile.
     /// - Returns: the process ID of the process that serves the mount.

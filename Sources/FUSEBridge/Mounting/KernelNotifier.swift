@@ -5,8 +5,8 @@ import Synchronization
 import SystemIO
 import VirtualTree
 
-/// Notifies the kernel of stale cache entries, from a separate thread: the kernel accepts such notifications only while no request is in progress in the folder
-/// concerned, and the code that changes the tree must not wait for that.
+/// Notifies the kernel of stale cache entries, from a separate thread: the kernel accepts such notifications only while no
+/// request is in progress in the folder concerned, and the code that changes the tree must not wait for that.
 final class KernelNotifier: Sendable {
     private enum News: Sendable {
         case name(FileName, in: InodeNumber)
@@ -21,7 +21,8 @@ final class KernelNotifier: Sendable {
         var isEnding = false
     }
 
-    /// The limit of the queue while the kernel does not accept notifications; beyond it, the kernel's caches only expire by their timeouts.
+    /// The limit of the queue while the kernel does not accept notifications; beyond it, the kernel's caches only expire by their
+    /// timeouts.
     private static let newsLimit = 10_000
     private static let waitNanoseconds: UInt64 = 1_000_000_000
 
@@ -35,7 +36,8 @@ final class KernelNotifier: Sendable {
     private let state = Monitor(State())
     private let thread = Mutex<SystemThread?>(nil)
 
-    /// Between a lookup and the mkdir(2) that it belongs to, the kernel has locked the folder already, but this program does not know it yet.
+    /// Between a lookup and the mkdir(2) that it belongs to, the kernel has locked the folder already, but this program does not
+    /// know it yet.
     private static let gapNanoseconds: UInt64 = 10_000_000
     private static let turnNanoseconds: UInt64 = 100_000_000
 
@@ -49,8 +51,8 @@ final class KernelNotifier: Sendable {
         self.thread.withLock { $0 = thread }
     }
 
-    /// Ends the thread; unsent notifications are dropped. It may be waiting for a process that is busy in the tree, so requests must still be answered, or the
-    /// mount must be gone. Call it once.
+    /// Ends the thread; unsent notifications are dropped. It may be waiting for a process that is busy in the tree, so requests
+    /// must still be answered, or the mount must be gone. Call it once.
     func end() {
         state.changeWakingAll { state in
             state.isEnding = true

@@ -15,7 +15,8 @@ public final class ReadinessChannel: Sendable {
     init(_ descriptor: consuming OwnedDescriptor) { writer = Mutex(Writer(descriptor: descriptor)) }
 
     /// Reports that the mount responds.
-    /// - Throws: `interrupted` when the waiting process is gone: the program that requested the mount was stopped and no longer wants it.
+    /// - Throws: `interrupted` when the waiting process is gone: the program that requested the mount was stopped and no longer
+    ///   wants it.
     public func reportReady() throws(BackupError) {
         guard send(.ready) else { throw BackupError(.interrupted, "the program that asked for the mount is gone") }
     }
@@ -83,8 +84,8 @@ enum ReadinessReport {
     }
 }
 
-/// Queries the mount's root once, from a separate thread: the kernel delays the query until the mount is negotiated, and the session's threads have to answer
-/// it. If the connection ends before that, the query fails.
+/// Queries the mount's root once, from a separate thread: the kernel delays the query until the mount is negotiated, and the
+/// session's threads have to answer it. If the connection ends before that, the query fails.
 final class ReadinessProbe {
     private let thread: SystemThread
 

@@ -53,9 +53,10 @@ public final class MountSession: Sendable {
     ///   - reactions: actions for some of these signals instead of ending; called on this thread.
     ///   - onEnding: called on this thread when the mount is about to end, before it
     ///     waits for requests in progress; with the reason, which is `nil` for an error.
-    ///   - onReady: called on this thread as soon as the mount responds: later code finds the tree. If it throws, the mount ends and the error is rethrown.
-    /// - Returns: why it ended. Requests in progress at that time have been answered, and the mountpoint is free. Handles and lookups that the kernel still
-    ///   held are not released one by one: the tree must release them itself.
+    ///   - onReady: called on this thread as soon as the mount responds: later code finds the tree. If it throws, the mount ends
+    ///     and the error is rethrown.
+    /// - Returns: why it ended. Requests in progress at that time have been answered, and the mountpoint is free. Handles and
+    ///   lookups that the kernel still held are not released one by one: the tree must release them itself.
     /// - Throws: `inputOutput` when the kernel refused to mount or the connection broke; nothing is left mounted then either.
     public func run(
         endsOnSignals: Bool = true, reactions: [Int32: () -> Void] = [:], onEnding: (End?) -> Void = { _ in },
@@ -177,8 +178,8 @@ public final class MountSession: Sendable {
     }
 
     /// Ends the session and unmounts it, unless it was unmounted from outside.
-    /// - Parameter entry: the mount's entry in the table of mounts. After a lazy unmount another mount may be visible in its place, which is left alone; the
-    ///   session's own mount then ends with its descriptor.
+    /// - Parameter entry: the mount's entry in the table of mounts. After a lazy unmount another mount may be visible in its
+    ///   place, which is left alone; the session's own mount then ends with its descriptor.
     private func unmount(_ session: OpaquePointer, _ entry: MountTable.Entry?) {
         StallWatch.setMountConnection(nil)
         let table = try? MountTable.current()
@@ -233,8 +234,8 @@ enum SignalRelay {
     }
 }
 
-/// How far the kernel reads ahead in a mount. FUSE's default of 128 KiB cannot be raised when the mount is negotiated; a larger value makes sequential reads
-/// two to four times as fast.
+/// How far the kernel reads ahead in a mount. FUSE's default of 128 KiB cannot be raised when the mount is negotiated; a larger
+/// value makes sequential reads two to four times as fast.
 enum ReadAhead {
     static let sizeKiB = 2048
 
@@ -247,7 +248,8 @@ enum ReadAhead {
     }
 }
 
-/// libfuse's log messages. While a mount is being set up, they become part of the error; at other times they go to standard error.
+/// libfuse's log messages. While a mount is being set up, they become part of the error; at other times they go to standard
+/// error.
 enum LibraryLog {
     /// Messages of the threads that collect them.
     private static let collected = Mutex<[pthread_t: String]>([:])

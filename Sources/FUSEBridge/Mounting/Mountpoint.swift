@@ -58,7 +58,8 @@ public enum Mountpoint {
         }
     }
 
-    /// Whether no process serves a FUSE mount any more. Unlike attributes, the free space is never answered from the kernel's cache.
+    /// Whether no process serves a FUSE mount any more. Unlike attributes, the free space is never answered from the kernel's
+    /// cache.
     private static func isDead(_ mountpoint: String) -> Bool {
         var status = stat()
         if stat(mountpoint, &status) == -1, errno == ENOTCONN || errno == ECONNABORTED { return true }
@@ -106,7 +107,8 @@ public struct MountServer: Sendable {
         return process.hasEnded || userID == nil || process.userID == userID
     }
 
-    /// Whether the mount still exists: in another mount namespace (a container), or because it was unmounted lazily. `nil` if that is unknown.
+    /// Whether the mount still exists: in another mount namespace (a container), or because it was unmounted lazily. `nil` if
+    /// that is unknown.
     public var livesOn: Bool? {
         guard (try? FileSystem.exists("/sys/class/bdi")) == true else { return nil }
         return (try? FileSystem.exists("/sys/class/bdi/\(device)")) ?? nil
@@ -119,7 +121,8 @@ public struct MountServer: Sendable {
         var number: Int32 = 0
     }
 
-    /// Queries from a child process, which is killed when no answer comes: a process that waits for a hanging mount keeps it busy, and only SIGKILL wakes it.
+    /// Queries from a child process, which is killed when no answer comes: a process that waits for a hanging mount keeps it
+    /// busy, and only SIGKILL wakes it.
     private static func ask(_ entry: MountTable.Entry) -> Answer? {
         guard let pipe = try? SystemIO.Pipe() else { return nil }
         // A mount without allow_other answers only the user who mounted it, not even root.

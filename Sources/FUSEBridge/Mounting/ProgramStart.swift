@@ -4,11 +4,13 @@ import SystemIO
 
 /// Starts programs with posix_spawn(3) instead of fork(2), which is unsafe in a multi-threaded process.
 enum ProgramStart {
-    /// Starts `program` with no signal blocked or ignored: the calling thread may block some, and a shell with SIGCHLD blocked waits forever.
+    /// Starts `program` with no signal blocked or ignored: the calling thread may block some, and a shell with SIGCHLD blocked
+    /// waits forever.
     /// - Parameters:
     ///   - program: path of the executable.
     ///   - arguments: with the program's name first.
-    ///   - descriptors: become its descriptors 1, 2, …; its descriptor 0 is `/dev/null`, and it gets no others. They must be above their new numbers.
+    ///   - descriptors: become its descriptors 1, 2, …; its descriptor 0 is `/dev/null`, and it gets no others. They must be
+    ///     above their new numbers.
     ///   - startsSession: whether it leads its own session, without a terminal.
     /// - Returns: its process ID.
     static func spawn(

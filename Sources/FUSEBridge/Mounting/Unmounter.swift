@@ -9,7 +9,8 @@ public enum Unmounter {
     ///   - path: the mountpoint.
     ///   - lazily: detaches the mount from the tree immediately, even while files in it are open; those end with their programs.
     ///   - fileSystemType: only a mount of this type is unmounted.
-    /// - Throws: `notFound` when no mount of this program is there, `busy` when files in it are open, `notPermitted` when it belongs to another user.
+    /// - Throws: `notFound` when no mount of this program is there, `busy` when files in it are open, `notPermitted` when it
+    ///   belongs to another user.
     public static func unmount(
         _ path: String, lazily: Bool = false, fileSystemType: String = MountOptions().fileSystemType
     ) throws(BackupError) {

@@ -73,8 +73,8 @@ enum ChangeRequests {
         }
     }
 
-    /// mknod(2), symlink(2) and link(2): each returns EPERM when a file system does not support it. Without this callback, libfuse would return ENOSYS, which
-    /// programs show as "Function not implemented".
+    /// mknod(2), symlink(2) and link(2): each returns EPERM when a file system does not support it. Without this callback,
+    /// libfuse would return ENOSYS, which programs show as "Function not implemented".
     static func refuse(_ raw: OpaquePointer?) {
         Request(raw).fail(number: EPERM)
     }

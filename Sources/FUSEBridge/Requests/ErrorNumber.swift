@@ -1,8 +1,8 @@
 import BackupCore
 import Glibc
 
-/// The only place where an error becomes an errno. Programs show it in their own words, so each choice is the sentence of strerror(3) that helps the user most;
-/// the full message is in the log and in `restore/last.txt`.
+/// The only place where an error becomes an errno. Programs show it in their own words, so each choice is the sentence of
+/// strerror(3) that helps the user most; the full message is in the log and in `restore/last.txt`.
 public enum ErrorNumber {
     public static func of(_ code: BackupError.Code) -> Int32 {
         switch code {
@@ -30,8 +30,8 @@ public enum ErrorNumber {
         case .nameTooLong: ENAMETOOLONG
         case .noAttribute: ENODATA
         case .invalidArgument: EINVAL
-        // Never ENOSYS: the kernel interprets that as "this request does not exist" and does not send it again until the next mount, which would silence
-        // `flush` and with it every rejected restore.
+        // Never ENOSYS: the kernel interprets that as "this request does not exist" and does not send it again until the next
+        // mount, which would silence `flush` and with it every rejected restore.
         case .notSupported: EOPNOTSUPP
         case .crossDevice: EXDEV
         case .badHandle: EBADF

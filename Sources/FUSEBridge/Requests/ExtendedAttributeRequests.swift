@@ -11,8 +11,8 @@ enum ExtendedAttributeRequests {
             request.fail(number: ENODATA)
             return
         }
-        // `ls -l` queries `security.selinux` and `system.posix_acl_access` of every file, unless the first query fails because the file system has no such
-        // attributes: then it stops. ENODATA would cost two round trips for each file.
+        // `ls -l` queries `security.selinux` and `system.posix_acl_access` of every file, unless the first query fails because
+        // the file system has no such attributes: then it stops. ENODATA would cost two round trips for each file.
         guard !isForeign(name) else {
             request.fail(number: EOPNOTSUPP)
             return
@@ -103,7 +103,8 @@ enum ExtendedAttributeRequests {
         text.flatMap { String(validatingCString: $0) }
     }
 
-    /// Attributes of the kernel's security modules and access control lists, which no file here has: rejected before anything is looked up.
+    /// Attributes of the kernel's security modules and access control lists, which no file here has: rejected before anything is
+    /// looked up.
     private static func isForeign(_ name: String) -> Bool {
         name.hasPrefix("security.") || name.hasPrefix("system.posix_acl_")
     }

@@ -5,7 +5,8 @@ import VirtualTree
 
 /// Requests about the content of a file.
 enum FileRequests {
-    /// `O_TRUNC` comes with the flags (`FUSE_CAP_ATOMIC_O_TRUNC`): truncating and opening is one step, without a separate setattr that has no handle.
+    /// `O_TRUNC` comes with the flags (`FUSE_CAP_ATOMIC_O_TRUNC`): truncating and opening is one step, without a separate setattr
+    /// that has no handle.
     static func open(_ raw: OpaquePointer?, inode: fuse_ino_t, info: inout fuse_file_info) {
         let request = Request(raw)
         do throws(BackupError) {

@@ -1,8 +1,8 @@
 import CFUSE
 import Glibc
 
-/// The table of callbacks that libfuse calls. Each entry only unpacks C's arguments; the work is done in the `…Requests` files. Calls come from all threads of
-/// the session concurrently.
+/// The table of callbacks that libfuse calls. Each entry only unpacks C's arguments; the work is done in the `…Requests` files.
+/// Calls come from all threads of the session concurrently.
 ///
 /// Left out on purpose:
 /// - `access`: with `default_permissions` the kernel decides from the modes without a request.
@@ -137,11 +137,12 @@ enum ConnectionSettings {
         want(FUSE_CAP_ASYNC_READ, &connection)
         want(FUSE_CAP_ATOMIC_O_TRUNC, &connection)
         want(FUSE_CAP_PARALLEL_DIROPS, &connection)
-        // Return attributes with every part of a listing, since they are at hand. With READDIRPLUS_AUTO, the kernel requests them only for the first part, and
-        // programs that read all names before they access files then query each of the others.
+        // Return attributes with every part of a listing, since they are at hand. With READDIRPLUS_AUTO, the kernel requests them
+        // only for the first part, and programs that read all names before they access files then query each of the others.
         want(FUSE_CAP_READDIRPLUS, &connection)
         refuse(FUSE_CAP_READDIRPLUS_AUTO, &connection)
-        // Pages are dropped when size or time turn out to differ. Files of snapshots never differ and keep their pages; the files in `live/` may lose them.
+        // Pages are dropped when size or time turn out to differ. Files of snapshots never differ and keep their pages; the files
+        // in `live/` may lose them.
         want(FUSE_CAP_AUTO_INVAL_DATA, &connection)
 
         // Requests come through read(2): splicing them costs more, except for large writes.

@@ -30,7 +30,8 @@ struct Request: ~Copyable {
     /// The calling thread, or 0 when it is in a process namespace without a number here.
     var process: Int32 { fuse_req_ctx(raw)?.pointee.pid ?? 0 }
 
-    /// Whether the calling program has received a signal that ends it. Other signals, such as those of a debugger or a suspend, are no reason to stop.
+    /// Whether the calling program has received a signal that ends it. Other signals, such as those of a debugger or a suspend,
+    /// are no reason to stop.
     var isGivenUp: () -> Bool {
         let raw = raw
         let process = process
@@ -214,8 +215,8 @@ final class BufferPool: Sendable {
 
     deinit { idle.withLock { idle in idle.buffers.forEach { $0.deallocate() } } }
 
-    /// A buffer of the pool's size, with arbitrary contents from the last request. There are never more buffers than requests served concurrently, which the
-    /// number of threads limits.
+    /// A buffer of the pool's size, with arbitrary contents from the last request. There are never more buffers than requests
+    /// served concurrently, which the number of threads limits.
     func lend() -> Loan {
         let buffer = idle.withLock { $0.buffers.popLast() } ?? .allocate(byteCount: bufferSizeBytes, alignment: 4096)
         return Loan(buffer, pool: self)

@@ -3,7 +3,8 @@ import Glibc
 import SystemIO
 import VirtualTree
 
-/// What every request needs besides its own arguments. libfuse carries a pointer to it as the session's user data, since C callbacks cannot capture anything.
+/// What every request needs besides its own arguments. libfuse carries a pointer to it as the session's user data, since C
+/// callbacks cannot capture anything.
 final class TreeServer: Sendable {
     let tree: any TreeOperations
     /// The owner of every file: the mounting user and group, unless the options say otherwise.
@@ -80,12 +81,12 @@ final class TreeServer: Sendable {
     }
 }
 
-/// Called for every request that failed with an input/output error, with the request's name and the error. The calls come from the requests' threads,
-/// concurrently; they must return quickly.
+/// Called for every request that failed with an input/output error, with the request's name and the error. The calls come from
+/// the requests' threads, concurrently; they must return quickly.
 public typealias FailureReport = @Sendable (_ request: String, _ error: BackupError) -> Void
 
-/// The number of requests that are currently creating or renaming something. The kernel keeps the folder locked meanwhile, which may take a whole backup, and a
-/// notification about the folder would block in the kernel for that time.
+/// The number of requests that are currently creating or renaming something. The kernel keeps the folder locked meanwhile, which
+/// may take a whole backup, and a notification about the folder would block in the kernel for that time.
 final class FolderChanges: Sendable {
     private let count = Monitor(0)
 

@@ -2,7 +2,8 @@ import Glibc
 import SystemIO
 import VirtualTree
 
-/// The common part of all requests, `struct fuse_in_header` of <linux/fuse.h>, and those parts of the rest that are needed before libfuse parses the request.
+/// The common part of all requests, `struct fuse_in_header` of <linux/fuse.h>, and those parts of the rest that are needed before
+/// libfuse parses the request.
 struct RequestHeader {
     static let sizeBytes = 40
     private static let opcodeOffset = 4
@@ -24,7 +25,8 @@ struct RequestHeader {
         process = bytes.loadUnaligned(fromByteOffset: Self.processOffset, as: Int32.self)
     }
 
-    /// Its subject; `nil` for requests that never wait (forgetting, interrupting), and for closing and for creating folders, which are few.
+    /// Its subject; `nil` for requests that never wait (forgetting, interrupting), and for closing and for creating folders,
+    /// which are few.
     func aim(_ bytes: UnsafeRawBufferPointer) -> RequestAim? {
         switch opcode {
         // GETATTR
@@ -69,7 +71,8 @@ struct RequestHeader {
         }
     }
 
-    /// The number of the request that it interrupts (FUSE_INTERRUPT), because the program that waits for it has received a signal.
+    /// The number of the request that it interrupts (FUSE_INTERRUPT), because the program that waits for it has received a
+    /// signal.
     func interruptedNumber(_ bytes: UnsafeRawBufferPointer) -> UInt64? {
         guard opcode == 36, bytes.count >= Self.sizeBytes + 8 else { return nil }
         return bytes.loadUnaligned(fromByteOffset: Self.sizeBytes, as: UInt64.self)

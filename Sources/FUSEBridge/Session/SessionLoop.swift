@@ -7,8 +7,8 @@ import VirtualTree
 
 /// The threads that read requests from the kernel and serve them.
 ///
-/// libfuse's own loop is not used: it ends its threads by pthread_cancel(3), even while one of them writes a message, and standard error then stays locked
-/// forever. Here every thread ends by itself.
+/// libfuse's own loop is not used: it ends its threads by pthread_cancel(3), even while one of them writes a message, and
+/// standard error then stays locked forever. Here every thread ends by itself.
 final class SessionLoop: Sendable {
     /// One of the threads.
     private final class Worker: Sendable {
@@ -38,7 +38,8 @@ final class SessionLoop: Sendable {
     private let isPending: @Sendable (RequestHeader, RequestHeader.Look) -> Bool
     private let onEnd: @Sendable () -> Void
     private let state = Mutex(State())
-    // Fields that every request uses are not part of the state: threads that take one lock for every request are ten times slower.
+    // Fields that every request uses are not part of the state: threads that take one lock for every request are ten times
+    // slower.
     private let isEnding = Atomic(false)
     /// Threads that wait for a request.
     private let idleCount = Atomic(0)
@@ -257,7 +258,8 @@ final class SessionLoop: Sendable {
     }
 }
 
-/// The latest requests that the kernel has interrupted: a request that another thread has just read may not be registered as waiting yet.
+/// The latest requests that the kernel has interrupted: a request that another thread has just read may not be registered as
+/// waiting yet.
 final class EarlyInterrupts: Sendable {
     private static let limit = 64
     private let numbers = Monitor<[UInt64]>([])

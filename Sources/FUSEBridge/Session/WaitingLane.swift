@@ -2,10 +2,11 @@ import Glibc
 import SystemIO
 import VirtualTree
 
-/// Prevents requests that may wait for something else (the app's database, a disk, checksums) from using up all threads. Up to a limit they are served like any
-/// others; the rest wait in a queue, without a thread, until one of those has been answered.
+/// Prevents requests that may wait for something else (the app's database, a disk, checksums) from using up all threads. Up to a
+/// limit they are served like any others; the rest wait in a queue, without a thread, until one of those has been answered.
 ///
-/// It knows the requests in progress, so that a request can be answered on behalf of a stuck thread: the kernel ignores the second answer.
+/// It knows the requests in progress, so that a request can be answered on behalf of a stuck thread: the kernel ignores the
+/// second answer.
 final class WaitingLane: Sendable {
     /// A request in progress.
     private struct Served {
@@ -118,7 +119,8 @@ final class WaitingLane: Sendable {
         }
     }
 
-    /// Takes over the answers to requests whose threads have done nothing for too long, and to queued ones when no thread is left for them.
+    /// Takes over the answers to requests whose threads have done nothing for too long, and to queued ones when no thread is left
+    /// for them.
     func takeOverStalled() -> [RequestHeader] {
         guard let idleNanoseconds else { return [] }
         let now = SystemClock.monotonicNanoseconds()
@@ -145,8 +147,9 @@ final class WaitingLane: Sendable {
     }
 }
 
-/// Answers requests on behalf of threads that are stuck in storage that does not respond: immediately when their programs have received a signal that ends
-/// them, and with an error when it takes too long. Until a request that was read is answered, the kernel blocks the calling program, whatever signal it gets.
+/// Answers requests on behalf of threads that are stuck in storage that does not respond: immediately when their programs have
+/// received a signal that ends them, and with an error when it takes too long. Until a request that was read is answered, the
+/// kernel blocks the calling program, whatever signal it gets.
 final class StuckRequests: Sendable {
     private struct State {
         var isEnding = false
@@ -244,7 +247,8 @@ enum StallLimits {
     private static let repositorySeconds = 60.0
     /// The kernel keeps `snapshots/` locked for this time.
     private static let changeSeconds = 10.0
-    /// The same when a program wants to list it. Not in general: a slow disk sometimes takes longer, and the change is made all the same.
+    /// The same when a program wants to list it. Not in general: a slow disk sometimes takes longer, and the change is made all
+    /// the same.
     private static let hurriedChangeSeconds = 2.0
 
     /// For tests.

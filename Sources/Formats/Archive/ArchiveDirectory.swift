@@ -1,7 +1,7 @@
 import BackupCore
 
-/// An archive's directory in memory: fixed-size records, and one buffer for all names. Refuses ambiguous names, for which the chosen file would depend
-/// on the program.
+/// An archive's directory in memory: fixed-size records, and one buffer for all names. Refuses ambiguous names, for which the
+/// chosen file would depend on the program.
 struct ArchiveDirectory: Sendable {
     struct Record: Sendable {
         var nameStart: UInt32 = 0
@@ -117,7 +117,8 @@ public struct ArchiveEntry: Sendable {
     public let path: [UInt8]
     /// Permission bits, if the archive comes from a system that has them.
     public let permissions: UInt32?
-    /// Exact to the second if a ZIP archive has an extended timestamp, otherwise the MS-DOS time taken as UTC. Exact in a tar archive that has such times.
+    /// Exact to the second if a ZIP archive has an extended timestamp, otherwise the MS-DOS time taken as UTC. Exact in a tar
+    /// archive that has such times.
     public let modificationTime: Timestamp
     /// Unpacked size in bytes.
     public let size: UInt64

@@ -23,8 +23,8 @@ public struct ArchiveLimits: Sendable {
     /// Accept names longer than a file's limit: the caller must shorten them.
     public var acceptsLongNames = false
 
-    /// For an archive that this program created from files on a disk: it may be equally large, names may be too long for a file, and a folder of zeros is not
-    /// a bomb. The reader still keeps at most 2 GiB of names and 2^31 entries.
+    /// For an archive that this program created from files on a disk: it may be equally large, names may be too long for a file,
+    /// and a folder of zeros is not a bomb. The reader still keeps at most 2 GiB of names and 2^31 entries.
     public static var ownArchive: ArchiveLimits {
         var limits = ArchiveLimits(totalSizeBytes: .max)
         limits.entryCount = .max

@@ -25,8 +25,9 @@ public struct CollectionComparison: Sendable, Equatable {
 
     public init() {}
 
-    /// Compares two arrays of objects (`data/COLLECTION.json`) by the member `key`. Both are streamed: in one pass if both are in ascending key order, as
-    /// exports are, otherwise in one pass per 250,000 records. White space does not count as a change, the order of members does.
+    /// Compares two arrays of objects (`data/COLLECTION.json`) by the member `key`. Both are streamed: in one pass if both are in
+    /// ascending key order, as exports are, otherwise in one pass per 250,000 records. White space does not count as a change,
+    /// the order of members does.
     ///
     /// - Parameters:
     ///   - ignoredFields: members of the records that are not compared.
@@ -168,8 +169,8 @@ private final class OrderedCursor {
     }
 }
 
-/// Compares collections in any order: partitions the keys by a hash, and compares each partition in a separate pass, so that the partition bounds the
-/// memory use.
+/// Compares collections in any order: partitions the keys by a hash, and compares each partition in a separate pass, so that the
+/// partition bounds the memory use.
 enum CollectionPartitions {
     static let recordsInPart = 250_000
 

@@ -1,12 +1,12 @@
 import BackupCore
 import SystemIO
 
-/// Determines how far two collections can be skipped side by side because their bytes are the same: from one place between two records to another. For
-/// one thread, and for ascending places.
+/// Determines how far two collections can be skipped side by side because their bytes are the same: from one place between two
+/// records to another. For one thread, and for ascending places.
 ///
-/// From the same state, the same bytes lead a JSON reader to the same state. So this needs a place between two records near the end of a common range.
-/// `WireWriter` begins each record with a line feed and four spaces, and lines inside a record with more; a JSON string contains no line feed. So the
-/// surrounding bytes identify such a place.
+/// From the same state, the same bytes lead a JSON reader to the same state. So this needs a place between two records near the
+/// end of a common range. `WireWriter` begins each record with a line feed and four spaces, and lines inside a record with more;
+/// a JSON string contains no line feed. So the surrounding bytes identify such a place.
 final class CommonRecords {
     /// The separator between two records, from the end of the first.
     private static let separator = Array(",\n    {".utf8)
@@ -34,7 +34,8 @@ final class CommonRecords {
     /// - Parameters:
     ///   - oldPlace: the end of a record in the older collection, in bytes.
     ///   - newPlace: the end of a record in the newer one.
-    /// - Returns: a comma after records in both, up to which all bytes from the given places are the same; `nil` when there is none ahead.
+    /// - Returns: a comma after records in both, up to which all bytes from the given places are the same; `nil` when there is
+    ///   none ahead.
     func comma(after oldPlace: UInt64, _ newPlace: UInt64) throws(BackupError) -> (old: UInt64, new: UInt64)? {
         while index < ranges.count, index < 0 || newPlace >= end { try moveOn() }
         guard index < ranges.count, newPlace >= start, let landing, landing > newPlace else { return nil }

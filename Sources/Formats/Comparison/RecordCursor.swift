@@ -1,6 +1,7 @@
 import BackupCore
 
-/// Iterates over an array of objects record by record. Returns each one's key and its content in a form that ignores white space and ways of escaping.
+/// Iterates over an array of objects record by record. Returns each one's key and its content in a form that ignores white space
+/// and ways of escaping.
 final class RecordCursor {
     private let tokenizer: JSONTokenizer
     private let keyName: [UInt8]

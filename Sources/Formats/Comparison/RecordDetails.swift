@@ -69,7 +69,8 @@ public struct RecordDetails: Sendable {
         self.records = records
     }
 
-    /// The differences between two versions of a record: members in the order of the newer one, then those that only the older one has.
+    /// The differences between two versions of a record: members in the order of the newer one, then those that only the older
+    /// one has.
     public static func changes(_ key: JSONKey, from old: RecordDetails, to new: RecordDetails) -> [FieldChange] {
         let before = old.records[key] ?? []
         let after = new.records[key] ?? []

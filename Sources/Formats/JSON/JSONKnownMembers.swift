@@ -1,14 +1,17 @@
 import AppData
 import BackupCore
 
-/// The fast path for typical members: in the expected order, with a string, a short number or a word as value, and entirely in the buffer. It handles a
-/// subset of the input of `next`, with the same effect, and leaves everything else to `next`, including error reports.
+/// The fast path for typical members: in the expected order, with a string, a short number or a word as value, and entirely in
+/// the buffer. It handles a subset of the input of `next`, with the same effect, and leaves everything else to `next`, including
+/// error reports.
 extension JSONTokenizer {
     private static let shortNumberLimitBytes = 32
 
     /// Reads the name and the value of the innermost object's next member.
-    /// - Parameter first: only searches names from this index on in `knownNames`. None of them may have been read in this object: duplicates are not checked.
-    /// - Returns: the name's index, and the value's token as `next` would have returned it; `nil` when the caller must use `next`. Nothing has been read then.
+    /// - Parameter first: only searches names from this index on in `knownNames`. None of them may have been read in this object:
+    ///   duplicates are not checked.
+    /// - Returns: the name's index, and the value's token as `next` would have returned it; `nil` when the caller must use
+    ///   `next`. Nothing has been read then.
     /// - Throws: like `next`, for an invalid string.
     package func knownMember(from first: Int, of names: KnownNames) throws(BackupError) -> (index: Int, token: Token)? {
         guard expectation == .commaOrEnd || expectation == .keyOrEnd, keys.isFarFromLimits else { return nil }

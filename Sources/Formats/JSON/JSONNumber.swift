@@ -46,8 +46,8 @@ enum JSONNumber {
         return value
     }
 
-    /// Numbers of few digits: when the digits and the power of ten are both exact doubles, one division or multiplication rounds correctly
-    /// (William Clinger, "How to Read Floating Point Numbers Accurately").
+    /// Numbers of few digits: when the digits and the power of ten are both exact doubles, one division or multiplication rounds
+    /// correctly (William Clinger, "How to Read Floating Point Numbers Accurately").
     private static func shortDouble(_ text: UnsafeRawBufferPointer) -> Double? {
         guard text.count <= 17 else { return nil }
         var digits: UInt64 = 0

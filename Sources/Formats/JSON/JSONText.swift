@@ -191,7 +191,8 @@ enum PlainTextScan {
             let word = UInt64(littleEndian: UnsafeRawPointer(bytes + index).loadUnaligned(as: UInt64.self))
             let quote = word ^ (ones &* 0x22)
             let backslash = word ^ (ones &* 0x5C)
-            // Sets the high bit of each byte that matches: zero, or below 0x20. Only the lowest one is exact, and only that is used.
+            // Sets the high bit of each byte that matches: zero, or below 0x20. Only the lowest one is exact, and only that is
+            // used.
             let isQuote = (quote &- ones) & ~quote
             let isBackslash = (backslash &- ones) & ~backslash
             let isControl = (word &- ones &* 0x20) & ~word

@@ -4,8 +4,8 @@ import BackupCore
 /// Reads JSON (strictly RFC 8259) token by token from a source of any size. Its buffer grows only with the longest string.
 ///
 /// Strict means: UTF-8 only and all of it valid, a byte order mark tolerated at the start, no trailing commas, no comments, no
-/// NaN, no leading zeros, no unknown escapes, no lone surrogates, no control characters in strings, no duplicate keys in an object,
-/// no more than `depthLimit` nested containers, nothing after the value. For one thread.
+/// NaN, no leading zeros, no unknown escapes, no lone surrogates, no control characters in strings, no duplicate keys in an
+/// object, no more than `depthLimit` nested containers, nothing after the value. For one thread.
 public final class JSONTokenizer {
     public enum Token: Sendable, Equatable {
         case beginObject, endObject, beginArray, endArray
@@ -114,8 +114,8 @@ public final class JSONTokenizer {
     /// The next byte to read in the source. White space before it may or may not have been skipped.
     var place: UInt64 { bufferOffset + UInt64(position) }
 
-    /// Continues at a later comma between two elements of the current array, as if everything before it had been read. The caller guarantees that the skipped
-    /// bytes are valid.
+    /// Continues at a later comma between two elements of the current array, as if everything before it had been read. The caller
+    /// guarantees that the skipped bytes are valid.
     func skipElements(toCommaAt offset: UInt64) {
         precondition(expectation == .commaOrEnd && objectBits & (1 << UInt64(depth - 1)) == 0, "no array is being read")
         if offset >= bufferOffset, offset <= bufferOffset + UInt64(limit) {

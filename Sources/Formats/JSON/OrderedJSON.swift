@@ -1,7 +1,7 @@
 import BackupCore
 
-/// A JSON value whose members keep their order, for the small documents that this program writes about itself (`status.json`, `manifest.json`, reports).
-/// The app's own data never goes through it: that is streamed.
+/// A JSON value whose members keep their order, for the small documents that this program writes about itself (`status.json`,
+/// `manifest.json`, reports). The app's own data never goes through it: that is streamed.
 public indirect enum OrderedJSON: Sendable, Equatable {
     case null
     case boolean(Bool)

@@ -4,8 +4,9 @@ import SystemIO
 
 /// Converts any SQLite value to JSON and back, exact in type and bytes.
 ///
-/// Integers, doubles (always with `.0` or an exponent), texts and null map to themselves. A value that JSON cannot express is an object of one member:
-/// `{"blob": BASE64}`, `{"text": BASE64}` for a text that is not UTF-8, `{"real": "inf"}` and `{"real": "-inf"}`.
+/// Integers, doubles (always with `.0` or an exponent), texts and null map to themselves. A value that JSON cannot express is an
+/// object of one member: `{"blob": BASE64}`, `{"text": BASE64}` for a text that is not UTF-8, `{"real": "inf"}` and `{"real":
+/// "-inf"}`.
 enum AnyValueText {
     static func write(
         _ record: RecordBuffer, _ index: Int, _ spelling: WireSpelling, to output: OutputBuffer

@@ -3,13 +3,13 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Writes collections as CSV for spreadsheets (RFC 4180): UTF-8, a header line, CR LF line endings, quotes only where needed. A null is an empty
-/// field, an empty text is `""`. Texts are not changed, even if a spreadsheet would interpret a leading `=`.
+/// Writes collections as CSV for spreadsheets (RFC 4180): UTF-8, a header line, CR LF line endings, quotes only where needed. A
+/// null is an empty field, an empty text is `""`. Texts are not changed, even if a spreadsheet would interpret a leading `=`.
 public struct CSVWriter {
     public init() {}
 
-    /// Writes one file per collection, `NAME.csv`, into a folder, which is created if missing. Each file is complete before it gets its name;
-    /// files of the same name are replaced.
+    /// Writes one file per collection, `NAME.csv`, into a folder, which is created if missing. Each file is complete before it
+    /// gets its name; files of the same name are replaced.
     /// - Returns: the written paths with their record counts.
     public func write(
         _ snapshot: DatabaseSnapshot, toFolder folder: String
@@ -42,7 +42,8 @@ public struct CSVWriter {
         let fields = snapshot.definition.collections[index].fields
         let number = descriptor.rawValue
         let path = descriptor.path
-        // The buffer stores its receiver, which cannot capture a borrowed descriptor: this is a copy of the number, used only in this call.
+        // The buffer stores its receiver, which cannot capture a borrowed descriptor: this is a copy of the number, used only in
+        // this call.
         let output = OutputBuffer { (bytes) throws(BackupError) in try Self.writeAll(bytes, number, path) }
         for (column, field) in fields.enumerated() {
             if column > 0 { try output.append(UInt8(ascii: ",")) }

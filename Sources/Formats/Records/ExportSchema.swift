@@ -1,8 +1,8 @@
 import AppData
 
-/// The JSON Schema (2020-12) of an app's `export.json`, for programs that validate or create exports. It expresses as much of the definition as JSON Schema
-/// can. Descriptions state the rest: that keys are unique, that references must resolve, how far in the future a date may be. The same definition always
-/// gives the same bytes.
+/// The JSON Schema (2020-12) of an app's `export.json`, for programs that validate or create exports. It expresses as much of the
+/// definition as JSON Schema can. Descriptions state the rest: that keys are unique, that references must resolve, how far in the
+/// future a date may be. The same definition always gives the same bytes.
 public struct ExportSchema {
     private let definition: AppDefinition
 

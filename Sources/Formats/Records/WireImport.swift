@@ -31,7 +31,8 @@ public struct WireImport: Sendable {
             ).validate(reader)
             self.reader = reader
         } catch let error where error.code == .invalidContent && format.formatVersions != definition.formatVersions {
-            // Perhaps a later version of the main format. If it is not valid as that either, the error refers to the format that the file declares.
+            // Perhaps a later version of the main format. If it is not valid as that either, the error refers to the format that
+            // the file declares.
             let only = definition.withoutOtherFormats
             let main = WireReader(source, definition: only, bufferSizeBytes: bufferSizeBytes)
             let validator = ImportValidator(definition: only, now: now, limitsMetadata: limitsMetadata)

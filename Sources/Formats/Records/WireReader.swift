@@ -2,8 +2,8 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// The app's export format as a source of records. Members may come in any order, in the envelope and in every object; members that the
-/// definition does not know are validated as JSON and skipped.
+/// The app's export format as a source of records. Members may come in any order, in the envelope and in every object; members
+/// that the definition does not know are validated as JSON and skipped.
 public struct WireReader: RecordSource, Sendable {
     public let definition: AppDefinition
     private let source: any ByteSource
@@ -247,7 +247,8 @@ private final class WireReaderPass {
     }
 }
 
-/// Finds a member's field by the bytes of its name. Members mostly come in the definition's order, so the next one is tried first.
+/// Finds a member's field by the bytes of its name. Members mostly come in the definition's order, so the next one is tried
+/// first.
 struct FieldNameTable {
     private let names: [UInt8]
     private let offsets: [Int]

@@ -2,8 +2,8 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// Writes the app's export format, in the form of the original data: two spaces of indentation, members in the definition's order, spelling by
-/// its `WireStyle`. The same data always gives the same bytes.
+/// Writes the app's export format, in the form of the original data: two spaces of indentation, members in the definition's
+/// order, spelling by its `WireStyle`. The same data always gives the same bytes.
 public struct WireWriter {
     public init() {}
 
@@ -254,8 +254,8 @@ private final class WireWriterPass {
     }
 }
 
-/// The text before each member's value, computed once: `,\n      "name": `. Also the properties that every value needs, since looking at its definition
-/// costs more than the value.
+/// The text before each member's value, computed once: `,\n      "name": `. Also the properties that every value needs, since
+/// looking at its definition costs more than the value.
 private final class MemberParts {
     struct Part {
         let type: FieldType
@@ -315,14 +315,14 @@ private final class MemberParts {
 public struct WireStatistics: Sendable, Equatable {
     /// Number of records for each collection of the definition.
     public var recordCounts: [Int]
-    /// The first 100 values that do not fit their field ("expenses 12: cost is a number"). They are written as in the database, so that nothing is lost,
-    /// but a restore of this export would refuse them.
+    /// The first 100 values that do not fit their field ("expenses 12: cost is a number"). They are written as in the database,
+    /// so that nothing is lost, but a restore of this export would refuse them.
     public var anomalies: [String] = []
     public var anomalyCount = 0
 }
 
-/// Receives an export piece by piece. All pieces joined are `export.json`; those between `beginCollection` and `endCollection` joined are
-/// `data/COLLECTION.json`.
+/// Receives an export piece by piece. All pieces joined are `export.json`; those between `beginCollection` and `endCollection`
+/// joined are `data/COLLECTION.json`.
 public protocol WireSink: AnyObject {
     /// Bytes outside the collections.
     func write(literal bytes: UnsafeRawBufferPointer) throws(BackupError)

@@ -2,8 +2,8 @@ import BackupCore
 
 /// The members of an untrusted tar archive, found by walking from header to header.
 ///
-/// Reads POSIX.1-1988 and POSIX.1-2001, and the long names of GNU tar. Refuses archives that programs read in different ways (sparse files, a second
-/// extended header, a prefix in GNU's format, folders marked only by a slash).
+/// Reads POSIX.1-1988 and POSIX.1-2001, and the long names of GNU tar. Refuses archives that programs read in different ways
+/// (sparse files, a second extended header, a prefix in GNU's format, folders marked only by a slash).
 struct TARDirectory {
     /// Archives are padded to whole records, which have 512 KiB and more with some programs.
     private static let tailLimitBytes: UInt64 = 16 << 20
@@ -219,7 +219,8 @@ struct TARHeaderFields {
         return seconds < 0 && field.dropLast(8).allSatisfy { $0 == 0xFF } ? seconds : nil
     }
 
-    /// Octal digits between spaces and NULs. After a first byte of 0x80, a binary number, which GNU tar writes when digits do not suffice.
+    /// Octal digits between spaces and NULs. After a first byte of 0x80, a binary number, which GNU tar writes when digits do not
+    /// suffice.
     /// - Returns: `nil` for anything else.
     private static func number(_ field: ArraySlice<UInt8>) -> UInt64? {
         if field.first == 0x80 {

@@ -2,8 +2,8 @@ import BackupCore
 
 /// The headers before one member's content: a ustar header, preceded by an extended one if the ustar fields do not suffice.
 ///
-/// Owner and group are 0 without names: the bytes must not depend on who owns the files where the archive is read. If an extended header overrides a
-/// field, the field holds the part of a path that fits, or 0 for a number.
+/// Owner and group are 0 without names: the bytes must not depend on who owns the files where the archive is read. If an extended
+/// header overrides a field, the field holds the part of a path that fits, or 0 for a number.
 struct TAREntry {
     /// Folders end with `/`.
     let path: [UInt8]

@@ -4,8 +4,8 @@ import BackupCore
 enum TARFormat {
     /// Headers and contents begin at multiples of this.
     static let blockSizeBytes: UInt64 = 512
-    /// Archives are written in records of 20 blocks. Tapes needed that; GNU tar, bsdtar and Python still pad the last one, and POSIX names it as the
-    /// expected size.
+    /// Archives are written in records of 20 blocks. Tapes needed that; GNU tar, bsdtar and Python still pad the last one, and
+    /// POSIX names it as the expected size.
     static let recordSizeBytes: UInt64 = 10_240
     /// The end marker of an archive: two blocks of zeros.
     static let endSizeBytes = 2 * blockSizeBytes
@@ -91,8 +91,8 @@ struct TARHeaderBlock {
     }
 }
 
-/// The records of an extended header. Each consists of its own length in decimal digits, a space, a keyword, `=`, a value, and a newline.
-/// The length counts all of that, so values may contain any byte.
+/// The records of an extended header. Each consists of its own length in decimal digits, a space, a keyword, `=`, a value, and a
+/// newline. The length counts all of that, so values may contain any byte.
 struct PAXRecords {
     private(set) var bytes: [UInt8] = []
 

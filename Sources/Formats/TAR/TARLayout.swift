@@ -1,11 +1,12 @@
 import BackupCore
 import Synchronization
 
-/// Lays files out as one tar archive without building it (POSIX.1-2001: ustar headers, and extended ones where needed). The contents are the stored
-/// chunks, so reading the archive costs as much as reading its files; everything between them is generated on read from one small list.
+/// Lays files out as one tar archive without building it (POSIX.1-2001: ustar headers, and extended ones where needed). The
+/// contents are the stored chunks, so reading the archive costs as much as reading its files; everything between them is
+/// generated on read from one small list.
 ///
-/// The same members in the same order must give the same bytes forever: a change to the written format needs a new `version`, and the old one must
-/// still be served for the snapshots that were created with it.
+/// The same members in the same order must give the same bytes forever: a change to the written format needs a new `version`, and
+/// the old one must still be served for the snapshots that were created with it.
 public struct TARLayout: ArchiveLayout {
     /// The version of the rules for writing; recorded with each snapshot.
     public static let version: UInt32 = 1
@@ -19,8 +20,8 @@ public struct TARLayout: ArchiveLayout {
     public init() {}
 
     /// Adds one entry. Writes names unchanged; the caller must ensure that they are unique.
-    /// - Throws: `invalidArgument` for an empty name or a folder with content; `repositoryDamaged` when the pieces do not add up to the
-    ///   member's size. The layout is unchanged then.
+    /// - Throws: `invalidArgument` for an empty name or a folder with content; `repositoryDamaged` when the pieces do not add up
+    ///   to the member's size. The layout is unchanged then.
     public mutating func append(_ member: ArchiveMember) throws(BackupError) {
         let entry = try TAREntry(member)
         let total = member.content.reduce(0) { $0 + $1.length }
@@ -61,7 +62,8 @@ extension TARLayout {
 
         public init() {}
 
-        /// - Throws: `invalidArgument` for an empty name or a folder with content; `repositoryDamaged` for a link without its target.
+        /// - Throws: `invalidArgument` for an empty name or a folder with content; `repositoryDamaged` for a link without its
+        ///   target.
         public mutating func append(_ member: ArchiveMember) throws(BackupError) { append(try TAREntry(member)) }
 
         /// Sums wrap around instead of trapping: damaged folders may contain any file size.
@@ -79,8 +81,8 @@ extension TARLayout {
     }
 }
 
-/// All headers of an archive, with the padding after contents, consecutively: some 50 bytes of memory plus the path for each member. The bytes are
-/// generated on read.
+/// All headers of an archive, with the padding after contents, consecutively: some 50 bytes of memory plus the path for each
+/// member. The bytes are generated on read.
 struct TARHeaderList: Sendable {
     private struct Record {
         /// Where the headers start among the bytes of this list. The padding after the member's content follows them.

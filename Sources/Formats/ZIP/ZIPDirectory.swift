@@ -152,8 +152,8 @@ struct ZIPEndRecord {
     let centralOffset: UInt64
     let centralSize: UInt64
 
-    /// - Throws: `invalidContent` for a file that is not a ZIP; `damagedContent` for one that is truncated, has data before or after
-    ///   it, or has an ambiguous end.
+    /// - Throws: `invalidContent` for a file that is not a ZIP; `damagedContent` for one that is truncated, has data before or
+    ///   after it, or has an ambiguous end.
     init(_ window: inout ArchiveWindow) throws(BackupError) {
         let size = window.size
         guard size >= 4 else { throw ArchiveFailure.notAnArchive("The file has \(size) bytes; the smallest ZIP archive has 22.") }
@@ -195,8 +195,8 @@ struct ZIPEndRecord {
         }
     }
 
-    /// The last end record in the file. Programs search for it backwards, so it counts only when nothing after it looks like another one and its
-    /// comment ends exactly with the file.
+    /// The last end record in the file. Programs search for it backwards, so it counts only when nothing after it looks like
+    /// another one and its comment ends exactly with the file.
     private static func find(_ window: inout ArchiveWindow) throws(BackupError) -> (UInt64, ArraySlice<UInt8>) {
         guard window.size >= UInt64(ZIPFormat.endRecordSize) else {
             throw ArchiveFailure.damaged("The archive is cut off: it has no end record.")

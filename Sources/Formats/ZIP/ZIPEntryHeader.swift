@@ -2,7 +2,8 @@ import BackupCore
 
 /// The content of the local and the central header of one written entry.
 ///
-/// - Names that are valid UTF-8 and not plain ASCII have the UTF-8 flag; names that are not UTF-8 are written unchanged, without it.
+/// - Names that are valid UTF-8 and not plain ASCII have the UTF-8 flag; names that are not UTF-8 are written unchanged, without
+///   it.
 /// - "Made by" is Unix, so the mode is in the upper half of the external attributes.
 /// - ZIP64 fields appear only where a 32-bit field is too small.
 struct ZIPEntryHeader {

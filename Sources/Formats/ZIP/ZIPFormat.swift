@@ -42,8 +42,9 @@ enum ZIPFormat {
     static let msdosDirectoryAttribute: UInt32 = 0x10
 }
 
-/// The two clocks of a ZIP entry. The old one (MS-DOS, two-second steps, 1980 to 2107) has no time zone; this program writes and reads it as UTC, so that
-/// an archive does not depend on where it is created. The extended timestamp beside it is exact to the second, and tools prefer it.
+/// The two clocks of a ZIP entry. The old one (MS-DOS, two-second steps, 1980 to 2107) has no time zone; this program writes and
+/// reads it as UTC, so that an archive does not depend on where it is created. The extended timestamp beside it is exact to the
+/// second, and tools prefer it.
 enum ZIPTime {
     /// Clamps times outside the clock's range.
     static func msdos(_ time: Timestamp) -> (time: UInt16, date: UInt16) {

@@ -1,13 +1,13 @@
 import BackupCore
 
-/// Lays files out as one ZIP archive without building it: the result is a table of extents over stored chunks, so its size is known exactly from
-/// the start, and any byte range of it can be computed.
+/// Lays files out as one ZIP archive without building it: the result is a table of extents over stored chunks, so its size is
+/// known exactly from the start, and any byte range of it can be computed.
 ///
 /// An entry whose chunks are all stored raw is "stored" (method 0). An entry with any deflated chunk is "deflated" (method 8):
 /// it contains the stored bytes of such chunks, and frames everything else as DEFLATE stored blocks.
 ///
-/// The same members in the same order must give the same bytes forever: a change to the written format needs a new `version`, and the old one must
-/// still be served for the snapshots that were created with it.
+/// The same members in the same order must give the same bytes forever: a change to the written format needs a new `version`, and
+/// the old one must still be served for the snapshots that were created with it.
 public struct ZIPLayout: ArchiveLayout {
     /// The version of the rules for writing; recorded with each snapshot.
     public static let version: UInt32 = 1

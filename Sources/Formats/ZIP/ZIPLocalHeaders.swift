@@ -1,7 +1,7 @@
 import BackupCore
 
-/// Checks that the local headers match the central directory, and that the entries cover the archive without gap or overlap. Then a program that reads
-/// the archive from its start finds the same files as one that starts at its end.
+/// Checks that the local headers match the central directory, and that the entries cover the archive without gap or overlap. Then
+/// a program that reads the archive from its start finds the same files as one that starts at its end.
 struct ZIPLocalHeaders {
     private let end: ZIPEndRecord
     private var window: ArchiveWindow
@@ -124,7 +124,8 @@ struct ZIPExtraFields {
     private(set) var modificationTime: Timestamp?
 
     /// - Parameter name: the name in the same header.
-    /// - Throws: `damagedContent` for a malformed list, for a duplicate field, and for fields that give the entry a second name or a second kind.
+    /// - Throws: `damagedContent` for a malformed list, for a duplicate field, and for fields that give the entry a second name
+    ///   or a second kind.
     init(_ extra: ArraySlice<UInt8>, name: ArraySlice<UInt8>) throws(BackupError) {
         var rest = extra
         var hasUnicodePath = false
@@ -168,8 +169,8 @@ struct ZIPExtraFields {
 
     /// The values in the ZIP64 field for those 32-bit fields that refer to it.
     ///
-    /// Programs differ in how they read a field with more values than required, so its length must be exact; if no value is required, it may only repeat
-    /// known ones.
+    /// Programs differ in how they read a field with more values than required, so its length must be exact; if no value is
+    /// required, it may only repeat known ones.
     /// - Parameter shortValues: the 32-bit fields in the order of the ZIP64 field: size, compressed size, and offset.
     /// - Parameter hasDisk: whether the disk number is also required.
     /// - Parameter mayBeZero: whether a repeated value may also be zero, as before a data descriptor.

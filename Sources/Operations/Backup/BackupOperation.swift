@@ -152,8 +152,8 @@ public struct BackupOperation: Sendable {
         let parts = try BackupParts(
             store: store, writer: writer, earlier: earlier, createdAt: createdAt, progress: progress, reading: reading
         ).run()
-        // A restore is undone with this backup: better none than one with gaps. Files moved meanwhile are no obstacle: a restore keeps the files that the
-        // backup lacks.
+        // A restore is undone with this backup: better none than one with gaps. Files moved meanwhile are no obstacle: a restore
+        // keeps the files that the backup lacks.
         if requiresAllFiles, !parts.unreadable.isEmpty { throw Self.holes(parts.unreadable) }
         progress.enter(.metadata)
         let records = parts.records
@@ -250,8 +250,9 @@ public struct BackupOperation: Sendable {
         ]
     }
 
-    /// A parent that is unreadable, because it is damaged or from a later version, counts as none: it must not block a new backup. The same goes for a parent
-    /// with two records of one name: older programs gave files whose names were not UTF-8 the same name.
+    /// A parent that is unreadable, because it is damaged or from a later version, counts as none: it must not block a new
+    /// backup. The same goes for a parent with two records of one name: older programs gave files whose names were not UTF-8 the
+    /// same name.
     private func changes(
         since parent: Snapshot?, _ entries: [TreeEntry], _ records: StoredRecords, _ writer: BackupWriter
     ) throws(BackupError) -> ChangesDocument {

@@ -6,8 +6,8 @@ import SystemIO
 
 /// The app's own data on its way into a backup: records, database and media.
 ///
-/// The database comes first, so every file that a record names is there when the media folder is walked. What the app adds meanwhile is a file without a
-/// record, never a record without its file.
+/// The database comes first, so every file that a record names is there when the media folder is walked. What the app adds
+/// meanwhile is a file without a record, never a record without its file.
 struct BackupParts {
     struct Stored {
         let records: StoredRecords

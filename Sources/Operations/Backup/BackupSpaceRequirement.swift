@@ -3,8 +3,9 @@ import BackupRepository
 import Restore
 import SystemIO
 
-/// Checks for enough disk space before anything is copied. A first backup shares nothing with others, so it needs the size of the media. How much a later one
-/// shares with earlier backups is unknown, and refusing it on a guess would leave the data without a backup.
+/// Checks for enough disk space before anything is copied. A first backup shares nothing with others, so it needs the size of the
+/// media. How much a later one shares with earlier backups is unknown, and refusing it on a guess would leave the data without a
+/// backup.
 struct BackupSpaceRequirement {
     private let store: Store
 
@@ -44,8 +45,8 @@ struct BackupSpaceRequirement {
     }
 }
 
-/// The maximum space for a restore's safety backup: the copy of the database and the export made from it, and in the repository everything that changed since
-/// the newest backup.
+/// The maximum space for a restore's safety backup: the copy of the database and the export made from it, and in the repository
+/// everything that changed since the newest backup.
 struct SafetySpaceRequirement {
     let store: Store
     /// The size of the database that is created in place of a lost one.

@@ -2,8 +2,8 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// The warnings of the newest backup, for a later status: `backup.warnings` in the store. Stores messages untranslated, since the status may use another
-/// language.
+/// The warnings of the newest backup, for a later status: `backup.warnings` in the store. Stores messages untranslated, since the
+/// status may use another language.
 struct BackupWarningRecord {
     private static let magic: [UInt8] = Array("bfswarn\n".utf8)
     private static let version: UInt16 = 1

@@ -3,11 +3,12 @@ import BackupCore
 import BackupRepository
 import Formats
 
-/// `changes.json`: records and files that were added, changed and removed since the previous snapshot. Counts are exact; it lists the first 10,000 of each
-/// kind.
+/// `changes.json`: records and files that were added, changed and removed since the previous snapshot. Counts are exact; it lists
+/// the first 10,000 of each kind.
 struct ChangesDocument {
     let json: OrderedJSON
-    /// Collections whose changes are unknown (`null` in the document): a key is missing, is neither a whole number nor a text, or occurs twice.
+    /// Collections whose changes are unknown (`null` in the document): a key is missing, is neither a whole number nor a text, or
+    /// occurs twice.
     let incomparable: [String]
 
     /// - Parameters:
@@ -206,7 +207,8 @@ struct TreeComparison {
 struct SameContent {
     let repository: Repository
 
-    /// Compares records and files. The export is not compared, since it contains its creation time. Anything unreadable counts as different.
+    /// Compares records and files. The export is not compared, since it contains its creation time. Anything unreadable counts as
+    /// different.
     func isSame(_ root: Directory, as snapshot: Snapshot) -> Bool {
         guard let earlier = try? repository.rootDirectory(of: snapshot) else { return false }
         let names: [FileName] = ["data", "database.sqlite", "media"]
@@ -225,8 +227,8 @@ struct SameContent {
             && now.entries.map(\.content) == then.entries.map(\.content)
     }
 
-    /// A file that changed just before the earlier backup was stored without its identity, since a second change might have left no trace. A newly known
-    /// identity is not a change.
+    /// A file that changed just before the earlier backup was stored without its identity, since a second change might have left
+    /// no trace. A newly known identity is not a change.
     private func isSameEntry(_ now: TreeEntry, _ then: TreeEntry) -> Bool {
         guard now.kind == then.kind else { return false }
         if now.metadata != then.metadata { return false }

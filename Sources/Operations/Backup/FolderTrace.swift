@@ -4,10 +4,11 @@ import Restore
 import Synchronization
 import SystemIO
 
-/// What a backup remembers about a media folder that it walked: enough to detect later whether anything was moved into, within or out of it.
+/// What a backup remembers about a media folder that it walked: enough to detect later whether anything was moved into, within or
+/// out of it.
 ///
-/// All folders are checked after the last one was listed. If each still has the same listing, all of it existed at one moment, and no move between folders was
-/// missed. Nothing is remembered about files, since there may be a million.
+/// All folders are checked after the last one was listed. If each still has the same listing, all of it existed at one moment,
+/// and no move between folders was missed. Nothing is remembered about files, since there may be a million.
 final class FolderTrace: Sendable {
     private struct State {
         /// From before the folder was listed.
@@ -113,8 +114,8 @@ final class FolderTrace: Sendable {
 
 /// An eight-byte digest of a folder's listing: the names, and the file or folder behind each.
 ///
-/// Excludes logs and journals of SQLite databases: an app creates and removes one with each commit, and they are stored with their databases. A file that only
-/// has such a name, such as `notes-journal` beside the text `notes`, counts as any other file.
+/// Excludes logs and journals of SQLite databases: an app creates and removes one with each commit, and they are stored with
+/// their databases. A file that only has such a name, such as `notes-journal` beside the text `notes`, counts as any other file.
 struct FolderDigest: Equatable {
     private var sum: UInt64 = 0
 

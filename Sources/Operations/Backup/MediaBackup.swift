@@ -6,7 +6,8 @@ import Restore
 import Synchronization
 import SystemIO
 
-/// Stores the app's media folder into a running backup, several files in parallel. Unchanged files are taken from an earlier snapshot without opening them.
+/// Stores the app's media folder into a running backup, several files in parallel. Unchanged files are taken from an earlier
+/// snapshot without opening them.
 final class MediaBackup: Sendable {
     /// Several threads cut, hash and write a file of this size or more; a smaller one takes a single thread, which costs less.
     private static let largeFileBytes: UInt64 = 64 << 20
@@ -58,12 +59,13 @@ final class MediaBackup: Sendable {
     /// Whether any of the media is on a file system without change times.
     var hasUntracedFolder: Bool { sawUntracedFolder.withLock { $0 } }
 
-    /// A walk can miss a file that is renamed or moved meanwhile, in both places. So the folder is checked again at the end. A subfolder whose listing changed
-    /// is walked again, a few times at most.
+    /// A walk can miss a file that is renamed or moved meanwhile, in both places. So the folder is checked again at the end. A
+    /// subfolder whose listing changed is walked again, a few times at most.
     /// - Parameters:
     ///   - amongMedia: entries of the folder that are not media.
     ///   - earlier: the media folder in an earlier snapshot.
-    /// - Throws: the repository's errors, or if the folder itself is unreadable; a single unreadable file is noted in `unreadable`.
+    /// - Throws: the repository's errors, or if the folder itself is unreadable; a single unreadable file is noted in
+    ///   `unreadable`.
     func store(
         _ path: String, amongMedia: DatabaseAmongMedia, earlier: StoredDirectory?
     ) throws(BackupError) -> StoredDirectory {
@@ -180,8 +182,8 @@ final class MediaBackup: Sendable {
         finish(task)
     }
 
-    /// The entry of a file that is unchanged since the earlier snapshot. If that snapshot's program did not collect metadata, it is collected from the file
-    /// now, without reading the content.
+    /// The entry of a file that is unchanged since the earlier snapshot. If that snapshot's program did not collect metadata, it
+    /// is collected from the file now, without reading the content.
     func unchanged(_ name: FileName, _ status: FileStatus, in task: MediaFolderTask) -> TreeEntry? {
         guard let entry = task.unchanged(name, status) else { return nil }
         guard !metadata.isKnown, task.earlierTrace == nil else { return entry }
@@ -318,8 +320,8 @@ final class MediaBackup: Sendable {
         }
     }
 
-    /// Notes that a listed file could not be stored, unless it no longer exists. If the app deleted it, the backup lacks it as if it had begun a moment later.
-    /// If it was moved, another pass finds it.
+    /// Notes that a listed file could not be stored, unless it no longer exists. If the app deleted it, the backup lacks it as if
+    /// it had begun a moment later. If it was moved, another pass finds it.
     func leaveOut(_ name: FileName, _ error: BackupError, in task: MediaFolderTask) {
         if isGone(name, in: task) { task.trace.noteGone() } else { note(error, of: name, in: task) }
         task.leaveOut()

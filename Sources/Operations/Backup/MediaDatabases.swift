@@ -7,8 +7,9 @@ import SystemIO
 
 /// Stores a database among the media that has a log, as of one instant, without changing anything in the folder.
 extension MediaBackup {
-    /// A database in use is copied through SQLite, which merges its log into the copy. An idle one is stored unchanged with its log or journal: the app will
-    /// treat them as it would the originals. That also covers a file that SQLite could only read after rolling back a journal, and one that is not a database.
+    /// A database in use is copied through SQLite, which merges its log into the copy. An idle one is stored unchanged with its
+    /// log or journal: the app will treat them as it would the originals. That also covers a file that SQLite could only read
+    /// after rolling back a journal, and one that is not a database.
     /// - Throws: `sourceUnreadable`; the repository's errors.
     func storeDatabase(_ name: FileName, _ databases: MediaDatabases, in task: MediaFolderTask) throws(BackupError) {
         let companions = databases.unit(name).filter(databases.isCompanion)
@@ -46,8 +47,8 @@ extension MediaBackup {
         }
         let copy = try SharedFile(path: path)
         let stored = try storeContent(of: copy, copy.size, earlier: task.earlierContent(name))
-        // No source identity: the log may change alone, so an unchanged file would prove nothing. The copy has other bytes than the file, so its hard links
-        // and holes do not apply.
+        // No source identity: the log may change alone, so an unchanged file would prove nothing. The copy has other bytes than
+        // the file, so its hard links and holes do not apply.
         var kept: EntryMetadata?
         if let file = try? task.reader.openFile(name) { kept = metadata.of(file, status, path: task.path(of: name)) }
         return .file(
@@ -55,8 +56,8 @@ extension MediaBackup {
             metadata: .of(owner: kept?.owner, extendedAttributes: kept?.extendedAttributes ?? []))
     }
 
-    /// Stores the database and its companions byte for byte. If none of them has changed by the end, they are from one instant, as if the machine had stopped
-    /// then: the case that a log or journal is for.
+    /// Stores the database and its companions byte for byte. If none of them has changed by the end, they are from one instant,
+    /// as if the machine had stopped then: the case that a log or journal is for.
     /// - Returns: false when a file has changed.
     private func storeAsFiles(
         _ database: FileName, _ databases: MediaDatabases, in task: MediaFolderTask
@@ -105,11 +106,11 @@ extension MediaBackup {
     }
 }
 
-/// SQLite databases among the media files of one folder that have a log or journal beside them, judged by name. An app may be writing to them; copied file by
-/// file they would be from different moments.
+/// SQLite databases among the media files of one folder that have a log or journal beside them, judged by name. An app may be
+/// writing to them; copied file by file they would be from different moments.
 ///
-/// Each listed name is stored either alone or with one database. An entry that is not a file, or not media, neither has a log nor is one: other files have
-/// such names as well, such as `trip-journal` beside the folder `trip`.
+/// Each listed name is stored either alone or with one database. An entry that is not a file, or not media, neither has a log nor
+/// is one: other files have such names as well, such as `trip-journal` beside the folder `trip`.
 struct MediaDatabases {
     private var companions: Set<FileName> = []
     private var databases: Set<FileName> = []
@@ -149,7 +150,8 @@ struct MediaDatabases {
         [name] + DatabaseLogs.names(of: name).filter { !others.contains($0) && !amongMedia.hides($0) }
     }
 
-    /// Whether a file is an SQLite database or may become one: a new one has 0 bytes until its first commit. An unreadable file is not.
+    /// Whether a file is an SQLite database or may become one: a new one has 0 bytes until its first commit. An unreadable file
+    /// is not.
     static func mayBeDatabase(_ name: FileName, in folder: borrowing DirectoryReader) -> Bool {
         // A pipe must not be opened, and a link has no log.
         guard isRegular(name, in: folder), let file = try? SharedFile(folder.openFile(name)) else { return false }
@@ -166,8 +168,8 @@ struct MediaDatabases {
     /// Copies it through SQLite.
     /// - Parameter destination: must not exist; it does not exist after a failure either.
     /// - Returns: false if it cannot be copied without a change, or was changed meanwhile.
-    /// - Throws: `busy` when another program keeps it locked; `damagedContent`, `readOnly`, `accessDenied`, … if SQLite cannot read it without changing it;
-    ///   `noSpace`.
+    /// - Throws: `busy` when another program keeps it locked; `damagedContent`, `readOnly`, `accessDenied`, … if SQLite cannot
+    ///   read it without changing it; `noSpace`.
     static func copy(
         _ name: FileName, in folder: borrowing DirectoryReader, to destination: String
     ) throws(BackupError) -> Bool {
@@ -178,7 +180,8 @@ struct MediaDatabases {
         let index = try folder.statusIfPresent(Self.name(name, "-shm"))
         guard index.map({ $0.owner == before.owner && $0.group == before.group }) ?? true else { return false }
         try DatabaseFile.copy("/proc/self/fd/\(folder.descriptor.rawValue)/\(text)", to: destination)
-        // SQLite's lock protects a database without a write-ahead log from changes, unless this process closed the file elsewhere: that drops the lock.
+        // SQLite's lock protects a database without a write-ahead log from changes, unless this process closed the file
+        // elsewhere: that drops the lock.
         if (try? folder.status(Self.name(name, "-wal"))) != nil { return true }
         if try folder.statusIfPresent(name) == before { return true }
         try FileSystem.removeFile(destination)

@@ -24,7 +24,8 @@ final class MediaFile: ByteSource {
         try Self.reading(path) { () throws(BackupError) in try file.read(at: offset, into: buffer) }
     }
 
-    /// Stores a file. If it changes meanwhile, retries at most twice; then it counts as unreadable, since a mix of two states is worse than nothing.
+    /// Stores a file. If it changes meanwhile, retries at most twice; then it counts as unreadable, since a mix of two states is
+    /// worse than nothing.
     /// - Throws: `sourceUnreadable`; the errors of `body`.
     /// - Parameter metadata: collects the metadata kept with the file.
     static func stable(
@@ -34,8 +35,8 @@ final class MediaFile: ByteSource {
         for _ in 0..<attemptLimit {
             let file = try open(name, path, in: folder)
             let before = try reading(path) { () throws(BackupError) in try file.status() }
-            // The next backup recognizes an unchanged file by this; `nil` where the file could change without a trace. A store through mmap(2) into a dirty
-            // page changes no time: after the write-back, no page is dirty.
+            // The next backup recognizes an unchanged file by this; `nil` where the file could change without a trace. A store
+            // through mmap(2) into a dirty page changes no time: after the write-back, no page is dirty.
             let isTraced = before.isSettled && file.writeBack()
             let identity = isTraced ? SourceIdentity(inode: before.inode, changeTime: before.changeTime) : nil
             let stored = try body(MediaFile(file, path))
@@ -79,7 +80,8 @@ final class MediaFile: ByteSource {
         }
     }
 
-    /// The error for a file that cannot be read. If this program ran out of descriptors or memory, the file is fine, and a backup without it would have a gap.
+    /// The error for a file that cannot be read. If this program ran out of descriptors or memory, the file is fine, and a backup
+    /// without it would have a gap.
     private static func unreadable(_ error: BackupError, _ path: String) -> BackupError {
         switch error.code {
         case .interrupted, .noResources: error
@@ -155,8 +157,8 @@ final class MediaMetadata: Sendable {
         return EntryMetadata.Link(fileSystem: status.device == device ? 0 : status.device, inode: status.inode)
     }
 
-    /// Only a file that occupies less space than its size can have holes. Other files do too on file systems that compress, or that store small files
-    /// elsewhere.
+    /// Only a file that occupies less space than its size can have holes. Other files do too on file systems that compress, or
+    /// that store small files elsewhere.
     private func holeBytes(_ descriptor: borrowing OwnedDescriptor, _ status: FileStatus) -> UInt64 {
         status.allocatedBytes < status.size ? descriptor.holeBytes(size: status.size) : 0
     }

@@ -4,7 +4,8 @@ import Restore
 import Synchronization
 import SystemIO
 
-/// One folder of the media folder during a backup. Collects its entries from several threads and is stored when the last one has arrived.
+/// One folder of the media folder during a backup. Collects its entries from several threads and is stored when the last one has
+/// arrived.
 final class MediaFolderTask: Sendable {
     typealias Completion = @Sendable (MediaFolderTask) throws(BackupError) -> Void
 
@@ -39,7 +40,8 @@ final class MediaFolderTask: Sendable {
     ///   - reading: selects files to read although they look unchanged.
     ///   - trace: the folder's trace, created before it is listed.
     ///   - earlierTrace: from an earlier pass of this backup.
-    ///   - earlier: the same folder in an earlier snapshot, or as the earlier pass stored it. If it is unreadable, all files are read again.
+    ///   - earlier: the same folder in an earlier snapshot, or as the earlier pass stored it. If it is unreadable, all files are
+    ///     read again.
     ///   - whenComplete: called once, when all entries have arrived.
     init(
         _ reader: consuming DirectoryReader, relativePath: String, amongMedia: DatabaseAmongMedia, reading: MediaReading,
@@ -100,7 +102,8 @@ final class MediaFolderTask: Sendable {
         }
     }
 
-    /// Counts listed names that get no entry of their own: they are noted as unreadable, are gone, or are in the copy of a database.
+    /// Counts listed names that get no entry of their own: they are noted as unreadable, are gone, or are in the copy of a
+    /// database.
     func leaveOut(_ count: Int = 1) { state.withLock { $0.owedCount -= count } }
 
     /// Registers one more unit of work that will bring entries.
@@ -139,9 +142,9 @@ final class MediaFolderTask: Sendable {
 
 /// Selects files of the media folder that a backup reads although they look unchanged.
 ///
-/// A file counts as unchanged if its size, times and inode are the same: where the file system keeps change times, no program can hide a change from that.
-/// Elsewhere, a file rewritten with the same size and its old modification time looks unchanged. There, every file is read again at intervals, and before a
-/// restore replaces it.
+/// A file counts as unchanged if its size, times and inode are the same: where the file system keeps change times, no program can
+/// hide a change from that. Elsewhere, a file rewritten with the same size and its old modification time looks unchanged. There,
+/// every file is read again at intervals, and before a restore replaces it.
 struct MediaReading: Sendable, Equatable {
     /// Reads every file.
     let readsAll: Bool

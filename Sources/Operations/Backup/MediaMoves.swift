@@ -3,8 +3,8 @@ import BackupRepository
 import Restore
 import SystemIO
 
-/// Finds what a backup lacks because it was moved during the last walk of the media folder: entries that are older than the backup, in places where the backup
-/// has none. What an app creates and deletes meanwhile is younger, and not a loss.
+/// Finds what a backup lacks because it was moved during the last walk of the media folder: entries that are older than the
+/// backup, in places where the backup has none. What an app creates and deletes meanwhile is younger, and not a loss.
 struct MediaMoves {
     let repository: Repository
     /// When the backup began to walk the media folder.
@@ -74,8 +74,9 @@ struct MediaMoves {
     }
 }
 
-/// When all media files on file systems without change times were last read. A backup records this itself. If a backup was skipped because it would equal the
-/// newest, a line in the store records it: the newest one's ID, and when it was found to be equal.
+/// When all media files on file systems without change times were last read. A backup records this itself. If a backup was
+/// skipped because it would equal the newest, a line in the store records it: the newest one's ID, and when it was found to be
+/// equal.
 struct MediaReadState {
     /// `media.read` in the store.
     let path: String

@@ -5,12 +5,13 @@ import Formats
 import Synchronization
 import SystemIO
 
-/// Stores the app's records into a running backup: the collections, the export made of them, and the database. A database that is unchanged since the newest
-/// backup is not read again.
+/// Stores the app's records into a running backup: the collections, the export made of them, and the database. A database that is
+/// unchanged since the newest backup is not read again.
 struct RecordsBackup {
-    /// Increment when this program renders the same records differently, or identifies database states differently: earlier backups are then no longer reused.
-    /// Version 1 looked for the log of a database behind a symbolic link beside the link. Version 2 gave files in archives names that were too long. Version 3
-    /// did not count what the export cannot hold. Version 4 checked neither indexes nor values that a restore refuses.
+    /// Increment when this program renders the same records differently, or identifies database states differently: earlier
+    /// backups are then no longer reused. Version 1 looked for the log of a database behind a symbolic link beside the link.
+    /// Version 2 gave files in archives names that were too long. Version 3 did not count what the export cannot hold. Version 4
+    /// checked neither indexes nor values that a restore refuses.
     private static let renderingVersion = 5
 
     let store: Store

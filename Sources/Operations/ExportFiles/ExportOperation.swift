@@ -41,7 +41,8 @@ public struct ExportOperation: Sendable {
     /// Writes a file, completely or not at all. Writes directly to a device or pipe.
     /// - Parameter path: if `nil`, the app's own file name in the current folder.
     /// - Returns: the path.
-    /// - Throws: `usage` for a path that is the app's database or another database, or is in the store, the repository or the media folder.
+    /// - Throws: `usage` for a path that is the app's database or another database, or is in the store, the repository or the
+    ///   media folder.
     @discardableResult
     public func write(_ form: Form, to path: String?) throws(BackupError) -> String {
         try recorded(form.name) { (facts) throws(BackupError) in
@@ -162,8 +163,8 @@ public struct ExportOperation: Sendable {
         }
     }
 
-    /// Live records are written directly from the database to a file, without a rendering that nothing else reads. Only where the app's writers do not wait
-    /// for readers, since a disk may be slow. Not into pipes, since their readers may be slow.
+    /// Live records are written directly from the database to a file, without a rendering that nothing else reads. Only where the
+    /// app's writers do not wait for readers, since a disk may be slow. Not into pipes, since their readers may be slow.
     private func content(_ form: Form) throws(BackupError) -> (Content, Timestamp) {
         if snapshotName == nil, case .json = form {
             try store.database.check()

@@ -3,7 +3,8 @@ import BackupCore
 import BackupRepository
 import Restore
 
-/// What an operation reports about itself while it runs: numbers, words of this program and names of backups, but none of the data.
+/// What an operation reports about itself while it runs: numbers, words of this program and names of backups, but none of the
+/// data.
 public struct OperationFacts: Sendable, Equatable {
     /// If it differs from the result that the error implies, or there is no error.
     public var result: OperationResult?

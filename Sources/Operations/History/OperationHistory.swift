@@ -2,7 +2,8 @@ import BackupCore
 import Formats
 import SystemIO
 
-/// Past operations, one line of JSON each, oldest first: `history.jsonl` of a store. Skips torn lines that a crash or a power cut left.
+/// Past operations, one line of JSON each, oldest first: `history.jsonl` of a store. Skips torn lines that a crash or a power cut
+/// left.
 public struct OperationHistory: Sendable {
     /// The most operations that are listed; the file may hold some more.
     public static let limitCount = 1_000

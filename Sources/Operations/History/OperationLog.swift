@@ -5,7 +5,8 @@ import Logging
 import Restore
 import SystemIO
 
-/// The log of a store: a line for each finished operation and for some other events, with time, result and size, but nothing from the data.
+/// The log of a store: a line for each finished operation and for some other events, with time, result and size, but nothing from
+/// the data.
 public struct OperationLog: Sendable {
     /// `nil` where nothing is logged.
     private let logger: Logger?

@@ -2,9 +2,9 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// The position of the last backup made by this store: `last-backup` in the store. A copy of a store (its folder, or a machine's disk) has the same identity,
-/// and makes backups in the same line. The second of the two to make one finds a backup that it did not make, and begins its own line: one rule must not
-/// remove the backups of both, and the newest may hold the other one's data.
+/// The position of the last backup made by this store: `last-backup` in the store. A copy of a store (its folder, or a machine's
+/// disk) has the same identity, and makes backups in the same line. The second of the two to make one finds a backup that it did
+/// not make, and begins its own line: one rule must not remove the backups of both, and the newest may hold the other one's data.
 struct LastBackupRecord {
     struct Place: Equatable {
         let source: SourceID
@@ -20,7 +20,8 @@ struct LastBackupRecord {
     }
 
     enum Content: Equatable {
-        /// The file is missing: an older program created the store, or the file was removed. All backups of the store's line count as its own.
+        /// The file is missing: an older program created the store, or the file was removed. All backups of the store's line
+        /// count as its own.
         case missing
         case place(Place)
         /// No backup of the line is known to be this store's.
@@ -50,8 +51,8 @@ struct LastBackupRecord {
         return .place(Place(source: source, sequence: sequence, token: token))
     }
 
-    /// The newest backup in a source that the store with this record is not known to have made; `nil` where the file is missing. The only such backup may be a
-    /// removed one.
+    /// The newest backup in a source that the store with this record is not known to have made; `nil` where the file is missing.
+    /// The only such backup may be a removed one.
     func backupOfCopy(_ source: SourceID, in repository: Repository) throws(BackupError) -> Snapshot? {
         let place: Place?
         switch try read() {
@@ -67,7 +68,8 @@ struct LastBackupRecord {
             .max(by: Snapshot.wasMadeBefore)
     }
 
-    /// For a store that has made no backup in a source: a copy of it may make the first one. All backups in the source so far count as the store's.
+    /// For a store that has made no backup in a source: a copy of it may make the first one. All backups in the source so far
+    /// count as the store's.
     /// - Parameter newest: the newest backup in the source.
     func write(_ source: SourceID, newest: Snapshot?) throws(BackupError) {
         try write(Place(source: source, sequence: newest?.sequence ?? 0, token: newest?.record.token ?? [0]))

@@ -2,8 +2,9 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// What a store remembers about itself and its repository, in a separate file that users do not edit: which backups are its own, and which repository to
-/// expect. A party with write access to the repository must not be able to turn off its encryption or to replace it with another one.
+/// What a store remembers about itself and its repository, in a separate file that users do not edit: which backups are its own,
+/// and which repository to expect. A party with write access to the repository must not be able to turn off its encryption or to
+/// replace it with another one.
 struct StoreIdentity: Sendable, Equatable {
     private static let magic = "backupfs-store-identity"
     private static let formatVersion = "1"
@@ -15,7 +16,8 @@ struct StoreIdentity: Sendable, Equatable {
     var source: SourceID
     /// Whether backups of this app without a source count as this store's: older programs made them.
     var ownsUnmarked: Bool
-    /// Whether the store has adopted a source and no backup or restore has been requested since: until then nothing happens automatically.
+    /// Whether the store has adopted a source and no backup or restore has been requested since: until then nothing happens
+    /// automatically.
     var isQuiet: Bool
     /// A source that the store has adopted but not yet claimed.
     var adoption: SourceAdoption?
@@ -122,8 +124,9 @@ struct StoreIdentity: Sendable, Equatable {
     }
 }
 
-/// A source that a new store will continue. The source's document is written only with the store's first backup or restore, not when the store is created: an
-/// unfinished or unused store must not take the source from the one that makes its backups. This also allows adopting a repository on a read-only disk.
+/// A source that a new store will continue. The source's document is written only with the store's first backup or restore, not
+/// when the store is created: an unfinished or unused store must not take the source from the one that makes its backups. This
+/// also allows adopting a repository on a read-only disk.
 struct SourceAdoption: Sendable, Equatable {
     private static let unknownText = "unknown"
 
@@ -132,7 +135,8 @@ struct SourceAdoption: Sendable, Equatable {
 
     init(of document: SourceDocument?) { self.init(document?.storeID ?? Self.unknownText) }
 
-    /// - Parameter text: the form in the store's identity, or an ID. Others can write to the repository: an invalid store ID counts as none.
+    /// - Parameter text: the form in the store's identity, or an ID. Others can write to the repository: an invalid store ID
+    ///   counts as none.
     init(_ text: String) { storeID = RandomToken.isToken(text.utf8) ? text : nil }
 
     var text: String { storeID ?? Self.unknownText }

@@ -19,7 +19,8 @@ final class StoreIdentityFile: Sendable {
 
     /// Reads the identity; creates one for a store of an older program.
     /// - Parameters:
-    ///   - repositoryPath: the path in the settings. If it differs from the identity's, the user changed it on purpose, and the repository there is the
+    ///   - repositoryPath: the path in the settings. If it differs from the identity's, the user changed it on purpose, and the
+    ///     repository there is the
     ///     store's from now on.
     /// - Throws: `notPermitted` when the repository is not the one that the store was created with.
     init(
@@ -72,7 +73,8 @@ final class StoreIdentityFile: Sendable {
 
     /// The current identity.
     var identity: StoreIdentity {
-        // The lock is not held here: the store's storage may not respond, and the remembered identity must be available regardless.
+        // The lock is not held here: the store's storage may not respond, and the remembered identity must be available
+        // regardless.
         let status = FileSystem.statusIfPresent(path)
         guard let status, status != state.withLock({ $0.status }), let read = try? StoreIdentity.read(path) else {
             return remembered

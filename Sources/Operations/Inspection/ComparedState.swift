@@ -33,7 +33,8 @@ struct ComparedState {
     /// `nil` for the current data.
     let snapshot: Snapshot?
     let collections: [String: Collection]
-    /// The media folder and the database, sorted by name. Records are compared separately, and the files that describe a backup always differ.
+    /// The media folder and the database, sorted by name. Records are compared separately, and the files that describe a backup
+    /// always differ.
     let files: [ComparedFile]
 
     private static let comparedFiles: [FileName] = ["database.sqlite", "media"]
@@ -154,8 +155,8 @@ enum ComparedFile {
         return entry.content == otherEntry.content
     }
 
-    /// Whether two files or links have the same content. A file of the app is read only if its size is equal and it may differ from the file that was backed
-    /// up.
+    /// Whether two files or links have the same content. A file of the app is read only if its size is equal and it may differ
+    /// from the file that was backed up.
     func hasContent(of other: ComparedFile) throws(BackupError) -> Bool {
         guard linkTarget == other.linkTarget, size == other.size else { return false }
         if linkTarget != nil { return true }

@@ -4,8 +4,8 @@ import BackupRepository
 import Formats
 import SystemIO
 
-/// The differences between two backups, or between a backup and the current data: `backupfs diff`. Counts are exact; the first changes of each kind are listed
-/// with their values.
+/// The differences between two backups, or between a backup and the current data: `backupfs diff`. Counts are exact; the first
+/// changes of each kind are listed with their values.
 public struct DifferenceDocument: Sendable {
     /// The name for the app's current data.
     public static let liveName = "live"

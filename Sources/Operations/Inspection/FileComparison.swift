@@ -76,8 +76,8 @@ struct FileComparison {
     }
 }
 
-/// Whether the same names are hard links to one file on both sides of a comparison. Inodes change with every restore, so this compares which names share one,
-/// not the inodes. A name that shares its file with no other in the backup is not a link.
+/// Whether the same names are hard links to one file on both sides of a comparison. Inodes change with every restore, so this
+/// compares which names share one, not the inodes. A name that shares its file with no other in the backup is not a link.
 struct LinkComparison {
     private typealias Link = EntryMetadata.Link
 
@@ -113,7 +113,8 @@ struct LinkComparison {
             if let link = name.old?.link { oldCounts[link, default: 0] += 1 }
             if let link = name.new?.link { newCounts[link, default: 0] += 1 }
         }
-        // An inode used by unchanged names is the same file on both sides. For the others, the first name seen determines which file it is.
+        // An inode used by unchanged names is the same file on both sides. For the others, the first name seen determines which
+        // file it is.
         var newOfOld = Dictionary(uniqueKeysWithValues: shared.keys.map { ($0, $0) })
         var oldOfNew = newOfOld
         var differences: [(path: [UInt8], old: ComparedFile, new: ComparedFile)] = []

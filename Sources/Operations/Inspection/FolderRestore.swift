@@ -3,7 +3,8 @@ import BackupRepository
 import Glibc
 import SystemIO
 
-/// Writes a backup's files into a folder instead of into the app: `backupfs restore SNAP --target DIR`. Does not touch the app's data.
+/// Writes a backup's files into a folder instead of into the app: `backupfs restore SNAP --target DIR`. Does not touch the app's
+/// data.
 public struct FolderRestore: Sendable {
     static let phase: Message = "Writing files..."
     /// Entries appear in the folder under their final names once everything is written.

@@ -32,8 +32,8 @@ public struct SnapshotSearch {
     /// Folders without a match at any depth. If the next backup has the same folder, it need not be walked.
     private var barren: Set<Place> = []
 
-    /// - Parameter text: a name or a pattern for names; with a slash in it, a pattern for paths relative to the backup's folder; or `sha256:` and 8 to 64
-    ///   digits.
+    /// - Parameter text: a name or a pattern for names; with a slash in it, a pattern for paths relative to the backup's folder;
+    ///   or `sha256:` and 8 to 64 digits.
     /// - Throws: `usage` for `sha256:` with anything else.
     public init(_ text: String, in store: Store) throws(BackupError) {
         repository = store.repository
@@ -113,8 +113,8 @@ public struct SnapshotSearch {
     }
 }
 
-/// A shell pattern for names: `*` matches any text, `?` one character, `[a-z]` one of a set, `[!a-z]` one outside it; `\` makes the next character literal.
-/// Case-sensitive. `*` and `?` also match slashes and leading dots.
+/// A shell pattern for names: `*` matches any text, `?` one character, `[a-z]` one of a set, `[!a-z]` one outside it; `\` makes
+/// the next character literal. Case-sensitive. `*` and `?` also match slashes and leading dots.
 struct GlobPattern {
     private enum Part {
         case character(UInt32)

@@ -5,8 +5,8 @@ import Restore
 import SnapshotFormats
 import SystemIO
 
-/// Proves that a backup can be restored by doing so: into a work folder on the store's disk, which is removed afterwards, even after a crash. Then checks the
-/// result without trusting anything: `backupfs verify`.
+/// Proves that a backup can be restored by doing so: into a work folder on the store's disk, which is removed afterwards, even
+/// after a crash. Then checks the result without trusting anything: `backupfs verify`.
 public struct SnapshotVerifier: Sendable {
     static let phase: Message = "Verifying backup..."
     public struct Outcome: Sendable {
@@ -103,7 +103,8 @@ public struct SnapshotVerifier: Sendable {
             recordCount: recordCount, verifiedAt: verifiedAt)
     }
 
-    /// The reasons why a restore would refuse the backup's archive. A restore by name uses the tar form, which has the same names.
+    /// The reasons why a restore would refuse the backup's archive. A restore by name uses the tar form, which has the same
+    /// names.
     private func archiveFindings(
         _ snapshot: Snapshot, _ root: Directory, exportPath: String
     ) throws(BackupError) -> [Message] {

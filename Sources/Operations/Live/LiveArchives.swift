@@ -103,8 +103,8 @@ struct LiveArchives: Sendable {
                 }
             case .tar:
                 for member in members { try body(archived(member, content: try member.content(), crc32: 0)) }
-                // The list needs the checksums of all files. At the end of the archive it delays no other member: the archive is written immediately, and each
-                // file is hashed just after it was read.
+                // The list needs the checksums of all files. At the end of the archive it delays no other member: the archive is
+                // written immediately, and each file is hashed just after it was read.
                 if hasListing { try body(member(listing, crc32: 0)) }
             }
         }

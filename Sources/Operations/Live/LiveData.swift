@@ -24,8 +24,8 @@ public final class LiveData: Sendable {
     /// Held while rendering, so that concurrent readers share one rendering.
     private let rendering = Mutex(())
 
-    /// - Parameter readsMedia: whether the export contains the checksums of all media files. Files without a backup are read for that, which can take long;
-    ///   otherwise only the known checksums are included (decision 26).
+    /// - Parameter readsMedia: whether the export contains the checksums of all media files. Files without a backup are read for
+    ///   that, which can take long; otherwise only the known checksums are included (decision 26).
     /// - Throws: when the places of database and media folder cannot be examined.
     public init(store: Store, readsMedia: Bool = false) throws(BackupError) {
         self.store = store
@@ -49,7 +49,8 @@ public final class LiveData: Sendable {
         if let current = current(database.changeState(), try mediaState()) { return current }
         let seenCount = attempts.withLock { $0.count }
         let outcome: Result<LiveState, BackupError> = rendering.withLock { _ in
-            // While the app keeps its database locked, each reader would wait for it in sequence. The error that another reader got meanwhile holds for all.
+            // While the app keeps its database locked, each reader would wait for it in sequence. The error that another reader
+            // got meanwhile holds for all.
             let last = attempts.withLock { $0 }
             if last.count != seenCount, let failure = last.failure, failure.code == .databaseInUse || failure.code == .busy {
                 return .failure(failure)
@@ -77,7 +78,8 @@ public final class LiveData: Sendable {
 
     private func mediaState() throws(BackupError) -> String? { try database.media?.state() }
 
-    /// An archive with a checksum list contains the export as it is in `live/`. Only archives without a list get all checksums filled in.
+    /// An archive with a checksum list contains the export as it is in `live/`. Only archives without a list get all checksums
+    /// filled in.
     private var fillsChecksums: Bool {
         database.media is LiveMediaCatalog && store.definition.describesMedia && !store.definition.archiveLayout.isIdentity
     }
@@ -102,8 +104,8 @@ public final class LiveData: Sendable {
     }
 }
 
-/// Detects whether a restore has begun or ended since, so that records from before it are not combined with media from after it. Looks at the store's files
-/// only and never blocks; the mark of another store's restore is in the database.
+/// Detects whether a restore has begun or ended since, so that records from before it are not combined with media from after it.
+/// Looks at the store's files only and never blocks; the mark of another store's restore is in the database.
 struct RestoreWatch: Sendable {
     /// One version of a file.
     private struct Version: Equatable {

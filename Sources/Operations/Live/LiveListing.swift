@@ -3,7 +3,8 @@ import BackupRepository
 import Synchronization
 import SystemIO
 
-/// `SHA256SUMS` of the live files. Its size follows from their paths; its lines need a checksum of each file, and are made on the first read.
+/// `SHA256SUMS` of the live files. Its size follows from their paths; its lines need a checksum of each file, and are made on the
+/// first read.
 final class LiveListing: ByteSource {
     /// What is kept of a file until then: for a media file, no more than an archive keeps anyway.
     private enum File: Sendable {
@@ -97,7 +98,8 @@ struct LiveMember: Sendable {
     }
 }
 
-/// A live media file as part of something larger. It is opened when it is read: an archive of 100,000 files must not hold 100,000 descriptors.
+/// A live media file as part of something larger. It is opened when it is read: an archive of 100,000 files must not hold 100,000
+/// descriptors.
 final class MediaFileSource: ByteSource {
     private let media: LiveMedia
     private let path: ArraySlice<FileName>

@@ -38,7 +38,8 @@ struct LogLine: Sendable {
     }
 }
 
-/// All fields of a log line, in their order. There is no field for texts, values, paths or file names: nothing from the data can get into a line.
+/// All fields of a log line, in their order. There is no field for texts, values, paths or file names: nothing from the data can
+/// get into a line.
 enum LogField: String, CaseIterable, Sendable {
     case operation = "op"
     case phase

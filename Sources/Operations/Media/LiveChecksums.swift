@@ -2,7 +2,8 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// Caches checksums of live media files for as long as identity, size and times are the same. Does not cache where the file system keeps no change times.
+/// Caches checksums of live media files for as long as identity, size and times are the same. Does not cache where the file
+/// system keeps no change times.
 final class LiveChecksums: Sendable {
     private struct Key: Hashable {
         let device: UInt64

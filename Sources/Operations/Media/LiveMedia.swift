@@ -172,8 +172,8 @@ extension FileStatus {
 }
 
 extension TreeEntry {
-    /// Whether a file of the app is the one that this entry was made from, unchanged: same size, times and inode. (A mode change updates the change time.)
-    /// Where the file system keeps no change times, it may still differ.
+    /// Whether a file of the app is the one that this entry was made from, unchanged: same size, times and inode. (A mode change
+    /// updates the change time.) Where the file system keeps no change times, it may still differ.
     func isUnchanged(_ status: FileStatus) -> Bool {
         sourceIdentity == SourceIdentity(inode: status.inode, changeTime: status.changeTime) && size == status.size
             && modificationTime == status.modificationTime

@@ -6,7 +6,8 @@ import SnapshotFormats
 import Synchronization
 import SystemIO
 
-/// The current media folder. Does not read files: checksums are those computed since the file was written, for instance by the newest backup.
+/// The current media folder. Does not read files: checksums are those computed since the file was written, for instance by the
+/// newest backup.
 final class LiveMediaCatalog: MediaCatalog {
     /// How long the result of a walk is reused: a reader of several live files asks for the state with each.
     private static let stateLifetimeNanoseconds: UInt64 = 1_000_000_000

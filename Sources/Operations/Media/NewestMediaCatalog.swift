@@ -28,7 +28,8 @@ final class NewestMediaCatalog: Sendable {
     }
 }
 
-/// The newest backup of any kind from this store; a new one shares most of its content. Parts of it that are unreadable are read from the app again.
+/// The newest backup of any kind from this store; a new one shares most of its content. Parts of it that are unreadable are read
+/// from the app again.
 struct PreviousBackup {
     private let repository: Repository
     private let root: Directory?

@@ -4,8 +4,8 @@ import BackupRepository
 import Glibc
 import SystemIO
 
-/// `by-key/`: a second view of a snapshot's media, as links named as content-addressed storage names files: `by-key/photos/2024/06/<md5>.jpg`. Files with the
-/// same content, month and extension share one link.
+/// `by-key/`: a second view of a snapshot's media, as links named as content-addressed storage names files:
+/// `by-key/photos/2024/06/<md5>.jpg`. Files with the same content, month and extension share one link.
 struct StorageView {
     static let folderName: FileName = "by-key"
 

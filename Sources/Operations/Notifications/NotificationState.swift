@@ -2,8 +2,9 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// State about automatic backups, so that a user is notified once and not for each attempt: `notice.state` of a store, text lines of the form `key: value`. It
-/// is separate from `schedule.state`, which a new schedule resets, because it also changes while another operation runs.
+/// State about automatic backups, so that a user is notified once and not for each attempt: `notice.state` of a store, text lines
+/// of the form `key: value`. It is separate from `schedule.state`, which a new schedule resets, because it also changes while
+/// another operation runs.
 struct NotificationState: Sendable, Equatable {
     /// The outcome of an attempt.
     enum Event: Sendable, Equatable {
@@ -111,7 +112,8 @@ struct NotificationState: Sendable, Equatable {
 /// The time of an event, by a clock that may have been wrong then or may be wrong now.
 struct RecordedTime: Sendable, Equatable {
     let at: Timestamp
-    /// When the clock was first seen to be behind this time. It is saved: a duration computed from the present time alone would restart at each check.
+    /// When the clock was first seen to be behind this time. It is saved: a duration computed from the present time alone would
+    /// restart at each check.
     private(set) var behindSince: Timestamp?
 
     init(_ at: Timestamp, behindSince: Timestamp? = nil) {

@@ -3,8 +3,9 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Reports the end of a requested operation through the command `notify` of the store's settings. Operations that were not requested are reported by the
-/// status and the log only. Neither a failure of the command nor its duration affects anything else.
+/// Reports the end of a requested operation through the command `notify` of the store's settings. Operations that were not
+/// requested are reported by the status and the log only. Neither a failure of the command nor its duration affects anything
+/// else.
 public struct OperationNotification: Sendable {
     /// The operations that users request.
     public enum Subject: String, Sendable {

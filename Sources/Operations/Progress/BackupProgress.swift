@@ -3,7 +3,8 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// The progress of a backup, as its threads report it. Percentages never decrease, and 100 is not reported before everything is stored.
+/// The progress of a backup, as its threads report it. Percentages never decrease, and 100 is not reported before everything is
+/// stored.
 final class BackupProgress: Sendable {
     /// The work in one of the two parts that take time.
     private struct Part {

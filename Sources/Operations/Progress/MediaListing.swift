@@ -4,8 +4,9 @@ import Restore
 import Synchronization
 import SystemIO
 
-/// Counts the content of a media folder, for the percentages of its backup, without delaying the backup: a small folder is counted immediately, a large one by
-/// a thread beside the backup. Until that finishes, the earlier backup's totals serve as an estimate.
+/// Counts the content of a media folder, for the percentages of its backup, without delaying the backup: a small folder is
+/// counted immediately, a large one by a thread beside the backup. Until that finishes, the earlier backup's totals serve as an
+/// estimate.
 final class MediaListing: Sendable {
     /// The number of entries to count immediately, which takes about a millisecond.
     private static let immediateEntryCount = 1_000

@@ -3,8 +3,8 @@ import Restore
 import Synchronization
 import SystemIO
 
-/// The progress of a restore, by the bytes read of the file. The file is read twice, to check it and to import it; the safety backup comes in between.
-/// Percentages never decrease, and 100 comes only at the end.
+/// The progress of a restore, by the bytes read of the file. The file is read twice, to check it and to import it; the safety
+/// backup comes in between. Percentages never decrease, and 100 comes only at the end.
 final class RestoreProgress: Sendable {
     private enum Stage { case checking, saving, importing }
 
@@ -109,7 +109,8 @@ final class RestoreProgress: Sendable {
     }
 }
 
-/// The progress of an export, by the number of bytes written. Records written directly from the database have no known size, and thus no percentages.
+/// The progress of an export, by the number of bytes written. Records written directly from the database have no known size, and
+/// thus no percentages.
 final class ExportProgress: Sendable {
     private struct State {
         var writtenBytes: UInt64 = 0

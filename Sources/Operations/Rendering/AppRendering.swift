@@ -5,8 +5,8 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// One instant of the app's records: the export, with the ranges of its collections, and a copy of the database. Both are unnamed spool files. The export is
-/// made from the copy, so they agree whatever the app writes meanwhile.
+/// One instant of the app's records: the export, with the ranges of its collections, and a copy of the database. Both are unnamed
+/// spool files. The export is made from the copy, so they agree whatever the app writes meanwhile.
 final class AppRendering: Sendable {
     let createdAt: Timestamp
     /// Unique to this rendering.
@@ -30,7 +30,8 @@ final class AppRendering: Sendable {
     /// - Parameters:
     ///   - folder: for the spool files: empty, and on a disk with space for them. They are unlinked immediately.
     ///   - createdAt: the creation time in the export.
-    ///   - checksDatabase: whether SQLite checks the copy of the database, and the definition whether a restore would accept its values.
+    ///   - checksDatabase: whether SQLite checks the copy of the database, and the definition whether a restore would accept its
+    ///     values.
     ///   - fillsChecksums: whether to make `placeholderExport`.
     ///   - progress: receives the number of export bytes as they are written.
     ///   - databaseIsReady: receives the copy of the database before the export is written, so that it can be used meanwhile.
@@ -43,8 +44,8 @@ final class AppRendering: Sendable {
         let exportPath = "\(folder)/live.json"
         let databasePath = "\(folder)/live.sqlite"
         let sink = RangeRecordingSink(try OwnedDescriptor.open(exportPath, O_WRONLY | O_CREAT | O_EXCL), progress)
-        // The transaction on the app's database ends with the copy: without a write-ahead log, the app cannot write until then. Everything else is read from
-        // the copy.
+        // The transaction on the app's database ends with the copy: without a write-ahead log, the app cannot write until then.
+        // Everything else is read from the copy.
         try database.readSnapshot { (snapshot) throws(BackupError) in
             try snapshot.copyDatabase(to: databasePath)
         }
@@ -133,8 +134,9 @@ private final class RangeRecordingSink: WireSink {
     }
 }
 
-/// The export in `live/archive.zip`, for an app whose export lists its media, with the checksums of all files, including those without a backup. These files
-/// are read when the archive is read, not when it is listed: its size is known without that (decision 26).
+/// The export in `live/archive.zip`, for an app whose export lists its media, with the checksums of all files, including those
+/// without a backup. These files are read when the archive is read, not when it is listed: its size is known without that
+/// (decision 26).
 final class ArchiveExport: ByteSource {
     /// The export is assembled in memory. A larger one contains only the checksums that are known.
     static let limitBytes: UInt64 = 16 << 20

@@ -4,8 +4,8 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// A media folder in which unread files have placeholder checksums of the right length. So an export has its exact size before any file is read. Placeholders
-/// begin with random bytes, so no other bytes of an export can be mistaken for one.
+/// A media folder in which unread files have placeholder checksums of the right length. So an export has its exact size before
+/// any file is read. Placeholders begin with random bytes, so no other bytes of an export can be mistaken for one.
 final class ChecksumPlaceholders: MediaCatalog {
     private static let indexByteCount = 4
 

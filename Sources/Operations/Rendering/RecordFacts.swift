@@ -56,8 +56,8 @@ struct StoredRecords {
     var damage: String?
 }
 
-/// Values of the app's records that its export cannot represent exactly: texts that are not UTF-8, infinite numbers, and values of the wrong type for their
-/// field. `database.sqlite` of the backup has them.
+/// Values of the app's records that its export cannot represent exactly: texts that are not UTF-8, infinite numbers, and values
+/// of the wrong type for their field. `database.sqlite` of the backup has them.
 struct InexactValues: Sendable {
     /// The attribute in a backup's record with their number; absent if there are none.
     private static let attribute = "inexact-values"
@@ -105,9 +105,11 @@ struct InexactValues: Sendable {
     }
 }
 
-/// Values of a backup's records that the app's definition does not allow, so that some restores would refuse them. A backup reports them when it is made.
+/// Values of a backup's records that the app's definition does not allow, so that some restores would refuse them. A backup
+/// reports them when it is made.
 struct RefusedValues: Sendable {
-    /// Attributes of a backup's record: the number of such values, absent if there are none; and whether its rows cannot be copied unchanged.
+    /// Attributes of a backup's record: the number of such values, absent if there are none; and whether its rows cannot be
+    /// copied unchanged.
     private static let countAttribute = "disallowed-values"
     private static let withoutRowsAttribute = "disallowed-values-without-rows"
 

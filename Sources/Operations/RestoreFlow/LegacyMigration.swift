@@ -5,8 +5,8 @@ import Glibc
 import Restore
 import SystemIO
 
-/// Imports the files in which an app kept its data before it had a database, once. They are combined into an export, which is then restored like any other:
-/// fully checked, with a safety backup, all or nothing. Existing records are kept.
+/// Imports the files in which an app kept its data before it had a database, once. They are combined into an export, which is
+/// then restored like any other: fully checked, with a safety backup, all or nothing. Existing records are kept.
 public struct LegacyMigration {
     private let store: Store
     private let folder: String
@@ -23,8 +23,8 @@ public struct LegacyMigration {
     }
 
     /// - Parameter isRehearsal: whether to only report what would happen.
-    /// - Throws: `notSupported` for an app that never had such files; `alreadyExists` when it was done before; `notFound` when none of the files exists;
-    ///   errors in the files. Nothing is changed then, and it can be retried.
+    /// - Throws: `notSupported` for an app that never had such files; `alreadyExists` when it was done before; `notFound` when
+    ///   none of the files exists; errors in the files. Nothing is changed then, and it can be retried.
     public func run(isRehearsal: Bool, progress: ProgressHandler?) throws(BackupError) -> RestoreReport {
         let definition = store.definition
         guard !definition.legacyFiles.isEmpty else {

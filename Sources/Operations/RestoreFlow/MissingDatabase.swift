@@ -4,10 +4,11 @@ import Glibc
 import Restore
 import SystemIO
 
-/// What the app has lost and a restore fills in: the database, an empty media folder. Leaves existing parts alone, however damaged.
+/// What the app has lost and a restore fills in: the database, an empty media folder. Leaves existing parts alone, however
+/// damaged.
 ///
-/// The database is created from the backup's own database, so that data outside the definition comes back too: unnamed tables and columns, indexes, triggers,
-/// version numbers. If no usable one exists, an empty one is created from the definition.
+/// The database is created from the backup's own database, so that data outside the definition comes back too: unnamed tables and
+/// columns, indexes, triggers, version numbers. If no usable one exists, an empty one is created from the definition.
 struct MissingDatabase {
     let store: Store
     let isDatabaseLost: Bool
@@ -44,8 +45,8 @@ struct MissingDatabase {
         return database.canBeRecreated(from: path) ? path : nil
     }
 
-    /// - Throws: `alreadyExists` when a log of the lost database exists, which may hold all that is left of the data; `notSupported` when there is no way to
-    ///   create one; `notFound` when a disk may not be mounted.
+    /// - Throws: `alreadyExists` when a log of the lost database exists, which may hold all that is left of the data;
+    ///   `notSupported` when there is no way to create one; `notFound` when a disk may not be mounted.
     func requireMakeable() throws(BackupError) {
         if let mediaPath = store.mediaPath, try FileSystem.lookBehindLinks(mediaPath) == nil { try requireParent(of: mediaPath) }
         guard isDatabaseLost else { return }

@@ -20,7 +20,8 @@ public struct RestoreRunner: Sendable {
 
     /// - Parameters:
     ///   - restoresSettings: whether to restore settings; `nil` for the app definition's default.
-    ///   - allowsDamage: whether to leave out and report damaged or missing files of an archive, instead of refusing the whole archive.
+    ///   - allowsDamage: whether to leave out and report damaged or missing files of an archive, instead of refusing the whole
+    ///     archive.
     ///   - allowsOtherSources: whether another store's backup may be restored.
     public init(
         store: Store, restoresSettings: Bool? = nil, allowsDamage: Bool = false, allowsOtherSources: Bool = false
@@ -31,8 +32,8 @@ public struct RestoreRunner: Sendable {
         self.allowsOtherSources = allowsOtherSources
     }
 
-    /// The strategy for a file or backup if none is requested. The definition's default may be to merge, which would not undo a restore. With a lost database,
-    /// a merge has nothing to keep.
+    /// The strategy for a file or backup if none is requested. The definition's default may be to merge, which would not undo a
+    /// restore. With a lost database, a merge has nothing to keep.
     public func defaultStrategy(of source: ImportSource) -> ImportStrategy {
         guard strategies.contains(.replace) else { return store.definition.defaultStrategy }
         let isLost = !store.definition.coversWholeDatabase && (try? store.database.isLost()) == true
@@ -114,8 +115,8 @@ public struct RestoreRunner: Sendable {
 
     /// Restores a file into the app's data. `restore/last.*` report the outcome, also when this throws.
     /// - Parameter failed: receives the report of a failure or refusal before it is thrown.
-    /// - Throws: `busy` while another operation runs (without a report: the existing one is the other's); the problem with the file; an error during the
-    ///   restore. The data is then as it was, unless the report says `unfinished`.
+    /// - Throws: `busy` while another operation runs (without a report: the existing one is the other's); the problem with the
+    ///   file; an error during the restore. The data is then as it was, unless the report says `unfinished`.
     public func run(
         _ source: ImportSource, strategy: ImportStrategy? = nil, retry: String? = nil, progress: ProgressHandler?,
         failed: (RestoreReport) -> Void = { _ in }
@@ -149,8 +150,8 @@ public struct RestoreRunner: Sendable {
         do {
             try store.monitor.run("restore", phase: RestoreProgress.firstMessage, percent: 0, retry: retry, progress) {
                 (notify) throws(BackupError) in
-                // Fails early, before work is wasted and the app is stopped. The lock is held only later: `before-restore` may make a backup through another
-                // store.
+                // Fails early, before work is wasted and the app is stopped. The lock is held only later: `before-restore` may
+                // make a backup through another store.
                 try store.lockMediaForRestore()?.release()
                 let steps = RestoreProgress(sizeBytes: source.sizeBytes, notify)
                 let counted = CountingByteSource(source.bytes) { steps.noteRead($0) }
@@ -210,7 +211,8 @@ public struct RestoreRunner: Sendable {
             let failure = (wasUndone ? BackupError(.interrupted, cancelled) : advising(error, source)).telling(
                 ofKeptMedia: report.keptMediaPath)
             report.error = failure
-            // Data that is neither old nor new must not be given to a service: the next start finishes the restore, and then starts the service.
+            // Data that is neither old nor new must not be given to a service: the next start finishes the restore, and then
+            // starts the service.
             if report.result != .unfinished { report.hooks += hooks.runAfter(source.name, report.result) }
             report.finishedAt = SystemClock.now()
             try? store.finishReport(report)
@@ -240,7 +242,8 @@ public struct RestoreRunner: Sendable {
         try removeOldSafetyBackups()
     }
 
-    /// After a failure: finishes a restore that had committed its records, as the next start would. It must not be reported as failed.
+    /// After a failure: finishes a restore that had committed its records, as the next start would. It must not be reported as
+    /// failed.
     /// - Returns: whether the data is completely new. If that is unknown, `report` says so.
     private func finishIfCommitted(_ report: inout RestoreReport) -> Bool {
         guard report.result == .failed else { return false }
@@ -256,8 +259,9 @@ public struct RestoreRunner: Sendable {
         return false
     }
 
-    /// Checks a file. If it is refused as untrusted, or because the app's archives now have their files elsewhere, checks it again as the store's own. The
-    /// safety backup that a report offers for undo must be accepted, whatever its content and layout.
+    /// Checks a file. If it is refused as untrusted, or because the app's archives now have their files elsewhere, checks it
+    /// again as the store's own. The safety backup that a report offers for undo must be accepted, whatever its content and
+    /// layout.
     private func check(
         _ source: ImportSource, _ strategy: ImportStrategy, _ missing: MissingDatabase, in folder: String
     ) throws(BackupError) -> CheckedImport {
@@ -278,7 +282,8 @@ public struct RestoreRunner: Sendable {
         }
     }
 
-    /// An archive of one of the store's own backups is restored as the backup itself, wherever the file comes from. So are the records of its export.
+    /// An archive of one of the store's own backups is restored as the backup itself, wherever the file comes from. So are the
+    /// records of its export.
     private func identified(_ source: ImportSource, _ strategy: ImportStrategy) -> ImportSource {
         guard strategy == .replace, source.archiveLayout == nil else { return source }
         let own = SelfMadeArchiveCheck(repository: store.repository)
@@ -330,8 +335,8 @@ public struct RestoreRunner: Sendable {
         try store.withdraw(old.map(\.id))
     }
 
-    /// Reports in `restore/last.*` that a file was empty, unless these are about to report another restore. Takes no lock: the program that created the file
-    /// may be about to write to it, and must not run into one.
+    /// Reports in `restore/last.*` that a file was empty, unless these are about to report another restore. Takes no lock: the
+    /// program that created the file may be about to write to it, and must not run into one.
     public func reportEmptyFile(named name: String) {
         guard !store.isOperationRunning, (try? FileSystem.exists(store.paths.restoreJournal)) == false else { return }
         var report = RestoreReport(
@@ -347,8 +352,8 @@ public struct RestoreRunner: Sendable {
     public func isComplete(_ path: String) -> Bool { CompletenessCheck.isComplete(path) }
 }
 
-/// Undoes the last restore by restoring the safety backup that it made. That is a restore like any other with its own safety backup, so the next undo brings
-/// back what the first one took away.
+/// Undoes the last restore by restoring the safety backup that it made. That is a restore like any other with its own safety
+/// backup, so the next undo brings back what the first one took away.
 extension RestoreRunner {
     public struct Undo: Sendable {
         public let source: ImportSource
@@ -357,7 +362,8 @@ extension RestoreRunner {
         public let time: Timestamp
     }
 
-    /// - Throws: `notFound` when there is no restore to undo, or its safety backup is gone; `notSupported` when the app cannot replace its data.
+    /// - Throws: `notFound` when there is no restore to undo, or its safety backup is gone; `notSupported` when the app cannot
+    ///   replace its data.
     public func undo() throws(BackupError) -> Undo {
         guard strategies.contains(.replace) else {
             throw BackupError(

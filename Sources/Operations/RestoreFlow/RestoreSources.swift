@@ -9,7 +9,8 @@ import SystemIO
 
 /// The sources of a restore: a file, standard input or a backup; and whether each is permitted.
 extension RestoreRunner {
-    /// The source of a restore: the file of that name or, if there is none, the backup of that name, as an archive without a copy.
+    /// The source of a restore: the file of that name or, if there is none, the backup of that name, as an archive without a
+    /// copy.
     /// - Throws: `notFound`, `isADirectory`, …
     public func source(named source: String) throws(BackupError) -> ImportSource {
         let status = try FileSystem.look(source)
@@ -95,8 +96,8 @@ extension RestoreRunner {
         ImportSource(stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: name)
     }
 
-    /// The store made the backup with a definition that knew all of its fields. Fields that today's definition lacks would be dropped, and with them the
-    /// current data in them.
+    /// The store made the backup with a definition that knew all of its fields. Fields that today's definition lacks would be
+    /// dropped, and with them the current data in them.
     func requireAllFields(_ checked: CheckedImport, of source: ImportSource) throws(BackupError) {
         guard let problem = UnknownFields.problem(checked.summary, store.definition) else { return }
         let name = ShellWords.text(of: [source.name])
@@ -127,7 +128,8 @@ enum UnknownFields {
 
     /// - Returns: `nil` if there are none.
     static func problem(_ summary: ImportSummary, _ definition: AppDefinition) -> Message? {
-        // A database whose tables no definition describes has its own rule for missing columns; the export's metadata is not data.
+        // A database whose tables no definition describes has its own rule for missing columns; the export's metadata is not
+        // data.
         guard !definition.coversWholeDatabase else { return nil }
         let metadata = definition.metadata.name + "."
         let unknown = summary.unknownFields.filter { !$0.key.hasPrefix(metadata) }.sorted { $0.key < $1.key }

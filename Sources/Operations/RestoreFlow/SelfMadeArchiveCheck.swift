@@ -6,8 +6,9 @@ import Restore
 import SnapshotFormats
 import SystemIO
 
-/// Detects whether an archive is one of the store's own, wherever the file comes from. If so, it was made from a backup whose every byte is checked. Content
-/// that a foreign archive may not hold (links that leave the media folder, a folder of zeros) is then legitimate user data.
+/// Detects whether an archive is one of the store's own, wherever the file comes from. If so, it was made from a backup whose
+/// every byte is checked. Content that a foreign archive may not hold (links that leave the media folder, a folder of zeros) is
+/// then legitimate user data.
 struct SelfMadeArchiveCheck {
     private static let bufferSizeBytes = 1 << 20
 
@@ -19,15 +20,16 @@ struct SelfMadeArchiveCheck {
         return try snapshot(of: file, among: repository.snapshots())
     }
 
-    /// Whether the file equals, byte by byte, the export or the database of one of the store's own backups. Only checks files long enough to be refused for
-    /// the length of their metadata: each check reads a folder of each backup.
+    /// Whether the file equals, byte by byte, the export or the database of one of the store's own backups. Only checks files
+    /// long enough to be refused for the length of their metadata: each check reads a folder of each backup.
     func isStoredFile(_ file: ImportSource) throws(BackupError) -> Bool {
         guard file.sizeBytes > UInt64(ImportValidator.metadataTextLimitBytes) else { return false }
         return try !snapshots(withFile: file).isEmpty
     }
 
     /// The backups whose export or database equals the file.
-    /// - Returns: one backup for each of their different databases, newest first: exports without a creation time can be equal for different data.
+    /// - Returns: one backup for each of their different databases, newest first: exports without a creation time can be equal
+    ///   for different data.
     func snapshots(withFile file: ImportSource) throws(BackupError) -> [Snapshot] {
         try repository.refresh()
         var found: [Snapshot] = []

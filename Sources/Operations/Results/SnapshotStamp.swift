@@ -2,8 +2,8 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// The local time in a snapshot's flat file names (`exports/`, `safety/`). Each snapshot keeps its original one, so its file name stays the same whichever
-/// others are deleted.
+/// The local time in a snapshot's flat file names (`exports/`, `safety/`). Each snapshot keeps its original one, so its file name
+/// stays the same whichever others are deleted.
 enum SnapshotStamp {
     /// Stored among the snapshot's attributes; not shown as an extended attribute.
     static let attribute = Snapshot.stampAttribute
@@ -34,7 +34,8 @@ enum SnapshotStamp {
 }
 
 extension Snapshot {
-    /// The attribute in a backup's record with the number of files and folders that could not be read when it was made; absent if all could.
+    /// The attribute in a backup's record with the number of files and folders that could not be read when it was made; absent if
+    /// all could.
     private static let unreadFilesAttribute = "unread-files"
 
     /// How many files and folders the backup lacks because they could not be read when it was made. Its manifest names them.

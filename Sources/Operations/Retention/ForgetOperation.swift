@@ -128,7 +128,8 @@ public struct ForgetOperation: Sendable {
         var warnings: [BackupWarning] = []
     }
 
-    /// Removes what the rule no longer keeps after a backup, and reports suspected problems, even without a rule. For the holder of the operation lock.
+    /// Removes what the rule no longer keeps after a backup, and reports suspected problems, even without a rule. For the holder
+    /// of the operation lock.
     func removeOld(after result: BackupResult, _ report: ProgressHandler) throws(BackupError) -> Removal {
         let retentionGuard = RetentionGuard(store: store)
         let problem = retentionGuard.problem(after: result, now: SystemClock.now())

@@ -21,7 +21,8 @@ extension ForgetOperation {
     /// Only the named ones; a safety backup is named as in `safety/`.
     /// - Parameters:
     ///   - isFinal: whether they can no longer be brought back; names may then include this store's previously removed backups.
-    ///   - allowsOtherSources: whether other stores' backups may be deleted for good. Any store's backup may be removed if it can be brought back.
+    ///   - allowsOtherSources: whether other stores' backups may be deleted for good. Any store's backup may be removed if it can
+    ///     be brought back.
     /// - Throws: `notFound`; `notPermitted` for pinned ones and other stores' backups, and for an ambiguous name.
     public func plan(
         names: [String], isFinal: Bool = false, allowsOtherSources: Bool = false

@@ -1,18 +1,19 @@
 import BackupCore
 import BackupRepository
 
-/// The age of a backup for retention. A wrong clock, or a machine that was off for a year, must not make a whole history too old in one step: time counts in
-/// full only while backups are made.
+/// The age of a backup for retention. A wrong clock, or a machine that was off for a year, must not make a whole history too old
+/// in one step: time counts in full only while backups are made.
 enum RetentionAge {
     /// The longest time between two backups that counts in full. A longer one counts as this.
     static let longestGapSeconds: Int64 = 7 * 86_400
 
     /// The creation times used for ages: those of the clock, as long as backups follow each other within a week.
     ///
-    /// Time passes only between the backups of one clock (`ClockLines`): otherwise, each change from a wrong clock to the right one would count as a week. The
-    /// last backup of a clock is as old as the backup made after it. And no backup is older than a later one plus the time between the two by the clock:
-    /// otherwise several jumps ahead would add up. So the right clock never overestimates the age of its own backups. While the clock is ahead, each jump
-    /// since the last backup by the right clock counts as `longestGapSeconds` at most.
+    /// Time passes only between the backups of one clock (`ClockLines`): otherwise, each change from a wrong clock to the right
+    /// one would count as a week. The last backup of a clock is as old as the backup made after it. And no backup is older than a
+    /// later one plus the time between the two by the clock: otherwise several jumps ahead would add up. So the right clock never
+    /// overestimates the age of its own backups. While the clock is ahead, each jump since the last backup by the right clock
+    /// counts as `longestGapSeconds` at most.
     /// - Parameter snapshots: the snapshots of one source in the order of their creation.
     static func countedTimes(of snapshots: [Snapshot], now: Timestamp) -> [Timestamp] {
         countedTimes(of: snapshots.map(\.creationTime), now: now)
@@ -48,8 +49,9 @@ enum RetentionAge {
     }
 }
 
-/// Upper limits on the age of an earlier backup, from later backups and the current time. Uses a tree of minima over the times (Fenwick, "A new data structure
-/// for cumulative frequency tables", 1994): ten thousand backups take no longer than sorting them.
+/// Upper limits on the age of an earlier backup, from later backups and the current time. Uses a tree of minima over the times
+/// (Fenwick, "A new data structure for cumulative frequency tables", 1994): ten thousand backups take no longer than sorting
+/// them.
 private struct FutureTimes {
     /// All times, in descending order.
     private let order: [Int64]

@@ -51,8 +51,8 @@ extension RetentionPolicy {
         var seen: Set<Int> = []
     }
 
-    /// Decides as restic's `forget` does, in local time. The newest and pinned backups are always kept. Periods are counted for each line of `ClockLines`
-    /// separately: backups of a wrong clock do not displace those of the right one, nor vice versa.
+    /// Decides as restic's `forget` does, in local time. The newest and pinned backups are always kept. Periods are counted for
+    /// each line of `ClockLines` separately: backups of a wrong clock do not displace those of the right one, nor vice versa.
     /// - Parameter now: backups from the future do not count as the newest when periods are counted.
     /// - Returns: in the order of `candidates`, which does not matter.
     public func decide(_ candidates: [RetentionCandidate], now: Timestamp) -> [RetentionDecision] {
@@ -121,8 +121,8 @@ extension RetentionPolicy {
 extension RetentionDefinition {
     private static let secondsPerDay: Int64 = 86_400
 
-    /// Both limits apply: backups beyond the newest `keepLast` are removed, and so are those older than `keepWithinDays` days. The newest and pinned backups
-    /// are always kept.
+    /// Both limits apply: backups beyond the newest `keepLast` are removed, and so are those older than `keepWithinDays` days.
+    /// The newest and pinned backups are always kept.
     /// - Returns: in the order of `candidates`, which does not matter.
     public func decide(_ candidates: [RetentionCandidate], now: Timestamp) -> [RetentionDecision] {
         let order = candidates.indices.sorted { RetentionCandidate.follows(candidates[$0], candidates[$1]) }
@@ -150,9 +150,10 @@ extension RetentionDefinition {
     }
 }
 
-/// Groups backups by the clocks that made them. A machine whose clock has no battery makes some backups in 2020 and some at the right time, alternately; which
-/// of two clocks was wrong cannot be known for certain. So backups are split into lines in which time does not go back, and a rule counts the periods of each
-/// line separately. It may then keep too much, but the backups of one clock never displace those of another.
+/// Groups backups by the clocks that made them. A machine whose clock has no battery makes some backups in 2020 and some at the
+/// right time, alternately; which of two clocks was wrong cannot be known for certain. So backups are split into lines in which
+/// time does not go back, and a rule counts the periods of each line separately. It may then keep too much, but the backups of
+/// one clock never displace those of another.
 enum ClockLines {
     /// - Parameter times: the times of backups in the order of their creation.
     /// - Returns: indices into `times`, each in exactly one line, in the same order. While the clock is right there is one line.

@@ -3,8 +3,8 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// Detects suspected problems after a backup: an implausible clock, or a backup that may be worse than those before it. Each backup reports them, and no rule
-/// removes anything then.
+/// Detects suspected problems after a backup: an implausible clock, or a backup that may be worse than those before it. Each
+/// backup reports them, and no rule removes anything then.
 struct RetentionGuard {
     /// A clock may be set back by hand or differ between two machines; more than this is wrong.
     static let behindSeconds: Int64 = 86_400
@@ -69,7 +69,8 @@ struct RetentionGuard {
 
     private func amount(of snapshot: Snapshot) -> BackupAmount { BackupAmount(of: snapshot, in: store.repository) }
 
-    /// The backups that no rule removes because the newest one of their channel holds much less: the missing data may be lost in the app too.
+    /// The backups that no rule removes because the newest one of their channel holds much less: the missing data may be lost in
+    /// the app too.
     /// - Parameter snapshots: oldest first.
     func heldBackups(among snapshots: [Snapshot]) -> Set<SnapshotID> {
         var held: Set<SnapshotID> = []
@@ -93,8 +94,8 @@ struct BackupAmount {
     let mediaFiles: UInt64
     let mediaBytes: UInt64
 
-    /// A backup of an older program does not record its media totals; its root folder has them. If the root cannot be read, it counts as a backup without
-    /// media.
+    /// A backup of an older program does not record its media totals; its root folder has them. If the root cannot be read, it
+    /// counts as a backup without media.
     init(of snapshot: Snapshot, in repository: Repository) {
         func number(_ name: String) -> UInt64? { snapshot.record.attributes[name].flatMap { UInt64($0) } }
         records = number("records") ?? 0
@@ -123,8 +124,8 @@ struct BackupAmount {
 
     private static func isMuchLess(_ count: UInt64, than other: UInt64) -> Bool { count < other / 2 + other % 2 }
 
-    /// The backups that hold more than twice as much as the newest in some measure: the newest of those, and the one that holds most. Keeping both means that
-    /// gradual data loss does not displace the backup that had everything.
+    /// The backups that hold more than twice as much as the newest in some measure: the newest of those, and the one that holds
+    /// most. Keeping both means that gradual data loss does not displace the backup that had everything.
     /// - Parameter amounts: oldest first.
     /// - Returns: their indices.
     static func muchFuller(thanNewestOf amounts: [BackupAmount]) -> Set<Int> {

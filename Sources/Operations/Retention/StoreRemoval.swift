@@ -5,10 +5,11 @@ import SystemIO
 
 /// Removed backups, and how long they can be brought back.
 extension Store {
-    /// This store's settings apply to its own backups, and another source's settings to that source's backups. Where those are unknown, the longer of this
-    /// store's time and the standard one applies: a store must not shorten another store's time. That store may have taken over this store's source, and while
-    /// the settings here may be cut off, those in the repository apply. A source gets the longest possible time if its document is missing or unreadable, or
-    /// its settings give the time in an unknown form. A damaged record may belong to any source: the longest time of all applies.
+    /// This store's settings apply to its own backups, and another source's settings to that source's backups. Where those are
+    /// unknown, the longer of this store's time and the standard one applies: a store must not shorten another store's time. That
+    /// store may have taken over this store's source, and while the settings here may be cut off, those in the repository apply.
+    /// A source gets the longest possible time if its document is missing or unreadable, or its settings give the time in an
+    /// unknown form. A damaged record may belong to any source: the longest time of all applies.
     public func removalGrace() throws(BackupError) -> RemovalGrace {
         let own = Self.seconds(settings.retention.undeleteDays)
         let isKnown = settings.hasEnd
@@ -46,8 +47,8 @@ extension Store {
         return try? SettingValue.number(value, in: RetentionSettings.undeleteDaysRange, of: "days")
     }
 
-    /// For a prune, which gives up backups without naming them: the clock may have jumped ahead since the previous backup, and may jump back tomorrow. The
-    /// backups and removals of this store are evidence of the clock's earlier readings.
+    /// For a prune, which gives up backups without naming them: the clock may have jumped ahead since the previous backup, and
+    /// may jump back tomorrow. The backups and removals of this store are evidence of the clock's earlier readings.
     /// - Parameter isAutomatic: whether the prune runs automatically. For a user, a month without a backup is nothing unusual.
     func removalGraceOfSeenTime(isAutomatic: Bool) throws(BackupError) -> RemovalGrace {
         let removed = try ownRemovedSnapshots().flatMap { [$0.snapshot.creationTime, $0.removalTime].compactMap(\.self) }
@@ -61,7 +62,8 @@ extension Store {
     /// The number of ID digits that suffice to name a removed backup.
     private static let shortestIDCount = 8
 
-    /// Finds a removed backup by name, or by at least the first eight digits of its ID: of several the one removed last, this store's own first.
+    /// Finds a removed backup by name, or by at least the first eight digits of its ID: of several the one removed last, this
+    /// store's own first.
     /// - Throws: `notPermitted` when it is unknown which was removed last.
     func removedSnapshot(named name: String, among removed: [RemovedSnapshot]) throws(BackupError) -> RemovedSnapshot? {
         let named = removed.filter { one in

@@ -18,10 +18,12 @@ public struct UndeleteOperation: Sendable {
     public init(store: Store) { self.store = store }
 
     /// - Parameters:
-    ///   - names: former names of backups, or at least the first eight digits of their IDs. Of several with one name, the one removed last.
+    ///   - names: former names of backups, or at least the first eight digits of their IDs. Of several with one name, the one
+    ///     removed last.
     ///   - newName: the new name, if there is only one backup; `nil` for its former name.
-    /// - Throws: `invalidArgument` for a name that a new backup could not have either; `notFound`, or `notPermitted` when a name is ambiguous, and then
-    ///   nothing is changed; `alreadyExists` when another backup has the name: the backups listed before it are back.
+    /// - Throws: `invalidArgument` for a name that a new backup could not have either; `notFound`, or `notPermitted` when a name
+    ///   is ambiguous, and then nothing is changed; `alreadyExists` when another backup has the name: the backups listed before
+    ///   it are back.
     public func run(_ names: [String], as newName: FileName?) throws(BackupError) -> [Result] {
         if let newName, !newName.isSnapshotName {
             throw BackupError(
@@ -64,8 +66,8 @@ public struct UndeleteOperation: Sendable {
         }
     }
 
-    /// A returned backup must not be removed again after the next backup: by this store's rule, by another store's rule, which is unknown here, or by the
-    /// limit of safety backups.
+    /// A returned backup must not be removed again after the next backup: by this store's rule, by another store's rule, which is
+    /// unknown here, or by the limit of safety backups.
     private func mustBePinned(_ snapshot: Snapshot) -> Bool {
         guard !snapshot.isPinned else { return false }
         guard snapshot.kind == .snapshot, store.owns(snapshot) else { return true }

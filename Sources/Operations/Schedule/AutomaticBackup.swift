@@ -53,7 +53,8 @@ public struct AutomaticBackup: Sendable {
         state.failureCount > 0 && isStart ? now : state.next(of: schedule)
     }
 
-    /// The state so far. If the schedule is new or the clock is behind, the state is saved, so that it is the same after the next start.
+    /// The state so far. If the schedule is new or the clock is behind, the state is saved, so that it is the same after the next
+    /// start.
     private func begunState(_ now: Timestamp) -> ScheduleState {
         let state = state(now)
         if ScheduleState.read(store.paths.scheduleState) != state { try? state.write(to: store.paths.scheduleState) }
@@ -64,7 +65,8 @@ public struct AutomaticBackup: Sendable {
     /// - Parameters:
     ///   - isStart: whether to retry a failed one immediately.
     ///   - tellsBeside: whether the notification commands run without blocking the caller.
-    /// - Throws: `busy` while another operation runs; the errors of a backup, which is then retried later; `interrupted` when it gave way to another operation.
+    /// - Throws: `busy` while another operation runs; the errors of a backup, which is then retried later; `interrupted` when it
+    ///   gave way to another operation.
     public func runIfDue(
         isStart: Bool, tellsBeside: Bool = false, progress: ProgressHandler? = nil
     ) throws(BackupError) -> Outcome {
@@ -194,7 +196,8 @@ public struct AutomaticBackup: Sendable {
         }
     }
 
-    /// Frees the space of removed backups once a week. The backup exists whatever the outcome: the history records the error of the prune.
+    /// Frees the space of removed backups once a week. The backup exists whatever the outcome: the history records the error of
+    /// the prune.
     /// - Returns: why it was refused, so that the user can fix it; `nil` if it was not.
     private func pruneNowAndThen(
         _ state: inout ScheduleState, after result: BackupResult, _ progress: ProgressHandler?

@@ -4,8 +4,8 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// Notifies a user, through commands in the store's settings, when automatic backups fail, when none was made for days, and when they work again: once, and
-/// once a day while it lasts, whichever processes make the backups and whatever the clock does.
+/// Notifies a user, through commands in the store's settings, when automatic backups fail, when none was made for days, and when
+/// they work again: once, and once a day while it lasts, whichever processes make the backups and whatever the clock does.
 struct AutomaticNotifier: Sendable {
     /// How long another process may take to record something.
     private static let lockWaitNanoseconds: UInt64 = 2_000_000_000
@@ -71,7 +71,8 @@ struct AutomaticNotifier: Sendable {
         }
     }
 
-    /// Decides what to report where no state can be saved, on a read-only or broken disk: a failure is reported immediately, since failures cannot be counted.
+    /// Decides what to report where no state can be saved, on a read-only or broken disk: a failure is reported immediately,
+    /// since failures cannot be counted.
     private func withoutState(_ event: NotificationState.Event, _ notice: AutomaticNotification?, _ state: NotificationState)
         -> AutomaticNotification?
     {

@@ -2,7 +2,8 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// Makes the backups of a store's schedule while the store is mounted, on a separate thread. The status and the log have the results.
+/// Makes the backups of a store's schedule while the store is mounted, on a separate thread. The status and the log have the
+/// results.
 public final class BackupScheduler: Sendable {
     /// The longest sleep: clocks jump, and settings change.
     private static let longestWait: UInt64 = 30_000_000_000
@@ -71,7 +72,8 @@ public final class BackupScheduler: Sendable {
 
 /// An automatic backup that could not begin: the repository's disk is missing, its password is wrong, or it is damaged.
 public enum UnopenedBackup {
-    /// Records that a store could not be opened for a scheduled backup, and reports it like other failures. Does nothing if none was due.
+    /// Records that a store could not be opened for a scheduled backup, and reports it like other failures. Does nothing if none
+    /// was due.
     public static func note(_ error: BackupError, storeAt path: String) {
         guard error.code != .interrupted, error.code != .usage, let place = try? NotificationContext(StorePaths(root: path)),
             isOn(place), noteFailureIfDue(place.paths, place.settings.effectiveSchedule(place.definition), isStart: true)

@@ -16,7 +16,8 @@ struct ScheduleState: Sendable, Equatable {
     var schedule: String
     /// Backups that were due until then have been made.
     var handledAt: Timestamp
-    /// When the clock was first seen to be behind `handledAt`. It is saved: a time computed from the present time alone would move with each check.
+    /// When the clock was first seen to be behind `handledAt`. It is saved: a time computed from the present time alone would
+    /// move with each check.
     var clockBehindSince: Timestamp?
     var result: Result?
     var finishedAt: Timestamp?
@@ -73,8 +74,8 @@ struct ScheduleState: Sendable, Equatable {
 extension ScheduleState {
     static let firstRetrySeconds: Int64 = 300
     static let longestRetrySeconds: Int64 = 6 * 3600
-    /// A clock that is behind for up to this time may have started without a battery, and the network will correct it. After that, the clock that recorded the
-    /// state counts as the wrong one.
+    /// A clock that is behind for up to this time may have started without a battery, and the network will correct it. After
+    /// that, the clock that recorded the state counts as the wrong one.
     private static let clockWaitSeconds: Int64 = 3600
 
     /// The same state, plus what must be saved about a clock that is behind it.

@@ -14,7 +14,8 @@ public struct LogOverrides: Sendable, Equatable {
         self.path = path
     }
 
-    /// `BACKUPFS_LOG`, `BACKUPFS_LOG_LEVEL` and `BACKUPFS_LOG_FILE`. Invalid values are ignored; `backupfs config check` reports them.
+    /// `BACKUPFS_LOG`, `BACKUPFS_LOG_LEVEL` and `BACKUPFS_LOG_FILE`. Invalid values are ignored; `backupfs config check` reports
+    /// them.
     public static var environment: LogOverrides {
         var overrides = LogOverrides()
         overrides.destination = Environment.log.flatMap { try? SettingValue.word($0, LogDestination.self) }

@@ -15,7 +15,8 @@ struct SettingsText {
     private(set) var text: String
     private(set) var entries: [SettingName: Entry]
 
-    /// The last line of the file, a comment. If an editor or a full disk cuts off the file where it is still valid, this line is missing.
+    /// The last line of the file, a comment. If an editor or a full disk cuts off the file where it is still valid, this line is
+    /// missing.
     static let endLine = "# End of settings"
 
     /// Whether the end line is present. Settings may follow it.

@@ -2,7 +2,8 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// `store.yaml`: the store's app, the places of its parts, and its automatic behavior. Paths are absolute or relative to the store's folder.
+/// `store.yaml`: the store's app, the places of its parts, and its automatic behavior. Paths are absolute or relative to the
+/// store's folder.
 public struct StoreSettings: Sendable, Equatable {
     /// The store layout that this program writes and reads.
     static let formatVersion = "1"
@@ -122,7 +123,8 @@ public struct StoreSettings: Sendable, Equatable {
         }
     }
 
-    /// The error for a file without its last line. The program does not add that line itself: only a person can see what is missing.
+    /// The error for a file without its last line. The program does not add that line itself: only a person can see what is
+    /// missing.
     static func cutOff(_ path: String) -> BackupError {
         BackupError(
             .invalidContent,
@@ -159,7 +161,8 @@ public struct RetentionSettings: Sendable, Equatable {
     public init() {}
 }
 
-/// The user's commands that run around a restore, to stop and start a service, and for notices of automatic backups. From `store.yaml`.
+/// The user's commands that run around a restore, to stop and start a service, and for notices of automatic backups. From
+/// `store.yaml`.
 public struct HookSettings: Sendable, Equatable {
     static let defaultTimeoutSeconds = 60
     static let timeoutLimitSeconds = 86_400

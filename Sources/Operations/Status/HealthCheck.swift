@@ -9,7 +9,8 @@ public struct HealthCheck: Sendable {
         case healthy
         /// Another store continues the backups: the newest may be that store's, and then does not contain this one's data.
         case takenOver = "taken_over"
-        /// The store has adopted backups and waits until a user requests a restore or a backup: the newest backup is another store's.
+        /// The store has adopted backups and waits until a user requests a restore or a backup: the newest backup is another
+        /// store's.
         case waiting
         case noBackup = "no_backup"
         case tooOld = "too_old"

@@ -2,7 +2,8 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// The state for Prometheus, in its text exposition format: `backupfs status --prometheus`, for the textfile collector of node_exporter.
+/// The state for Prometheus, in its text exposition format: `backupfs status --prometheus`, for the textfile collector of
+/// node_exporter.
 public struct PrometheusText: Sendable {
     private struct Sample {
         var labels: [(name: String, value: String)] = []

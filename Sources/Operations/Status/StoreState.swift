@@ -23,7 +23,8 @@ public struct StoreState: Sendable {
     public let isQuiet: Bool
     /// The notice about the store that continues this one's backups; `nil` while this one does.
     public let successorNotice: Message?
-    /// Why the repository cannot be examined: it does not respond, or is gone. The facts about backups are then the last known ones.
+    /// Why the repository cannot be examined: it does not respond, or is gone. The facts about backups are then the last known
+    /// ones.
     public private(set) var repositoryError: BackupError?
     /// When the repository was examined.
     public let repositoryTime: Timestamp
@@ -54,7 +55,8 @@ public struct StoreState: Sendable {
     public var newest: Snapshot? { snapshots.last }
 
     /// - Parameters:
-    ///   - isPatient: whether the caller can wait for the app's database and for the repository. Otherwise the last known facts may be used.
+    ///   - isPatient: whether the caller can wait for the app's database and for the repository. Otherwise the last known facts
+    ///     may be used.
     ///   - asksDatabase: whether to read the app's database.
     public init(of store: Store, isPatient: Bool = true, asksDatabase: Bool = true) throws(BackupError) {
         let repository = isPatient ? try store.statusRepository.read(store) : store.statusRepository.facts(store)
@@ -170,7 +172,8 @@ public struct FailedOperation: Sendable {
     }
 
     /// The failure of the store at `path`, without opening the store.
-    /// - Throws: `noRepository` when there is no store; `notPermitted` when it must not be trusted: the reported command may be run.
+    /// - Throws: `noRepository` when there is no store; `notPermitted` when it must not be trusted: the reported command may be
+    ///   run.
     public static func of(storeAt path: String) throws(BackupError) -> FailedOperation? {
         let paths = StorePaths(root: path)
         try paths.requireTrustedStore()

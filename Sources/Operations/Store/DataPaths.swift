@@ -4,8 +4,9 @@ import Glibc
 import Restore
 import SystemIO
 
-/// The places of a store's data and backups. A backup reads the whole media folder and a restore replaces it, so none of the store's files may be in it; and a
-/// mount hides what is below it. The database may be in it: it is excluded from the media (`DatabaseAmongMedia`).
+/// The places of a store's data and backups. A backup reads the whole media folder and a restore replaces it, so none of the
+/// store's files may be in it; and a mount hides what is below it. The database may be in it: it is excluded from the media
+/// (`DatabaseAmongMedia`).
 struct DataPaths {
     struct Place {
         let name: Message
@@ -26,8 +27,8 @@ struct DataPaths {
             return nil
         }
 
-        /// - Parameter isSeenFromParent: whether to examine it only from its parent: a filesystem mounted there may not respond, and a link there is not
-        ///   followed.
+        /// - Parameter isSeenFromParent: whether to examine it only from its parent: a filesystem mounted there may not respond,
+        ///   and a link there is not followed.
         init(_ name: Message, _ path: String, isSeenFromParent: Bool = false) throws(BackupError) {
             self.name = name
             self.path = path
@@ -110,8 +111,8 @@ struct DataPaths {
         if let problem { throw problem }
     }
 
-    /// The folders that must not be found among the media through another mount. The database's folder may, if it is in the media by path: then it is
-    /// excluded.
+    /// The folders that must not be found among the media through another mount. The database's folder may, if it is in the media
+    /// by path: then it is excluded.
     func foreignFolders() throws(BackupError) -> ForeignFolders {
         guard let media else { return .none }
         var names: [FileIdentity: Message] = [:]
@@ -164,7 +165,8 @@ extension Store {
     public func requireMountable(at mountpoint: String) throws(BackupError) { try places(mountpoint: mountpoint).check() }
 }
 
-/// Checks that a file which the user names for an export, metrics or the log does not replace the app's data, or end up among the backups.
+/// Checks that a file which the user names for an export, metrics or the log does not replace the app's data, or end up among the
+/// backups.
 struct OutputPaths {
     private static let remedy: Message =
         "Name another file, outside of the store, the repository and the media folder."
@@ -174,8 +176,9 @@ struct OutputPaths {
     private let paths: StorePaths
     private let repositoryPath: String
 
-    /// All paths are absolute. The app's data is matched by path without being examined: its disk may not respond, and a backup can be exported regardless.
-    /// The media folder is examined only if a file on its disk is to be replaced: a mount may lead into it by another path.
+    /// All paths are absolute. The app's data is matched by path without being examined: its disk may not respond, and a backup
+    /// can be exported regardless. The media folder is examined only if a file on its disk is to be replaced: a mount may lead
+    /// into it by another path.
     init(database: String, media: String?, store: StorePaths, repository: String) {
         let database = Self.resolved(database)
         databaseFiles = ([""] + DatabaseLogs.suffixes).map { database + $0 }
@@ -193,7 +196,8 @@ struct OutputPaths {
     private static func resolved(_ path: String) -> String { (try? FileSystem.stops(onTheWayTo: path).last?.path) ?? path }
 
     /// - Parameter isLog: a log may be in the store, but must not replace the store's own files.
-    /// - Throws: `usage` for a file that must not be written. A device or pipe is allowed, and a path that cannot be examined fails in the write that follows.
+    /// - Throws: `usage` for a file that must not be written. A device or pipe is allowed, and a path that cannot be examined
+    ///   fails in the write that follows.
     func check(_ path: String, isLog: Bool = false) throws(BackupError) {
         // A log follows a link, and an export replaces it.
         for isSeenFromParent in [false, true] {

@@ -25,8 +25,8 @@ extension Store {
         safetyFiles.first { $0.snapshot.id == snapshot.id }?.name ?? safetyFile(of: snapshot).name
     }
 
-    /// Finds a safety backup by its file name in `safety/`, with or without the folder, or by its own name: of several, this store's own, and of those the
-    /// newest.
+    /// Finds a safety backup by its file name in `safety/`, with or without the folder, or by its own name: of several, this
+    /// store's own, and of those the newest.
     /// - Parameter candidates: the backups to choose from.
     func safetyBackup(named name: String, among candidates: [Snapshot]) -> Snapshot? {
         let name = name.hasPrefix(Self.safetyFolder) ? String(name.dropFirst(Self.safetyFolder.count)) : name
@@ -42,8 +42,8 @@ extension Store {
         return (name, name.hasSuffix(".zip"))
     }
 
-    /// The name of a safety backup in `safety/`, and whether it is the archive: an app with media needs all of it. A database that no definition describes
-    /// needs its tables, which an export does not create.
+    /// The name of a safety backup in `safety/`, and whether it is the archive: an app with media needs all of it. A database
+    /// that no definition describes needs its tables, which an export does not create.
     public func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {
         Self.safetyFile(of: snapshot, definition, hasMedia: mediaPath != nil)
     }

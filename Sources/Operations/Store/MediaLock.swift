@@ -3,17 +3,18 @@ import Glibc
 import Restore
 import SystemIO
 
-/// Keeps backups and exports apart from restores, including those of another store with the same media folder. A restore writes the records first and the
-/// media after them: a backup in between would combine the new records with the old media, and so would one that read the records before. The mark in the
-/// database does not show a restore that both began and ended meanwhile.
+/// Keeps backups and exports apart from restores, including those of another store with the same media folder. A restore writes
+/// the records first and the media after them: a backup in between would combine the new records with the old media, and so would
+/// one that read the records before. The mark in the database does not show a restore that both began and ended meanwhile.
 ///
-/// The operations of one store exclude each other through the store's own lock, which is taken first. A holder of the media lock waits for no store lock, so
-/// there is no deadlock.
+/// The operations of one store exclude each other through the store's own lock, which is taken first. A holder of the media lock
+/// waits for no store lock, so there is no deadlock.
 extension Store {
     private static let mediaTimeoutNanoseconds: UInt64 = 10_000_000_000
     private static let mediaPauseMicroseconds: UInt32 = 20_000
 
-    /// For a backup: excludes restores by other stores, but not their backups. Held until it is released, or the value is destroyed.
+    /// For a backup: excludes restores by other stores, but not their backups. Held until it is released, or the value is
+    /// destroyed.
     /// - Returns: `nil` for an app without media, and for a folder that cannot be locked.
     /// - Throws: `busy` when a restore by another store is running or was interrupted; `interrupted`.
     func lockMediaForBackup() throws(BackupError) -> FolderLock? {
@@ -58,14 +59,15 @@ extension Store {
         }
     }
 
-    /// For the end of a backup: a restore on another machine, whose lock is not visible here, may have begun meanwhile and be running. A database that is
-    /// locked or lost by now does not invalidate what was read from it.
+    /// For the end of a backup: a restore on another machine, whose lock is not visible here, may have begun meanwhile and be
+    /// running. A database that is locked or lost by now does not invalidate what was read from it.
     func requireNoRestoreMeanwhile() throws(BackupError) {
         guard (try? database.restoreMarker()) ?? nil != nil else { return }
         try requireNoOtherRestore()
     }
 
-    /// Reads the app's current data for a file that is kept: all of it is from before a restore, or from after it. Finishes an interrupted restore first.
+    /// Reads the app's current data for a file that is kept: all of it is from before a restore, or from after it. Finishes an
+    /// interrupted restore first.
     /// - Throws: `busy` when a restore runs for too long, or cannot be finished now; the errors of `body`.
     func readingWholeData<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
         try requireFinishedRestore()

@@ -25,8 +25,8 @@ public final class OperationMonitor: Sendable {
         self.errorPath = errorPath
     }
 
-    /// Runs an operation under a name and passes its progress on. It can be cancelled meanwhile: by `cancel`, or by a signal where `CancellingSignals` are
-    /// enabled.
+    /// Runs an operation under a name and passes its progress on. It can be cancelled meanwhile: by `cancel`, or by a signal
+    /// where `CancellingSignals` are enabled.
     /// - Parameters:
     ///   - percent: 0 for an operation that reports percentages throughout.
     ///   - retry: the command that repeats it, if it should fail.

@@ -51,8 +51,8 @@ public struct RepositorySource: Sendable {
         return try? StoreSettings(SettingsText(document.settings, path: path))
     }
 
-    /// Whether the store that makes this source's backups is on this machine and in use, or was replaced by one that adopted them: another store then does not
-    /// take them over automatically.
+    /// Whether the store that makes this source's backups is on this machine and in use, or was replaced by one that adopted
+    /// them: another store then does not take them over automatically.
     var hasLivingStore: Bool {
         guard let document else { return false }
         let identity = try? StoreIdentity.read(StorePaths(root: document.storePath).identity)
@@ -76,8 +76,8 @@ public struct RepositorySource: Sendable {
 
 /// What a new store does with existing backups in its repository.
 public enum SourceChoice: Sendable, Equatable {
-    /// Continues the only source, if it is of the same app and the new store has no data of its own. Begins a new one if the app has none, or if a store of
-    /// this machine uses the only one.
+    /// Continues the only source, if it is of the same app and the new store has no data of its own. Begins a new one if the app
+    /// has none, or if a store of this machine uses the only one.
     case automatic
     /// Continues the source of this name or ID.
     case adopt(String)

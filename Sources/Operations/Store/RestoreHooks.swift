@@ -4,8 +4,9 @@ import Glibc
 import Restore
 import SystemIO
 
-/// Runs the user's commands around a restore. Once `before-restore` has begun, `after-restore` always runs, if necessary at the next start, so that a stopped
-/// service is started again. It never runs beside an interrupted `before-restore`, which could stop the service afterwards.
+/// Runs the user's commands around a restore. Once `before-restore` has begun, `after-restore` always runs, if necessary at the
+/// next start, so that a stopped service is started again. It never runs beside an interrupted `before-restore`, which could stop
+/// the service afterwards.
 struct RestoreHooks {
     let store: Store
 

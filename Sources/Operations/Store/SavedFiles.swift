@@ -21,8 +21,8 @@ extension Store {
 }
 
 extension TreeEntry {
-    /// Whether a file is unchanged since it was stored. Size and modification time do not prove that: programs give a copy the time of the original. The
-    /// change time does where the file system keeps one; otherwise the bytes decide.
+    /// Whether a file is unchanged since it was stored. Size and modification time do not prove that: programs give a copy the
+    /// time of the original. The change time does where the file system keeps one; otherwise the bytes decide.
     func holds(_ file: ReplacedFile) throws(BackupError) -> Bool {
         let status = file.status
         guard modificationTime == status.modificationTime else { return false }

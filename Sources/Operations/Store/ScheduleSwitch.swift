@@ -3,8 +3,8 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// The app's own setting for automatic backups, which is in its database: read again when that has changed. If it is unreadable, the last known value applies,
-/// or else it is on: the backup itself then reports the problem.
+/// The app's own setting for automatic backups, which is in its database: read again when that has changed. If it is unreadable,
+/// the last known value applies, or else it is on: the backup itself then reports the problem.
 final class ScheduleSwitch: Sendable {
     private let known = Mutex<(state: DatabaseChangeState, isOff: Bool)?>(nil)
 
@@ -26,8 +26,8 @@ extension StoreSettings {
         Self.scheduleOfEnvironment ?? schedule ?? definition.schedule
     }
 
-    /// The app's setting that would turn the schedule off; `nil` where the schedule depends on none: only the definition's schedule yields to the app's own
-    /// setting.
+    /// The app's setting that would turn the schedule off; `nil` where the schedule depends on none: only the definition's
+    /// schedule yields to the app's own setting.
     func scheduleSwitchName(_ definition: AppDefinition) -> String? {
         guard Self.scheduleOfEnvironment == nil, schedule == nil, definition.schedule != .off else { return nil }
         return definition.scheduleSwitch

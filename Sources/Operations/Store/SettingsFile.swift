@@ -147,7 +147,8 @@ public struct SettingsFile: Sendable {
         }
     }
 
-    /// Updates the settings stored in the repository, as the next backup would. The repository may be missing, or need a password that was not given.
+    /// Updates the settings stored in the repository, as the next backup would. The repository may be missing, or need a password
+    /// that was not given.
     /// - Parameter secret: asked for the password or key only if the repository is encrypted.
     public func updateSource(secret: RepositorySecretSource?) throws(BackupError) {
         let settings = try StoreSettings.read(path)

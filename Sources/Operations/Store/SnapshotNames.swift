@@ -10,8 +10,8 @@ public struct SnapshotNames: Sendable {
     /// The names of the safety backups' files in `safety/`, oldest first.
     public let safetyBackups: [String]
 
-    /// Reads the names in the store at `path` without opening the store: a key press for completion must not finish a restore, run a command or change a
-    /// database.
+    /// Reads the names in the store at `path` without opening the store: a key press for completion must not finish a restore,
+    /// run a command or change a database.
     /// - Throws: `noRepository` when there is no store; `notPermitted` when it must not be trusted.
     public init(storeAt path: String, secret: RepositorySecretSource?) throws(BackupError) {
         let paths = StorePaths(root: path)
@@ -100,7 +100,8 @@ extension Store {
         return try snapshot(named: name, orSafetyBackupOf: repository.snapshots(kind: .safety))
     }
 
-    /// A backup by its name, or else a safety backup by its name or its file name in `safety/`: of several, this store's own, and of those the newest.
+    /// A backup by its name, or else a safety backup by its name or its file name in `safety/`: of several, this store's own, and
+    /// of those the newest.
     /// - Parameter safetyBackups: evaluated after the repository was read.
     /// - Throws: `notFound`.
     func snapshot(

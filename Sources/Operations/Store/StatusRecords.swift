@@ -4,9 +4,9 @@ import Formats
 import Synchronization
 import SystemIO
 
-/// The records' counts and statistics for a status. They require reading the app's database, which the app may keep locked, which may be large, and whose disk
-/// may not respond; a look at the mountpoint must not block on any of that. So a separate thread reads, and a caller waits only briefly, then gets the last
-/// known facts.
+/// The records' counts and statistics for a status. They require reading the app's database, which the app may keep locked, which
+/// may be large, and whose disk may not respond; a look at the mountpoint must not block on any of that. So a separate thread
+/// reads, and a caller waits only briefly, then gets the last known facts.
 final class StatusRecords: Sendable {
     struct Facts: Sendable {
         /// `nil` when the database cannot be read; `problem` is then the reason.
@@ -134,7 +134,8 @@ private final class ParsedRecord: Sendable {
     }
 }
 
-/// Caches the statistics of the records in the newest state: computing them reads all records, and `ls -l` of the mountpoint asks each time.
+/// Caches the statistics of the records in the newest state: computing them reads all records, and `ls -l` of the mountpoint asks
+/// each time.
 final class StatisticsCache: Sendable {
     private struct Known {
         let state: DatabaseChangeState

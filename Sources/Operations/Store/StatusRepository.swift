@@ -3,7 +3,8 @@ import BackupRepository
 import Synchronization
 import SystemIO
 
-/// The repository's facts for a status. Its storage may not respond, or be gone: then these are the last known facts, with the reason and their time.
+/// The repository's facts for a status. Its storage may not respond, or be gone: then these are the last known facts, with the
+/// reason and their time.
 final class StatusRepository: Sendable {
     struct Facts: Sendable {
         /// This store's own, in order of creation.

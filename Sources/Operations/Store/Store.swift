@@ -31,7 +31,8 @@ public final class Store: Sendable {
     /// - Parameters:
     ///   - log: overrides the log settings.
     ///   - secret: asked for the password or key only if the repository is encrypted.
-    /// - Throws: `noRepository` when there is no store; `notPermitted` when another user could have written its settings; `wrongPassword`.
+    /// - Throws: `noRepository` when there is no store; `notPermitted` when another user could have written its settings;
+    ///   `wrongPassword`.
     public static func open(
         _ path: String, log: LogOverrides = .environment, secret: RepositorySecretSource? = nil
     ) throws(BackupError) -> Store {
@@ -111,8 +112,8 @@ public final class Store: Sendable {
     /// How long `mkdir` in a mount waits for its backup.
     public var makeDirectoryWait: MakeDirectoryWait { .ofEnvironment ?? settings.makeDirectoryWait }
 
-    /// Reads the settings again. Those fixed at opening stay: app, database, media folder, repository. Settings that are unreadable or cut off change nothing;
-    /// `backupfs config check` reports why.
+    /// Reads the settings again. Those fixed at opening stay: app, database, media folder, repository. Settings that are
+    /// unreadable or cut off change nothing; `backupfs config check` reports why.
     public func reloadSettings() {
         guard let read = try? StoreSettings.read(paths.settings) else { return }
         currentSettings.withLock { settings in
@@ -189,8 +190,8 @@ public final class Store: Sendable {
     /// Whether any process runs an operation now. If that is unknown, assumes so.
     public var isOperationRunning: Bool { (try? AdvisoryLock.isHeld(path: paths.operationLock)) != false }
 
-    /// Finishes or undoes a restore that a crash interrupted, and removes what operations left behind. While another process works, all of it belongs to that
-    /// process.
+    /// Finishes or undoes a restore that a crash interrupted, and removes what operations left behind. While another process
+    /// works, all of it belongs to that process.
     func recover() throws(BackupError) {
         // Usually there is nothing to do, and an unnecessary lock would make another process's backup fail.
         let leftovers = try WorkFolder.abandoned(in: paths.spool).union(paths.operationDrafts())
@@ -215,8 +216,9 @@ public final class Store: Sendable {
         }
     }
 
-    /// Why an interrupted restore could be neither finished nor undone when the store was opened; `nil` if there is none. Backups remain readable meanwhile,
-    /// but the app's data cannot be used: each operation that begins on it tries again to finish the restore.
+    /// Why an interrupted restore could be neither finished nor undone when the store was opened; `nil` if there is none. Backups
+    /// remain readable meanwhile, but the app's data cannot be used: each operation that begins on it tries again to finish the
+    /// restore.
     public var unfinishedRestore: BackupError? {
         guard (try? FileSystem.exists(paths.restoreJournal)) != false, let failure = recoveryFailure.withLock({ $0 }) else {
             return nil
@@ -237,8 +239,8 @@ public final class Store: Sendable {
     /// Whether the store contains the database itself, instead of using an app's own.
     var keepsOwnDatabase: Bool { !settings.databasePath.hasPrefix("/") }
 
-    /// Migrates the database inside the store to the newest schema, in one transaction; an app's own database elsewhere is not touched. One that is unreadable
-    /// or in use is left alone too: its next user reports the problem.
+    /// Migrates the database inside the store to the newest schema, in one transaction; an app's own database elsewhere is not
+    /// touched. One that is unreadable or in use is left alone too: its next user reports the problem.
     private func upgradeOwnDatabase() {
         guard unfinishedRestore == nil, keepsOwnDatabase, !definition.migrations.isEmpty,
             (try? statusRecords.database.hasPendingMigrations()) == true, let lock = try? lockWithoutPreempting()

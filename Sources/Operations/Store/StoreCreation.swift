@@ -6,8 +6,8 @@ import SystemIO
 
 /// The parameters of a new store.
 public struct StoreCreation {
-    /// A built-in app's name, or the path of a definition file, which is copied into the store. `nil` detects it: the app of the source that is continued, the
-    /// built-in app whose tables the database has, or a definition generated from the database.
+    /// A built-in app's name, or the path of a definition file, which is copied into the store. `nil` detects it: the app of the
+    /// source that is continued, the built-in app whose tables the database has, or a definition generated from the database.
     public var app: String?
     /// The app's own database, left in place; `nil` creates one in the store.
     public var databasePath: String?
@@ -35,14 +35,17 @@ public struct StoreCreation {
         public let adopted: RepositorySource?
         /// The sources of other stores.
         public let others: [RepositorySource]
-        /// Settings of the adopted store that were not taken over: anyone with write access to the repository could have set a command.
+        /// Settings of the adopted store that were not taken over: anyone with write access to the repository could have set a
+        /// command.
         public let settingsLeftOut: [String]
-        /// Whether the adopted store's settings are unreadable: then the store removes nothing automatically until its user enables that.
+        /// Whether the adopted store's settings are unreadable: then the store removes nothing automatically until its user
+        /// enables that.
         public let hasUnreadableSettings: Bool
     }
 
     /// Creates the store beside its final place and renames it: a crash leaves no partial store.
-    /// - Throws: `alreadyExists` when there is a store, or anything else, at `path`; `usage` when the repository has several sources and none was chosen.
+    /// - Throws: `alreadyExists` when there is a store, or anything else, at `path`; `usage` when the repository has several
+    ///   sources and none was chosen.
     public func create(at path: String) throws(BackupError) -> Store { try make(at: path).store }
 
     /// The same, with details about the repository.

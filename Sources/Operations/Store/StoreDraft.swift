@@ -110,8 +110,8 @@ struct StoreDraft {
         adoptedSettings = adopted?.settings(path: paths.settings)
     }
 
-    /// Whether there is data that the source's backups may not contain: another machine may still make them. The database that the source's store had on this
-    /// machine is the one in its backups.
+    /// Whether there is data that the source's backups may not contain: another machine may still make them. The database that
+    /// the source's store had on this machine is the one in its backups.
     private func hasOwnData(_ source: RepositorySource) throws(BackupError) -> Bool {
         if creation.sampleRecordCount != nil { return true }
         let known = source.settings(path: paths.settings)?.databasePath

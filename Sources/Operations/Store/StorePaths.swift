@@ -58,8 +58,8 @@ public struct StorePaths: Sendable {
     public var lastRestoreJSON: String { "\(restoreReports)/last.json" }
     public var lastRestoreText: String { "\(restoreReports)/last.txt" }
 
-    /// - Throws: `noRepository` when there is no store; `notPermitted` when it must not be trusted: its files name processes, mountpoints and files that are
-    ///   used with your rights.
+    /// - Throws: `noRepository` when there is no store; `notPermitted` when it must not be trusted: its files name processes,
+    ///   mountpoints and files that are used with your rights.
     public func requireTrustedStore() throws(BackupError) {
         guard try FileSystem.exists(settings) else { throw Store.notThere(root) }
         try StoreTrust.check(self)
@@ -106,8 +106,9 @@ public struct StorePaths: Sendable {
     func resolve(_ path: String) -> String { FileSystem.absolutePath(path.hasPrefix("/") ? path : "\(root)/\(path)") }
 }
 
-/// Whether a store can be trusted. Its settings name commands that are run, and a database and a folder that are overwritten: write access to them gives the
-/// rights of the user who opens the store. So they must belong to the user or to root; a store that another user left in `/tmp` is not opened.
+/// Whether a store can be trusted. Its settings name commands that are run, and a database and a folder that are overwritten:
+/// write access to them gives the rights of the user who opens the store. So they must belong to the user or to root; a store
+/// that another user left in `/tmp` is not opened.
 enum StoreTrust {
     /// Paths of other users' stores that are opened regardless, separated by colons.
     static let variable = "BACKUPFS_TRUSTED_STORES"
@@ -145,7 +146,8 @@ enum StoreTrust {
         }
     }
 
-    /// The user, root, and for root the user who became root by sudo(8): they could have gained anyway what the store could give them.
+    /// The user, root, and for root the user who became root by sudo(8): they could have gained anyway what the store could give
+    /// them.
     private static var owners: Set<UInt32> {
         var owners: Set<UInt32> = [0, geteuid()]
         if geteuid() == 0, let user = Environment.text("SUDO_UID").flatMap({ UInt32($0) }) { owners.insert(user) }
@@ -174,7 +176,8 @@ public enum StoreLocation {
 }
 
 extension Store {
-    /// The folders and files of the store at `path` according to its settings, in the order in which it opens them. Does not open the store.
+    /// The folders and files of the store at `path` according to its settings, in the order in which it opens them. Does not open
+    /// the store.
     public static func places(of path: String) -> [String] {
         let paths = StorePaths(root: path)
         guard let settings = try? StoreSettings.read(paths.settings) else { return [path] }

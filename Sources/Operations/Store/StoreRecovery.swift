@@ -18,15 +18,17 @@ extension Store {
         }
     }
 
-    /// For a holder of the operation lock that is about to back up or to change the app's data: finishes what a crash interrupted here, and checks whether
-    /// another store for the same database has something to finish. A backup of that would mix two states.
+    /// For a holder of the operation lock that is about to back up or to change the app's data: finishes what a crash interrupted
+    /// here, and checks whether another store for the same database has something to finish. A backup of that would mix two
+    /// states.
     /// - Throws: `busy` when it has.
     func requireWholeData() throws(BackupError) {
         try recoverRestore()
         try requireNoOtherRestore()
     }
 
-    /// - Throws: `busy` while another store's restore of the same database is unfinished; `databaseInUse` while that cannot be determined.
+    /// - Throws: `busy` while another store's restore of the same database is unfinished; `databaseInUse` while that cannot be
+    ///   determined.
     func requireNoOtherRestore() throws(BackupError) {
         do {
             try database.requireNoOtherRestore(ownJournalPath: FileSystem.absolutePath(paths.restoreJournal))
@@ -99,8 +101,8 @@ extension Store {
     }
 }
 
-/// The last restore that changed the app's data, and the safety backup that undoes it: `last-restore.json` in the store. The newest safety backup is not
-/// enough: a restore that failed after making one leaves it as well.
+/// The last restore that changed the app's data, and the safety backup that undoes it: `last-restore.json` in the store. The
+/// newest safety backup is not enough: a restore that failed after making one leaves it as well.
 struct LastRestoreRecord {
     struct Restore: Equatable, Sendable {
         /// The name of the restored file or backup.

@@ -3,7 +3,8 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// Ownership of backups: a repository may hold those of several stores, apps and machines. Automatic operations of a store consider only its own.
+/// Ownership of backups: a repository may hold those of several stores, apps and machines. Automatic operations of a store
+/// consider only its own.
 extension Store {
     /// This store's own backups that can be brought back, in order of removal. Includes safety backups.
     public func ownRemovedSnapshots() throws(BackupError) -> [RemovedSnapshot] {
@@ -13,7 +14,8 @@ extension Store {
     /// The line of backups that this store makes.
     public var source: SourceID { identity.source }
 
-    /// Whether the store has adopted a source and waits until a user requests a restore or a backup: until then it makes and removes no backup automatically.
+    /// Whether the store has adopted a source and waits until a user requests a restore or a backup: until then it makes and
+    /// removes no backup automatically.
     public var isQuiet: Bool { identity.isQuiet }
 
     /// Whether a snapshot belongs to this store's line of backups.
@@ -28,8 +30,8 @@ extension Store {
     /// This store's own backups in order of creation, as of the last refresh of the repository.
     public func ownSnapshots(kind: SnapshotKind? = nil) -> [Snapshot] { own(repository.snapshots(kind: kind)) }
 
-    /// Whether a rule may remove a snapshot: only one that names this store as its source. Unmarked ones in a repository outside the store may belong to
-    /// another store.
+    /// Whether a rule may remove a snapshot: only one that names this store as its source. Unmarked ones in a repository outside
+    /// the store may belong to another store.
     func mayRemoveByRule(_ snapshot: Snapshot) -> Bool {
         guard owns(snapshot) else { return false }
         return snapshot.source != nil || hasRepositoryInside
@@ -65,8 +67,9 @@ extension Store {
         return place.source == source && place.sequence > 0
     }
 
-    /// The newest backup in this store's line that this store is not known to have made: made by a copy of it, or by the store itself in a later state than
-    /// this one. Until an adopted source is claimed, the store that it was adopted from may continue.
+    /// The newest backup in this store's line that this store is not known to have made: made by a copy of it, or by the store
+    /// itself in a later state than this one. Until an adopted source is claimed, the store that it was adopted from may
+    /// continue.
     func backupOfCopy() throws(BackupError) -> Snapshot? {
         if identity.adoption != nil, !isClaimedHere { return nil }
         return try lastBackup.backupOfCopy(source, in: repository)
@@ -75,9 +78,9 @@ extension Store {
     /// Whether the repository names this store, or a copy of it, as the one that makes the source's backups.
     var isClaimedHere: Bool { (try? repository.source(source))?.storeID == identity.storeID }
 
-    /// Records in the repository what a new machine needs to continue this source. When another store has taken over the source, or a copy of this one makes
-    /// backups in it, this one begins its own source: two stores must not remove each other's backups by one rule. A source that this store has adopted
-    /// becomes its own here. For the holder of the operation lock.
+    /// Records in the repository what a new machine needs to continue this source. When another store has taken over the source,
+    /// or a copy of this one makes backups in it, this one begins its own source: two stores must not remove each other's backups
+    /// by one rule. A source that this store has adopted becomes its own here. For the holder of the operation lock.
     /// - Returns: a notice about this; `nil` when the source is still this store's.
     func claimSource() throws(BackupError) -> Message? {
         if successor == nil, let foreign = try backupOfCopy() {
@@ -142,8 +145,8 @@ extension Store {
         try repository.write(try sourceDocument())
     }
 
-    /// A store whose identity was lost continues the source that the repository has for this same place. From then on it is another store: if the old one is
-    /// in use after all, it detects its successor.
+    /// A store whose identity was lost continues the source that the repository has for this same place. From then on it is
+    /// another store: if the old one is in use after all, it detects its successor.
     static func findSource(
         _ identityFile: StoreIdentityFile, _ repository: Repository, app: String, store path: String
     ) throws(BackupError) {
@@ -213,11 +216,11 @@ extension Store {
     }
 }
 
-/// How a store behaves after another one has taken over its source: that one's backups are in the same line, so nothing here may remove them by a rule or
-/// treat them as this store's own.
+/// How a store behaves after another one has taken over its source: that one's backups are in the same line, so nothing here may
+/// remove them by a rule or treat them as this store's own.
 extension Store {
-    /// The document of the store that continues this one's source; `nil` while this store does. An unreadable document does not count. Neither does that of
-    /// the store that this store's source was adopted from, as it will be this store's.
+    /// The document of the store that continues this one's source; `nil` while this store does. An unreadable document does not
+    /// count. Neither does that of the store that this store's source was adopted from, as it will be this store's.
     var successor: SourceDocument? {
         let identity = identity
         guard let document = try? repository.source(identity.source), document.storeID != identity.storeID,
@@ -257,8 +260,8 @@ extension Store {
     }
 
     /// For removing this store's backups by a rule, all of them, or permanently.
-    /// - Throws: `notPermitted` when another store continues the source, and while this store has adopted but not claimed it: the store that it was adopted
-    ///   from may be in use.
+    /// - Throws: `notPermitted` when another store continues the source, and while this store has adopted but not claimed it: the
+    ///   store that it was adopted from may be in use.
     public func requireClaimedSource() throws(BackupError) {
         try requireNoSuccessor()
         guard identity.adoption != nil, !isClaimedHere else { return }
@@ -280,8 +283,8 @@ extension Store {
     }
 }
 
-/// Updates a store's settings in the repository between two backups. Other stores use them when they prune: a longer time for removed backups that they learn
-/// of only with the next backup comes too late.
+/// Updates a store's settings in the repository between two backups. Other stores use them when they prune: a longer time for
+/// removed backups that they learn of only with the next backup comes too late.
 struct SourceUpdate {
     let paths: StorePaths
     let identity: StoreIdentity

@@ -3,8 +3,8 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// A folder for the temporary files of one operation. A lock in it shows that it is in use, which distinguishes the remains of a crash from another process's
-/// work.
+/// A folder for the temporary files of one operation. A lock in it shows that it is in use, which distinguishes the remains of a
+/// crash from another process's work.
 final class WorkFolder: Sendable {
     /// The name prefix of folders in a store's spool.
     private static let spoolPrefix = "work-"
@@ -78,8 +78,8 @@ final class WorkFolder: Sendable {
     }
 }
 
-/// `CACHEDIR.TAG`: marks a folder for backup programs and indexers as reproducible (<https://bford.info/cachedir/>). Only the spool is marked, never the
-/// repository.
+/// `CACHEDIR.TAG`: marks a folder for backup programs and indexers as reproducible (<https://bford.info/cachedir/>). Only the
+/// spool is marked, never the repository.
 enum CacheDirectoryTag {
     static let fileName = "CACHEDIR.TAG"
 
@@ -99,8 +99,8 @@ enum CacheDirectoryTag {
     }
 }
 
-/// A file in a restore's work folder that records that the restore creates a lost database again. After a crash it lists the files left beside the database,
-/// and shows that the database may be back although the restore was undone.
+/// A file in a restore's work folder that records that the restore creates a lost database again. After a crash it lists the
+/// files left beside the database, and shows that the database may be back although the restore was undone.
 struct RecreationRecord {
     private static let name = "lost-database"
     /// A path and a few names.

@@ -3,15 +3,16 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Exchanges the content of a media folder, entry by entry, for the staged one. The folder itself stays, so that a mount on it, a container that uses it,
-/// and a program whose working directory it is see the restored files.
+/// Exchanges the content of a media folder, entry by entry, for the staged one. The folder itself stays, so that a mount on it, a
+/// container that uses it, and a program whose working directory it is see the restored files.
 ///
-/// In the staging folder, `new` holds the new entries, and `old` gets the existing ones. First, entries without a successor are taken out; when that is
-/// durable, the file `emptied` records it. Then each staged entry is brought in, after the entry of its name has been taken out. Every step is a
-/// rename that replaces nothing, and the location of each entry shows what is left to do: it may be interrupted anywhere and run again.
+/// In the staging folder, `new` holds the new entries, and `old` gets the existing ones. First, entries without a successor are
+/// taken out; when that is durable, the file `emptied` records it. Then each staged entry is brought in, after the entry of its
+/// name has been taken out. Every step is a rename that replaces nothing, and the location of each entry shows what is left to
+/// do: it may be interrupted anywhere and run again.
 ///
-/// A database's logs (`DatabaseLogs`) leave with the database, right before its successor comes: a restored database must not meet another database's
-/// log. Its own logs come right after it (`MediaUnit`).
+/// A database's logs (`DatabaseLogs`) leave with the database, right before its successor comes: a restored database must not
+/// meet another database's log. Its own logs come right after it (`MediaUnit`).
 struct MediaContentExchange {
     let mediaPath: String
     let stagingPath: String
@@ -69,7 +70,8 @@ struct MediaContentExchange {
         try FileSystem.synchronizeDirectory(stagingPath)
     }
 
-    /// Takes out entries without a staged successor. In reverse order: a database's logs go before it, so if it is gone, so are they.
+    /// Takes out entries without a staged successor. In reverse order: a database's logs go before it, so if it is gone, so are
+    /// they.
     /// - Parameter staged: the staged folder, if there is one.
     private func takeOut(
         _ folder: FolderHandle, _ staged: FolderHandle?, to old: FolderHandle, _ amongMedia: DatabaseAmongMedia
@@ -92,7 +94,8 @@ struct MediaContentExchange {
         }
     }
 
-    /// Whether a file is, by its name, the log of a database that is exchanged, or of one that a staged entry replaces: `bringIn` takes it out.
+    /// Whether a file is, by its name, the log of a database that is exchanged, or of one that a staged entry replaces: `bringIn`
+    /// takes it out.
     private func leavesWithDatabase(
         _ name: FileName, _ coming: Set<FileName>, _ folder: FolderHandle, _ staged: FolderHandle?,
         _ amongMedia: DatabaseAmongMedia
@@ -154,8 +157,8 @@ struct MediaContentExchange {
         return files
     }
 
-    /// A new log beside a restored database is foreign, unless the app has the restored one open: with a log, it holds a lock on the database. Beside a
-    /// folder or a link it is an ordinary file.
+    /// A new log beside a restored database is foreign, unless the app has the restored one open: with a log, it holds a lock on
+    /// the database. Beside a folder or a link it is an ordinary file.
     private func takeOutForeignLog(
         _ log: FileName, of database: FileName, _ folder: FolderHandle, _ old: FolderHandle
     ) throws(BackupError) {

@@ -19,8 +19,9 @@ enum MediaExchange {
         }
     }
 
-    /// Makes the end of a transaction durable. SQLite removes the rollback journal but leaves the fsync of the folder to a later one (except with
-    /// `PRAGMA synchronous = EXTRA`): if a power cut brought the journal back, it would roll back the records, but not the media.
+    /// Makes the end of a transaction durable. SQLite removes the rollback journal but leaves the fsync of the folder to a later
+    /// one (except with `PRAGMA synchronous = EXTRA`): if a power cut brought the journal back, it would roll back the records,
+    /// but not the media.
     static func synchronizeCommit(of database: AppDatabase) throws(BackupError) {
         do {
             try FileSystem.synchronizeDirectory(FileSystem.parentPath(database.realPath()))
@@ -49,7 +50,8 @@ enum MediaExchange {
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(media.path))
     }
 
-    /// Removes the replaced media at the staging path after the new ones were published. Removes only what the safety backup holds.
+    /// Removes the replaced media at the staging path after the new ones were published. Removes only what the safety backup
+    /// holds.
     /// - Parameter moved: what is known of the files that were moved out of the folder.
     /// - Returns: the folder with the kept files; `nil` when there are none.
     static func removeReplaced(
@@ -106,8 +108,8 @@ enum MediaExchange {
     }
 }
 
-/// Moves staged media files to their places, beside existing ones. Each move is atomic and replaces nothing; an interrupted restore resumes with the
-/// files that are still staged.
+/// Moves staged media files to their places, beside existing ones. Each move is atomic and replaces nothing; an interrupted
+/// restore resumes with the files that are still staged.
 enum MediaAddition {
     /// Durable when it returns
     /// - Throws: `notFound` when the staged files are gone.

@@ -2,13 +2,14 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Moves entries out of a folder in which an app may create others at any moment. Replaces nothing. It may be interrupted anywhere and run again.
+/// Moves entries out of a folder in which an app may create others at any moment. Replaces nothing. It may be interrupted
+/// anywhere and run again.
 enum MediaMove {
     /// The number of retries of an operation that fails only while an app creates files in the way.
     static let tryLimit = 1_000
 
-    /// Moves an entry out of a folder, under the next free name if a file of its name has been moved out before; merges folders of one name.
-    /// A no-op when it does not exist.
+    /// Moves an entry out of a folder, under the next free name if a file of its name has been moved out before; merges folders
+    /// of one name. A no-op when it does not exist.
     /// - Returns: its new name; `nil` when it did not exist, or was moved entry by entry.
     @discardableResult
     static func aside(_ name: FileName, _ folder: FolderHandle, to other: FolderHandle) throws(BackupError) -> FileName? {
@@ -55,8 +56,8 @@ enum MediaMove {
         }
     }
 
-    /// Moves a folder's content into one of the other folder, and removes it: some file systems do not rename folders (overlayfs those of a lower layer),
-    /// or not between some places.
+    /// Moves a folder's content into one of the other folder, and removes it: some file systems do not rename folders (overlayfs
+    /// those of a lower layer), or not between some places.
     private static func moveEntries(
         _ name: FileName, _ status: FileStatus, _ folder: FolderHandle, to other: FolderHandle, as newName: FileName
     ) throws(BackupError) {
@@ -78,8 +79,8 @@ enum MediaMove {
     }
 }
 
-/// The media files that a restore has moved out of their folder. A rename changes a file's change time, which otherwise shows that nothing was written to
-/// it. After a crash this is lost, and the files are read instead.
+/// The media files that a restore has moved out of their folder. A rename changes a file's change time, which otherwise shows
+/// that nothing was written to it. After a crash this is lost, and the files are read instead.
 final class MovedMedia {
     private struct ChangeTimes {
         let before: Timestamp

@@ -48,9 +48,10 @@ struct MediaPreparation {
     }
 }
 
-/// Tests whether media can be exchanged, before any change: moves a file and a folder into the media folder and out of it, and each of its folders out and
-/// back. Modes, attributes, quotas and encryption may forbid that, and only a test shows what a file system does not rename. Moves no file of the app:
-/// it might be a database in use with a log beside it. The journal is already written: recovery undoes a crash.
+/// Tests whether media can be exchanged, before any change: moves a file and a folder into the media folder and out of it, and
+/// each of its folders out and back. Modes, attributes, quotas and encryption may forbid that, and only a test shows what a file
+/// system does not rename. Moves no file of the app: it might be a database in use with a log beside it. The journal is already
+/// written: recovery undoes a crash.
 struct MediaExchangeProbe {
     let exchange: MediaContentExchange
 
@@ -123,7 +124,8 @@ struct MediaExchangeProbe {
         }
     }
 
-    /// Moves a folder out and back. If it cannot be renamed, its entries will be moved: then a new file and each folder in it are tested.
+    /// Moves a folder out and back. If it cannot be renamed, its entries will be moved: then a new file and each folder in it are
+    /// tested.
     private func move(
         _ name: FileName, _ status: FileStatus, _ folder: FolderHandle, to old: FolderHandle
     ) throws(BackupError) {

@@ -4,8 +4,9 @@ import SystemIO
 
 /// The rollback of an exchange: for media whose records turn out not to be the new ones, and for media that cannot be exchanged.
 extension MediaContentExchange {
-    /// Brings back the old entries. Entries that were brought in, and entries that the app has created since under an old name, are moved to `aside`, with any
-    /// changes by the app. It may be interrupted and run again. Durable when it returns; `old` is empty then.
+    /// Brings back the old entries. Entries that were brought in, and entries that the app has created since under an old name,
+    /// are moved to `aside`, with any changes by the app. It may be interrupted and run again. Durable when it returns; `old` is
+    /// empty then.
     func undo() throws(BackupError) {
         guard try FileSystem.exists(oldPath) else { return }
         let old = try FolderHandle(path: oldPath)
@@ -79,8 +80,8 @@ extension MediaContentExchange {
         throw MediaMove.tooManyTries("\(folder.path)/\(name)")
     }
 
-    /// Whether the logs of `name` in the folder are not its own. The logs of a file left the folder before it, so they belong to a present or former
-    /// replacement of the file, unless an app has it open. Beside a folder or a link they are ordinary files.
+    /// Whether the logs of `name` in the folder are not its own. The logs of a file left the folder before it, so they belong to
+    /// a present or former replacement of the file, unless an app has it open. Beside a folder or a link they are ordinary files.
     private func hasForeignLogs(
         _ name: FileName, _ status: FileStatus, _ old: FolderHandle, _ folder: FolderHandle
     ) throws(BackupError) -> Bool {

@@ -3,9 +3,10 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// A database and its logs on the way into a folder. That takes several steps: an app may open the database between them, change it, and then find a log
-/// that no longer belongs to it. So no other program can use the database while its logs come, and after a crash a log comes only to an unchanged
-/// database. A log that cannot come is kept in a separate folder: it would destroy another database beside it.
+/// A database and its logs on the way into a folder. That takes several steps: an app may open the database between them, change
+/// it, and then find a log that no longer belongs to it. So no other program can use the database while its logs come, and after
+/// a crash a log comes only to an unchanged database. A log that cannot come is kept in a separate folder: it would destroy
+/// another database beside it.
 enum MediaUnit {
     /// In the folder for kept files.
     static let separatedName: FileName = "separated-logs"
@@ -17,7 +18,8 @@ enum MediaUnit {
         return AdvisoryLock(holding: file)
     }
 
-    /// Whether a crash left a log behind after its database had gone to its place, and the database may have been changed there since.
+    /// Whether a crash left a log behind after its database had gone to its place, and the database may have been changed there
+    /// since.
     static func isSeparated(_ log: FileName, in folder: FolderHandle, from database: FileName, in place: FolderHandle)
         throws(BackupError) -> Bool
     {

@@ -2,9 +2,10 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// Disposes of the media files that a restore has taken out of their folder. Files that the safety backup holds are removed. Files that the app has added
-/// or changed since are in no backup: the folder with them is moved beside the media folder. That needs no space beyond what the removals
-/// free. A database and its logs are kept together, since each is worth little without the others. It may be interrupted and run again.
+/// Disposes of the media files that a restore has taken out of their folder. Files that the safety backup holds are removed.
+/// Files that the app has added or changed since are in no backup: the folder with them is moved beside the media folder. That
+/// needs no space beyond what the removals free. A database and its logs are kept together, since each is worth little without
+/// the others. It may be interrupted and run again.
 struct ReplacedMedia {
     let isSaved: SavedMedia.Check
     let moved: MovedMedia

@@ -4,8 +4,9 @@ import SystemIO
 
 /// The plan of a restore, on disk before the restore begins, so that a crash at any point ends in the old state or the new one.
 ///
-/// The database decides: its single transaction also writes a marker with the journal's operation, so after a crash the marker shows whether it was
-/// committed. The media follow it: they are staged near their folder, and moved into it one by one after the commit.
+/// The database decides: its single transaction also writes a marker with the journal's operation, so after a crash the marker
+/// shows whether it was committed. The media follow it: they are staged near their folder, and moved into it one by one after the
+/// commit.
 package struct RestoreJournal: Sendable, Equatable {
     package enum State: String, Sendable {
         /// Written before the media are staged, and again before the transaction begins.
@@ -40,10 +41,12 @@ package struct RestoreJournal: Sendable, Equatable {
         /// Without links.
         let path: String
         let stagingPath: String
-        /// The staged folder's inode: with `exchange`, it is at `path` after the exchange, at `stagingPath` before; 0 while it is being filled.
+        /// The staged folder's inode: with `exchange`, it is at `path` after the exchange, at `stagingPath` before; 0 while it is
+        /// being filled.
         var stagedInode: UInt64
 
-        /// A folder for files that are in the way and in no backup: beside the staging folder, and named after the same operation.
+        /// A folder for files that are in the way and in no backup: beside the staging folder, and named after the same
+        /// operation.
         var keptPath: String { MediaFolder.keptPath(of: path, stagingPath: stagingPath) }
     }
 
@@ -51,7 +54,8 @@ package struct RestoreJournal: Sendable, Equatable {
     var mayHaveBegun: Bool { media?.stagedInode != 0 }
 
     private static let magic: [UInt8] = Array("BFSJ".utf8)
-    /// Version 1 had only `replace` and exchanges; version 2 no exchange of a folder's content; version 3 no sizes and times in `StagedEntries`.
+    /// Version 1 had only `replace` and exchanges; version 2 no exchange of a folder's content; version 3 no sizes and times in
+    /// `StagedEntries`.
     private static let version: UInt16 = 4
 
     /// Durable when it returns.

@@ -73,7 +73,8 @@ struct ArchiveImport: Sendable {
         mediaPath(of: entry) != nil
     }
 
-    /// The path below the media folder, with a trailing slash for a folder; empty for the media folder. `nil` for entries that are not restored as media.
+    /// The path below the media folder, with a trailing slash for a folder; empty for the media folder. `nil` for entries that
+    /// are not restored as media.
     private func mediaPath(of entry: ArchiveEntry) -> [UInt8]? {
         guard !damagedPaths.contains(entry.path), let path = mediaPaths.mediaPath(of: entry.path) else { return nil }
         return amongMedia != .none && amongMedia.hides(path: path) ? nil : path
@@ -88,7 +89,8 @@ struct ArchiveImport: Sendable {
             + places.warnings
     }
 
-    /// Whether the archive defines the content of the media folder, even if it is empty. An archive without media leaves the folder alone.
+    /// Whether the archive defines the content of the media folder, even if it is empty. An archive without media leaves the
+    /// folder alone.
     var hasMedia: Bool { places.hasMedia }
 
     /// - Throws: `invalidContent` when the archive has no media.
@@ -108,13 +110,14 @@ struct ArchiveImport: Sendable {
         entries.reduce(0) { isMedia($1) ? $0 + $1.size * UInt64(max(1, targets(of: $1).count)) : $0 }
     }
 
-    /// Whether the backup's database is in the archive, beside the records or as the records. The layout of an app's archives may have no place for it.
+    /// Whether the backup's database is in the archive, beside the records or as the records. The layout of an app's archives may
+    /// have no place for it.
     var hasBackupDatabase: Bool { places.database != nil }
     /// Whether it is damaged, and was left out.
     var isBackupDatabaseDamaged: Bool { places.database.map { damagedPaths.contains($0.path) } ?? false }
 
-    /// Reads and verifies every entry: CRC-32, and SHA-256 if the archive's own `SHA256SUMS` lists it. Copies the export, or the database
-    /// (`hasDatabase`), to a file in the same pass.
+    /// Reads and verifies every entry: CRC-32, and SHA-256 if the archive's own `SHA256SUMS` lists it. Copies the export, or the
+    /// database (`hasDatabase`), to a file in the same pass.
     /// - Parameter databasePath: where the backup's database goes if it is not the records; `nil` where it is not needed.
     /// - Throws: `damagedContent`, unless damaged files may be left out. Damaged records always throw.
     mutating func check(writingRecordsTo recordsPath: String, databaseTo databasePath: String? = nil) throws(BackupError) {
@@ -200,7 +203,8 @@ struct ArchiveImport: Sendable {
     /// Checks the media files against the export's manifest, and decides where they go.
     /// - Parameter isComplete: whether every file that the export names must be present.
     /// - Returns: warnings that do not stop a restore, and the new file paths for records.
-    /// - Throws: `damagedContent` with a finding for each file that differs from the export; `invalidContent` for a name that leaves the folder.
+    /// - Throws: `damagedContent` with a finding for each file that differs from the export; `invalidContent` for a name that
+    ///   leaves the folder.
     mutating func place(
         _ manifest: [ManifestEntry], isComplete: Bool, pointer: MediaPointer?
     ) throws(BackupError) -> (warnings: [Message], recordPaths: [FieldValue: [UInt8]]) {
@@ -330,7 +334,8 @@ struct ArchiveImport: Sendable {
     }
 
     /// The target of a link.
-    /// - Throws: `invalidContent` for a link outside the media folder, and for a link of a foreign archive that leaves the folder.
+    /// - Throws: `invalidContent` for a link outside the media folder, and for a link of a foreign archive that leaves the
+    ///   folder.
     func linkTarget(_ entry: ArchiveEntry) throws(BackupError) -> [UInt8] {
         let target = try reader.content(of: entry, limitBytes: Int(PATH_MAX) - 1)
         guard let path = mediaPaths.mediaPath(of: entry.path), !target.isEmpty, !target.contains(0),
@@ -344,8 +349,8 @@ struct ArchiveImport: Sendable {
         return target
     }
 
-    /// Whether a link at `path` stays inside the folder, regardless of other links on its path: it is relative, first climbs no higher than the folder, and
-    /// then only descends. (A `..` after a name could climb out of another link's target.)
+    /// Whether a link at `path` stays inside the folder, regardless of other links on its path: it is relative, first climbs no
+    /// higher than the folder, and then only descends. (A `..` after a name could climb out of another link's target.)
     private static func stays(_ target: [UInt8], at path: [UInt8]) -> Bool {
         guard target.first != UInt8(ascii: "/") else { return false }
         var depth = path.split(separator: UInt8(ascii: "/")).count - 1

@@ -3,8 +3,9 @@ import BackupCore
 import BackupRepository
 import Formats
 
-/// The location of the records and the media in an archive. Its layout is the one it was created with: that of the app's archives, by the current or an
-/// older definition, or that of an unchanged backup folder. A restore that looked for the media in the wrong folder would combine old records with new photos.
+/// The location of the records and the media in an archive. Its layout is the one it was created with: that of the app's
+/// archives, by the current or an older definition, or that of an unchanged backup folder. A restore that looked for the media in
+/// the wrong folder would combine old records with new photos.
 struct ArchiveLocations {
     private static let export = "export.json"
     private static let database = "database.sqlite"
@@ -62,7 +63,8 @@ struct ArchiveLocations {
         if firstInFolder == nil, path.contains(UInt8(ascii: "/")) { firstInFolder = path }
     }
 
-    /// A file beside the export may be anything, such as a readme. If an archive has no media in the right place, its files in other folders are the media.
+    /// A file beside the export may be anything, such as a readme. If an archive has no media in the right place, its files in
+    /// other folders are the media.
     private func requireMediaFolder(_ definition: AppDefinition, _ name: String) throws(BackupError) {
         guard !hasMedia, let first = firstInFolder else { return }
         let folder = MessageText.name(mediaPaths.archivePath(of: []))
@@ -149,8 +151,8 @@ struct ArchiveMediaPaths: Sendable {
     /// The layout that the archive was created with.
     let layout: ArchivePathMap
 
-    /// The path below the media folder; empty for the folder itself, `nil` for other files. If the layout leaves media out, they are looked up at their
-    /// snapshot paths.
+    /// The path below the media folder; empty for the folder itself, `nil` for other files. If the layout leaves media out, they
+    /// are looked up at their snapshot paths.
     func mediaPath(of archivePath: [UInt8]) -> [UInt8]? {
         guard let path = layout.snapshotPath(of: archivePath) ?? (isLeftOut ? archivePath : nil),
             path.starts(with: Self.snapshotPrefix)

@@ -107,7 +107,8 @@ private final class RelocatingVisitor: RecordVisitor {
     }
 }
 
-/// Whether a restore would accept a backup's archive, judged by the names in it and by the export's list of media files. Reads no file of the archive.
+/// Whether a restore would accept a backup's archive, judged by the names in it and by the export's list of media files. Reads no
+/// file of the archive.
 public struct ArchiveProbe {
     private let definition: AppDefinition
 
@@ -133,8 +134,8 @@ public struct ArchiveProbe {
     }
 }
 
-/// Whether a file that is still being written is complete: its JSON is closed, its archive has its end, its database all its pages.
-/// A complete file may still be invalid.
+/// Whether a file that is still being written is complete: its JSON is closed, its archive has its end, its database all its
+/// pages. A complete file may still be invalid.
 public enum CompletenessCheck {
     public static func isComplete(_ path: String) -> Bool {
         do {

@@ -21,7 +21,8 @@ public struct ImportSource: Sendable {
     public var storedMedia: StoredMedia?
     /// A warning about its origin.
     public var warning: Message?
-    /// The number of files missing from the backup, because they could not be read when it was created: its archive does not list them.
+    /// The number of files missing from the backup, because they could not be read when it was created: its archive does not list
+    /// them.
     public var unreadFileCount = 0
     /// For one of the store's own backups, or an archive or a file of one: its creation time. A database does not contain it.
     public var backupTime: Timestamp?

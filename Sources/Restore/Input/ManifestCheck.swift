@@ -26,7 +26,8 @@ struct ManifestCheck {
         var losses: [(path: [UInt8]?, reason: Message)] = []
     }
 
-    /// - Throws: `damagedContent` with a finding for each file that differs from the export (100 at most); `invalidContent` for a name that leaves the folder.
+    /// - Throws: `damagedContent` with a finding for each file that differs from the export (100 at most); `invalidContent` for a
+    ///   name that leaves the folder.
     func run(_ manifest: [ManifestEntry]) throws(BackupError) -> Result {
         var result = Result()
         var findings: [Message] = []
@@ -76,7 +77,8 @@ struct ManifestCheck {
         return result
     }
 
-    /// The location of the file: the path that the export names, or, in a folder that a user packed unchanged, the record's own path.
+    /// The location of the file: the path that the export names, or, in a folder that a user packed unchanged, the record's own
+    /// path.
     private func place(of entry: ManifestEntry) -> [UInt8]? {
         if sizes[entry.archivePath] != nil { return entry.archivePath }
         return places(of: entry).first { sizes[$0] != nil }

@@ -3,10 +3,12 @@ import BackupCore
 import Formats
 import SystemIO
 
-/// Where each media file of an archive goes beside the existing files. Nothing is replaced: an identical file stays, and a file whose name another one
-/// has gets a free name, `beach-2.jpg`. The plan is computed before any change, and is deterministic as long as the folder does not change.
+/// Where each media file of an archive goes beside the existing files. Nothing is replaced: an identical file stays, and a file
+/// whose name another one has gets a free name, `beach-2.jpg`. The plan is computed before any change, and is deterministic as
+/// long as the folder does not change.
 ///
-/// A database and its logs stay together (`x-2.db` with `x-2.db-wal`), and never beside another one's: SQLite would use the wrong log.
+/// A database and its logs stay together (`x-2.db` with `x-2.db-wal`), and never beside another one's: SQLite would use the wrong
+/// log.
 struct MediaPlan {
     enum Place: Equatable {
         /// Does not exist, and is added under its own name.
@@ -193,8 +195,9 @@ struct MediaPlan {
 
 /// Where the media files of an archive go, and the paths that their records get.
 ///
-/// A file whose record names it in this program's form (`photos/beach.jpg`) gets that name back. A path of another device means nothing here: the file
-/// keeps its name in the archive, and the record gets its path. Files that no record names also keep their names.
+/// A file whose record names it in this program's form (`photos/beach.jpg`) gets that name back. A path of another device means
+/// nothing here: the file keeps its name in the archive, and the record gets its path. Files that no record names also keep their
+/// names.
 struct MediaPlacement: Sendable {
     /// For entries that a manifest names: the target path below the media folder. There may be several.
     private(set) var targets: [[UInt8]: [[UInt8]]] = [:]

@@ -25,8 +25,9 @@ public struct StoredMedia: Sendable {
 
     /// The owner that root gives to restored files whose entries name none.
     ///
-    /// Normally the present owner of the media folder, as after a move to another machine, where the app has another number. But the backup's numbers apply if
-    /// the folder had its own owner in the backup and still has it, or if most of its content still has the backup's owner.
+    /// Normally the present owner of the media folder, as after a move to another machine, where the app has another number. But
+    /// the backup's numbers apply if the folder had its own owner in the backup and still has it, or if most of its content still
+    /// has the backup's owner.
     func ownerOfFiles(in path: String) throws(BackupError) -> FileOwner {
         let folder = try FolderHandle(path: path)
         let status = try folder.status()
@@ -45,8 +46,8 @@ public struct StoredMedia: Sendable {
     /// In a large folder the first names are representative.
     private static let lookedAtCount = 1_000
 
-    /// Sets the backup's metadata on the media folder, which was lost and is created again. As root also its owner, unless the parent folder shows another
-    /// one. Failures are ignored: the folder exists.
+    /// Sets the backup's metadata on the media folder, which was lost and is created again. As root also its owner, unless the
+    /// parent folder shows another one. Failures are ignored: the folder exists.
     public func giveMetadata(toMadeFolder path: String) throws(BackupError) {
         let folder = try FolderHandle(path: path)
         if geteuid() == 0 {
@@ -101,7 +102,8 @@ struct StagedMetadata {
 
     // MARK: Hard links
 
-    /// Makes hard links of staged files that were names of one file. Call it before the staged entries are recorded: it changes inodes.
+    /// Makes hard links of staged files that were names of one file. Call it before the staged entries are recorded: it changes
+    /// inodes.
     mutating func link() throws(BackupError) { _ = try link(media.root, staging, path: []) }
 
     /// - Returns: whether the folder, and with it its modification time, was changed.

@@ -2,9 +2,9 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// The app's database if it is in the app's media folder, as with Calibre, Vaultwarden and Anki. It is not a media file: backups store it, and restores
-/// replace it, through SQLite and in place. Every walk of the media skips its files, the symbolic links that lead to it, and entries that belong to the
-/// file system or to this program.
+/// The app's database if it is in the app's media folder, as with Calibre, Vaultwarden and Anki. It is not a media file: backups
+/// store it, and restores replace it, through SQLite and in place. Every walk of the media skips its files, the symbolic links
+/// that lead to it, and entries that belong to the file system or to this program.
 public struct DatabaseAmongMedia: Sendable, Equatable {
     /// A path below the folder that this value describes.
     private struct Place: Equatable {
@@ -19,7 +19,8 @@ public struct DatabaseAmongMedia: Sendable, Equatable {
     private let places: [Place]
     /// Whether names are case-insensitive.
     private let ignoresCase: Bool
-    /// Whether the folder is the root of a file system: then `lost+found` belongs to the file system, and usually only root may read it.
+    /// Whether the folder is the root of a file system: then `lost+found` belongs to the file system, and usually only root may
+    /// read it.
     private let isFileSystemRoot: Bool
     /// The number of folders between this one and the media folder.
     private let depth: Int
@@ -107,7 +108,8 @@ public struct DatabaseAmongMedia: Sendable, Equatable {
         place.path.count > 1 && place.path.first.map { isSame($0.bytes, name.bytes) } ?? false
     }
 
-    /// Whether a path below the folder is not a media file, or is inside such an entry. Files behind a folder link are media (`isBehindLink`).
+    /// Whether a path below the folder is not a media file, or is inside such an entry. Files behind a folder link are media
+    /// (`isBehindLink`).
     func hides(path: [UInt8]) -> Bool {
         var place = self
         let components = BytePath.components(of: path)

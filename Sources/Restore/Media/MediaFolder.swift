@@ -2,21 +2,22 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// The app's media folder, for restores and backups. A restore stages near it under our own name, on the same mount, so that publishing only needs renames.
+/// The app's media folder, for restores and backups. A restore stages near it under our own name, on the same mount, so that
+/// publishing only needs renames.
 public enum MediaFolder {
     /// The maximum depth of folders below the media folder.
     public static let depthLimit = 128
 
     static let stagingPrefix = ".backupfs-staging-"
 
-    /// Whether an entry of the media folder itself is a restore's staging folder: its name must match exactly, with the 32 hexadecimal digits of an
-    /// operation. Deeper entries, and all others with that prefix, are the user's.
+    /// Whether an entry of the media folder itself is a restore's staging folder: its name must match exactly, with the 32
+    /// hexadecimal digits of an operation. Deeper entries, and all others with that prefix, are the user's.
     public static func isOurs(_ name: FileName) -> Bool {
         name.bytes.starts(with: stagingPrefix.utf8) && RandomToken.isToken(name.bytes.dropFirst(stagingPrefix.utf8.count))
     }
 
-    /// Where a restore can stage the new media, the better place first: beside the media folder, or in it if moves from beside it are impossible, since it is
-    /// a separate mount or this program may not write to its parent folder.
+    /// Where a restore can stage the new media, the better place first: beside the media folder, or in it if moves from beside it
+    /// are impossible, since it is a separate mount or this program may not write to its parent folder.
     /// - Parameter mediaPath: without links
     static func stagingPaths(of mediaPath: String, operation: String) throws(BackupError) -> [String] {
         let parent = FileSystem.parentPath(mediaPath)
@@ -39,7 +40,8 @@ public enum MediaFolder {
     }
 }
 
-/// Folders that must not be in the media folder, by their identities: a bind mount makes one folder appear in two places, which paths do not show.
+/// Folders that must not be in the media folder, by their identities: a bind mount makes one folder appear in two places, which
+/// paths do not show.
 public struct ForeignFolders: Sendable {
     /// No such folders.
     public static let none = ForeignFolders([:])
@@ -83,8 +85,8 @@ struct MediaObstacles {
     /// Folders that must not be among the media, and their content.
     let foreignFolders: ForeignFolders
 
-    /// - Throws: `notSupported` for a mount in the media folder, since its content could be neither moved nor brought back; for folders nested too
-    ///   deep; for entries in the media folder that are not media; and for entries that may not be moved.
+    /// - Throws: `notSupported` for a mount in the media folder, since its content could be neither moved nor brought back; for
+    ///   folders nested too deep; for entries in the media folder that are not media; and for entries that may not be moved.
     func check(_ mediaPath: String, _ amongMedia: DatabaseAmongMedia) throws(BackupError) {
         try check(DirectoryReader(path: mediaPath), amongMedia, moves: true, depth: 0)
     }

@@ -2,8 +2,9 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// The entries that a restore brings into the media folder, each with its inode, which distinguishes them from the app's own if they must be taken out
-/// again. Size and modification time show whether the app has written to one since. Stored as a file beside the staged entries.
+/// The entries that a restore brings into the media folder, each with its inode, which distinguishes them from the app's own if
+/// they must be taken out again. Size and modification time show whether the app has written to one since. Stored as a file
+/// beside the staged entries.
 struct StagedEntries {
     struct Entry: Equatable {
         let path: [FileName]
@@ -87,7 +88,8 @@ struct StagedEntries {
     }
 }
 
-/// Files and folders of a staged media folder, by names as bytes. Each step opens the next folder without following links, so that nothing is created outside.
+/// Files and folders of a staged media folder, by names as bytes. Each step opens the next folder without following links, so
+/// that nothing is created outside.
 enum StagedPath {
     /// Creates the folder at `path` (components joined by `/`) and its missing parents.
     static func makeDirectories(_ path: [UInt8], in root: String) throws(BackupError) {

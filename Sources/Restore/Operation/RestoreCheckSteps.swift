@@ -6,8 +6,8 @@ import SystemIO
 /// Checks a submitted file, before anything is changed.
 extension RestoreOperation {
     /// Fully checks a file, and changes nothing.
-    /// - Throws: errors of the file: `invalidContent`, `damagedContent`, `unsupportedVersion`, `tooLarge`; `notSupported` when the
-    ///   app's database holds data that no restore could bring back, or has a different schema than the file.
+    /// - Throws: errors of the file: `invalidContent`, `damagedContent`, `unsupportedVersion`, `tooLarge`; `notSupported` when
+    ///   the app's database holds data that no restore could bring back, or has a different schema than the file.
     public func check(
         _ source: ImportSource, strategy: ImportStrategy = .replace
     ) throws(BackupError) -> CheckedImport {
@@ -27,7 +27,8 @@ extension RestoreOperation {
         return checked
     }
 
-    /// - Throws: `unsupportedVersion` for a file with a newer version, if the store's settings say so. Its own backups are its own data.
+    /// - Throws: `unsupportedVersion` for a file with a newer version, if the store's settings say so. Its own backups are its
+    ///   own data.
     private func requireKnownSchema(_ checked: CheckedImport, _ source: ImportSource) throws(BackupError) {
         guard refusesNewerSchema, source.origin == .foreign, !definition.coversWholeDatabase,
             checked.summary.schemaVersion > checked.definition.newestSchemaVersion
@@ -133,7 +134,8 @@ extension RestoreOperation {
             mediaWarnings: placed.warnings)
     }
 
-    /// When an archive's records are refused, also reports what is wrong with its files, so that the user sees everything in one report.
+    /// When an archive's records are refused, also reports what is wrong with its files, so that the user sees everything in one
+    /// report.
     private func addingFaultsOfFiles(
         _ archive: ArchiveImport?, _ bytes: any ByteSource, _ known: AppDefinition, to error: BackupError
     ) -> BackupError {
@@ -166,7 +168,8 @@ extension RestoreOperation {
     // MARK: A lost database, which is created again before the records are restored
 
     /// Checks the recreated database like an existing one.
-    /// - Returns: whether its records stay unchanged: they already equal the file's, and could not be replaced without losing data that only the database has.
+    /// - Returns: whether its records stay unchanged: they already equal the file's, and could not be replaced without losing
+    ///   data that only the database has.
     /// - Throws: like `AppDatabase.requireReplaceable`, when the records must be changed anyway.
     func keepsRecords(of recreation: String, _ checked: CheckedImport) throws(BackupError) -> Bool {
         let made = AppDatabase(at: recreation, definition: definition)
@@ -187,8 +190,9 @@ extension RestoreOperation {
 
 /// The rows of a backup's own database, which a restore of the backup copies unchanged.
 extension RestoreOperation {
-    /// Checks the records of a file, and looks for the rows of its backup. If these can be copied, values that the app's definition does not allow are no
-    /// reason to refuse the app's own data: it must be possible to undo a restore, whatever the app had written before.
+    /// Checks the records of a file, and looks for the rows of its backup. If these can be copied, values that the app's
+    /// definition does not allow are no reason to refuse the app's own data: it must be possible to undo a restore, whatever the
+    /// app had written before.
     /// - Parameters:
     ///   - path: the backup's database; `nil` when the file is from no backup.
     ///   - check: checks the records; the argument says whether values that the definition does not allow are only a warning.
@@ -243,7 +247,8 @@ extension RestoreOperation {
 
     var backupDatabasePath: String { "\(workPath)/backup.sqlite" }
 
-    /// The same for an export or a database. If the repository no longer has the backup's database, the file is restored like a foreign one.
+    /// The same for an export or a database. If the repository no longer has the backup's database, the file is restored like a
+    /// foreign one.
     /// - Parameter source: `nil` when it is known to be from no backup.
     func copyingRows(
         ofBackupOf source: ImportSource?, format: DroppedFormat,
@@ -280,7 +285,8 @@ extension RestoreOperation {
         }
     }
 
-    /// - Returns: the rows of the backup's database; `nil` if they must not be copied, and the records of its export are restored.
+    /// - Returns: the rows of the backup's database; `nil` if they must not be copied, and the records of its export are
+    ///   restored.
     private func rows(
         of checked: CheckedImport, inDatabase path: String, replacesKept: Bool = false
     ) throws(BackupError) -> BackupRows? {

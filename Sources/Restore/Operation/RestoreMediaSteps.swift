@@ -64,8 +64,8 @@ extension RestoreOperation {
         }
     }
 
-    /// Unpacks the media beside their folder. The journal is written before anything is created, so that recovery knows everything that a crash leaves. A no-op
-    /// when the file has no media, or the app has none.
+    /// Unpacks the media beside their folder. The journal is written before anything is created, so that recovery knows
+    /// everything that a crash leaves. A no-op when the file has no media, or the app has none.
     func stageMedia(
         _ checked: CheckedImport, _ media: inout MediaPreparation, _ journal: inout RestoreJournal
     ) throws(BackupError) {

@@ -2,8 +2,9 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// A restore, from a dropped file to the report. First everything is checked; then the current data is saved; then the records are written in one
-/// transaction, and the media published after it. Any failure leaves the old state, and so does a crash (`RestoreJournal`).
+/// A restore, from a dropped file to the report. First everything is checked; then the current data is saved; then the records
+/// are written in one transaction, and the media published after it. Any failure leaves the old state, and so does a crash
+/// (`RestoreJournal`).
 public struct RestoreOperation: Sendable {
     /// Phases in the words of the app's own documents.
     public static let importingPhase: Message = "Importing data..."
@@ -24,8 +25,8 @@ public struct RestoreOperation: Sendable {
     let refusesNewerSchema: Bool
     /// Folders that must not be among replaced media.
     let foreignFolders: ForeignFolders
-    /// A copy of the database that replaces the lost one before the restore fills it: the database of the same backup. `nil` when it is created from the
-    /// definition, or is not lost.
+    /// A copy of the database that replaces the lost one before the restore fills it: the database of the same backup. `nil` when
+    /// it is created from the definition, or is not lost.
     let recreation: String?
 
     /// - Parameter savedMedia: knows which replaced media the safety backup holds.
@@ -55,7 +56,8 @@ public struct RestoreOperation: Sendable {
     ///   - outcome: receives the outcome before it is final; it becomes final unless this function throws.
     ///   - room: other space needs, of the safety backup.
     ///   - prepare: called after all checks, and before the current data is saved. Recreates the app's lost data.
-    ///   - makeSafetyBackup: saves the current data, before any change. Called again, with the database locked, if the app has changed its records meanwhile.
+    ///   - makeSafetyBackup: saves the current data, before any change. Called again, with the database locked, if the app has
+    ///     changed its records meanwhile.
     /// - Returns: what is left to report and to clean up.
     /// - Throws: `databaseInUse` when the app holds a lock on its database, `noSpace`, …: the old data is unharmed then.
     @discardableResult
@@ -124,7 +126,8 @@ public struct RestoreOperation: Sendable {
         return end
     }
 
-    /// After a failure: the transaction has been rolled back, unless the failure came after its commit. The journal stays until the failure has been reported.
+    /// After a failure: the transaction has been rolled back, unless the failure came after its commit. The journal stays until
+    /// the failure has been reported.
     private func undoUnlessCommitted(
         _ journal: RestoreJournal, _ failure: BackupError, hasBegun: Bool
     ) throws(BackupError) {

@@ -7,7 +7,8 @@ import SystemIO
 extension RestoreOperation {
     /// Writes the records into a database.
     /// - Parameters:
-    ///   - guarding: knows whether the app has changed its records since they were saved; `nil` for a copy, which no app has open.
+    ///   - guarding: knows whether the app has changed its records since they were saved; `nil` for a copy, which no app has
+    ///     open.
     ///   - save: saves them once more.
     ///   - beforeCommit: called inside the transaction, or right before it when a whole database is exchanged.
     func writeRecords(
@@ -51,7 +52,8 @@ extension RestoreOperation {
         }
     }
 
-    /// The exact outcome of `run`: performs the same steps on a copy of the database. No copy is made if the outcome is known without one.
+    /// The exact outcome of `run`: performs the same steps on a copy of the database. No copy is made if the outcome is known
+    /// without one.
     public func rehearse(_ checked: CheckedImport) throws(BackupError) -> RestoreOutcome {
         let media = try mediaPreparation(checked)
         if let records = try knownOutcome(checked) { return RestoreOutcome(records: records, media: media.outcome()) }
@@ -117,7 +119,8 @@ extension RestoreOperation {
     }
 }
 
-/// Ensures that changes which the app commits between the safety backup and the restore's transaction are saved too, or that nothing is replaced.
+/// Ensures that changes which the app commits between the safety backup and the restore's transaction are saved too, or that
+/// nothing is replaced.
 final class CommitGuard {
     private let database: AppDatabase
     /// The file that the safety backup was made from.
@@ -133,8 +136,8 @@ final class CommitGuard {
         watch = try DatabaseWatch(database)
     }
 
-    /// A program that writes a new file and renames it over the database makes no commit that a connection could see. The path may be a link, which stays
-    /// the same when its target is replaced.
+    /// A program that writes a new file and renames it over the database makes no commit that a connection could see. The path
+    /// may be a link, which stays the same when its target is replaced.
     private func requireSameFile() throws(BackupError) {
         guard try FileSystem.identityIfPresent(database.path) != file else { return }
         throw Self.inUse(
@@ -164,8 +167,8 @@ final class CommitGuard {
         try save()
     }
 
-    /// Releases the database for an operation that needs exclusive access, such as leaving the write-ahead log. Commits meanwhile cannot be seen: a new watch
-    /// begins, and everything is saved once more.
+    /// Releases the database for an operation that needs exclusive access, such as leaving the write-ahead log. Commits meanwhile
+    /// cannot be seen: a new watch begins, and everything is saved once more.
     func withoutConnection(
         _ body: () throws(BackupError) -> Void, savingBy save: () throws(BackupError) -> Void
     ) throws(BackupError) {

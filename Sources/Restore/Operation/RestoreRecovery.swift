@@ -54,7 +54,8 @@ public enum RestoreRecovery {
             strategy: journal.strategy, end: end)
     }
 
-    /// Whether a restore is running, or was interrupted, that may have written the records but not all media. True if the journal cannot be read.
+    /// Whether a restore is running, or was interrupted, that may have written the records but not all media. True if the journal
+    /// cannot be read.
     public static func isUnderWay(journalPath: String) -> Bool {
         do throws(BackupError) {
             guard let journal = try RestoreJournal.read(journalPath) else { return false }

@@ -37,7 +37,8 @@ public struct RestoreReport: Sendable {
     public var safetyBackup: String?
     public var safetySnapshot: SnapshotID?
     public var error: BackupError?
-    /// The number of files missing from the restored backup, because they could not be read when it was created; only if all media were replaced.
+    /// The number of files missing from the restored backup, because they could not be read when it was created; only if all
+    /// media were replaced.
     public var unreadFileCount = 0
     /// What the safety backup lacks of data that the restore leaves alone.
     public var safetyGaps: BackupError?

@@ -2,8 +2,9 @@ import BackupCore
 import CISAL
 import CZlib
 
-/// Compresses chunks with ISA-L's igzip at level 1 (`ChunkCodec.deflate`): about three times as fast as zlib's level 1, at the same ratio. A segment is raw
-/// DEFLATE without a final block; it ends on a byte boundary with a full flush. One compressor serves many chunks; the segments are independent of each other.
+/// Compresses chunks with ISA-L's igzip at level 1 (`ChunkCodec.deflate`): about three times as fast as zlib's level 1, at the
+/// same ratio. A segment is raw DEFLATE without a final block; it ends on a byte boundary with a full flush. One compressor
+/// serves many chunks; the segments are independent of each other.
 public struct SegmentDeflater: ~Copyable {
     // igzip keeps pointers to both, so they must not move.
     private let stream: UnsafeMutablePointer<isal_zstream>
@@ -44,8 +45,8 @@ public struct SegmentDeflater: ~Copyable {
     }
 }
 
-/// Expands segments of raw DEFLATE (`ChunkCodec.deflate`, `ChunkCodec.deflateAgainstBase`) from any compressor, with ISA-L's igzip: twice as fast as
-/// zlib. `Inflater` is for archives from any source.
+/// Expands segments of raw DEFLATE (`ChunkCodec.deflate`, `ChunkCodec.deflateAgainstBase`) from any compressor, with ISA-L's
+/// igzip: twice as fast as zlib. `Inflater` is for archives from any source.
 public struct SegmentInflater: ~Copyable {
     // igzip keeps a pointer into its own state, so it must not move.
     private let state: UnsafeMutablePointer<inflate_state>
@@ -90,9 +91,10 @@ public struct SegmentInflater: ~Copyable {
     }
 }
 
-/// Compresses chunks with zlib, with or without a preset dictionary. A segment is raw DEFLATE without a final block; it ends on a byte boundary
-/// with a full flush. This is for deltas (`ChunkCodec.deflateAgainstBase`): zlib makes them a fifth as large as igzip does. For whole chunks,
-/// `SegmentDeflater` is faster. One compressor serves many chunks; the segments are independent of each other.
+/// Compresses chunks with zlib, with or without a preset dictionary. A segment is raw DEFLATE without a final block; it ends on a
+/// byte boundary with a full flush. This is for deltas (`ChunkCodec.deflateAgainstBase`): zlib makes them a fifth as large as
+/// igzip does. For whole chunks, `SegmentDeflater` is faster. One compressor serves many chunks; the segments are independent of
+/// each other.
 public struct Deflater: ~Copyable {
     // zlib keeps a pointer to the stream in its own state, so it must not move.
     private let stream: UnsafeMutablePointer<z_stream>

@@ -3,8 +3,8 @@ import COpenSSL
 
 /// AES-256 in Galois/counter mode (NIST SP 800-38D): encrypts bytes and detects any change to them.
 ///
-/// Sealed bytes are a 12-byte nonce, the ciphertext (as long as the plaintext), and a 16-byte tag. They do not contain the associated data: the
-/// caller must pass the same data to open them.
+/// Sealed bytes are a 12-byte nonce, the ciphertext (as long as the plaintext), and a 16-byte tag. They do not contain the
+/// associated data: the caller must pass the same data to open them.
 public enum AESGCM {
     public static let keyByteCount = 32
     public static let nonceByteCount = 12

@@ -19,8 +19,8 @@ public struct Scrypt: Hashable, Sendable {
         self.parallelization = parallelization
     }
 
-    /// Whether the parameters are safe to compute with: at most 1 GiB of memory and 128 times the work of the standard ones. They come from a file that
-    /// anyone may have changed.
+    /// Whether the parameters are safe to compute with: at most 1 GiB of memory and 128 times the work of the standard ones. They
+    /// come from a file that anyone may have changed.
     public var isAcceptable: Bool {
         guard (10...20).contains(costExponent), (1...32).contains(blockSize), (1...16).contains(parallelization) else {
             return false
@@ -98,8 +98,8 @@ public enum HKDF {
     }
 }
 
-/// HMAC-SHA-256 (RFC 2104), built from two digests: OpenSSL 3 searches its providers again for each HMAC, which takes longer than computing one
-/// over a short text.
+/// HMAC-SHA-256 (RFC 2104), built from two digests: OpenSSL 3 searches its providers again for each HMAC, which takes longer than
+/// computing one over a short text.
 public enum HMACSHA256 {
     private static let blockByteCount = 64
 

@@ -2,11 +2,12 @@ import BackupCore
 import Glibc
 import Synchronization
 
-/// Named points at which a test makes the program die or wait, to see what a crash there leaves behind. Without the environment variable
-/// `BACKUPFS_FAULT` a point costs one comparison.
+/// Named points at which a test makes the program die or wait, to see what a crash there leaves behind. Without the environment
+/// variable `BACKUPFS_FAULT` a point costs one comparison.
 ///
-/// `BACKUPFS_FAULT=name` kills the process (SIGKILL) the first time it reaches the point, `name:3` the third time. `name=fail` throws an
-/// input/output error. `name=pause:PATH` first creates `PATH.reached`, then waits while PATH exists, or until the operation is cancelled.
+/// `BACKUPFS_FAULT=name` kills the process (SIGKILL) the first time it reaches the point, `name:3` the third time. `name=fail`
+/// throws an input/output error. `name=pause:PATH` first creates `PATH.reached`, then waits while PATH exists, or until the
+/// operation is cancelled.
 public enum FaultInjection {
     private struct Plan: Sendable {
         enum Action: Sendable { case kill, fail, pause(String) }

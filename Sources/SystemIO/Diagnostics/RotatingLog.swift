@@ -2,8 +2,9 @@ import BackupCore
 import CLinux
 import Glibc
 
-/// A text file to which several processes append lines concurrently, rotated at a size limit: a log or an event list. No line is torn or lost under
-/// concurrent writes; the next line terminates a partial one that a crash left. Appending does not wait until lines are durable.
+/// A text file to which several processes append lines concurrently, rotated at a size limit: a log or an event list. No line is
+/// torn or lost under concurrent writes; the next line terminates a partial one that a crash left. Appending does not wait until
+/// lines are durable.
 public struct RotatingLog: Sendable {
     /// A stopped lock holder must not block all other processes.
     private static let lockTimeoutMilliseconds = 1_000
@@ -14,7 +15,8 @@ public struct RotatingLog: Sendable {
 
     /// Appends a line and its line feed. When the disk is full, no part of the line stays.
     ///
-    /// Writes directly to devices and pipes. Refuses symbolic links: an attacker who can plant one could make us write to a file of their choice.
+    /// Writes directly to devices and pipes. Refuses symbolic links: an attacker who can plant one could make us write to a file
+    /// of their choice.
     /// - Parameters:
     ///   - limitBytes: the file is rotated before it exceeds this size.
     ///   - rotate: called with the lock held: removes or shortens the file with a rename.

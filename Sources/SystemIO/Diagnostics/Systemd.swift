@@ -1,7 +1,8 @@
 import BackupCore
 import Glibc
 
-/// The systemd journal, by its native protocol: a datagram of fields (systemd.io/JOURNAL_NATIVE_PROTOCOL) to a socket at a fixed path.
+/// The systemd journal, by its native protocol: a datagram of fields (systemd.io/JOURNAL_NATIVE_PROTOCOL) to a socket at a fixed
+/// path.
 public struct Journal: Sendable {
     private static let standardPath = "/run/systemd/journal/socket"
 
@@ -47,8 +48,8 @@ public struct Journal: Sendable {
         return bytes
     }
 
-    /// Whether systemd has connected standard error to the journal (`$JOURNAL_STREAM`, systemd.exec(5)), so that this runs as a service. The variable alone
-    /// does not prove it, since programs that a service starts inherit it.
+    /// Whether systemd has connected standard error to the journal (`$JOURNAL_STREAM`, systemd.exec(5)), so that this runs as a
+    /// service. The variable alone does not prove it, since programs that a service starts inherit it.
     public static var receivesStandardError: Bool {
         guard let text = Environment.text("JOURNAL_STREAM") else { return false }
         var value = stat()
@@ -57,8 +58,8 @@ public struct Journal: Sendable {
     }
 }
 
-/// The service manager that started this program and waits for its state: systemd, by the protocol of sd_notify(3), a datagram to the socket in
-/// `$NOTIFY_SOCKET`.
+/// The service manager that started this program and waits for its state: systemd, by the protocol of sd_notify(3), a datagram to
+/// the socket in `$NOTIFY_SOCKET`.
 public struct ServiceManager: Sendable {
     private static let environmentVariable = "NOTIFY_SOCKET"
 

@@ -10,8 +10,8 @@ public struct EntryAttributes: Sendable {
     public let isUnchangeable: Bool
 }
 
-/// Reads a folder with names as bytes, so that names need not be UTF-8. Opens its entries relative to the folder, so that concurrent renames of
-/// folders do no harm.
+/// Reads a folder with names as bytes, so that names need not be UTF-8. Opens its entries relative to the folder, so that
+/// concurrent renames of folders do no harm.
 public struct DirectoryReader: ~Copyable, Sendable {
     public let descriptor: OwnedDescriptor
     public var path: String { descriptor.path }
@@ -44,8 +44,8 @@ public struct DirectoryReader: ~Copyable, Sendable {
         return OwnedDescriptor(owning: number, path: fullPath)
     }
 
-    /// Opens only a regular file, for reading. An entry may have changed since it was listed. Opening a pipe would block until a writer comes; opening
-    /// a device may have any effect.
+    /// Opens only a regular file, for reading. An entry may have changed since it was listed. Opening a pipe would block until a
+    /// writer comes; opening a device may have any effect.
     /// - Throws: `notSupported` for anything but a file; `notFound` and so on.
     public borrowing func openFile(_ name: FileName) throws(BackupError) -> OwnedDescriptor {
         let folder = descriptor.rawValue
@@ -119,7 +119,8 @@ public struct DirectoryReader: ~Copyable, Sendable {
     }
 
     /// The names, sorted by their bytes.
-    /// - Parameter note: called for each name, with its inode and whether it may be a file: some file systems do not report the type in a listing.
+    /// - Parameter note: called for each name, with its inode and whether it may be a file: some file systems do not report the
+    ///   type in a listing.
     public borrowing func names(
         noting note: (_ name: FileName, _ inode: UInt64, _ mayBeFile: Bool) -> Void
     ) throws(BackupError) -> [FileName] {

@@ -18,8 +18,8 @@ extension FileSystem {
     /// Separates a file's name from the suffix of its draft: an atomic replacement is first written beside the old file.
     static let draftMark = ".tmp-"
 
-    /// Replaces a small file durably: temporary file beside it, write, fsync, rename, fsync of the folder. A crash at any point leaves the old
-    /// content or the new.
+    /// Replaces a small file durably: temporary file beside it, write, fsync, rename, fsync of the folder. A crash at any point
+    /// leaves the old content or the new.
     public static func writeFileAtomically(_ path: String, _ bytes: [UInt8], permissions: mode_t = 0o600) throws(BackupError) {
         let temporary = path + draftMark + "\(getpid())"
         do {
@@ -36,7 +36,8 @@ extension FileSystem {
         try synchronizeDirectory(parentPath(path))
     }
 
-    /// Always creates a new file: an existing one (left by a crash, or a link that an attacker planted) is removed, not written to.
+    /// Always creates a new file: an existing one (left by a crash, or a link that an attacker planted) is removed, not written
+    /// to.
     private static func makeDraft(_ path: String, _ permissions: mode_t) throws(BackupError) -> OwnedDescriptor {
         let flags = O_WRONLY | O_CREAT | O_EXCL
         do {

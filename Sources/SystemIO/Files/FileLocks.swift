@@ -3,15 +3,16 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// A lock on a file against other processes and other holders in this one (Linux's open file description locks, fcntl(2)). The kernel drops it when
-/// its holder ends in any way. Unlike flock(2), it can be queried without being taken, so a query never makes another program's attempt fail.
+/// A lock on a file against other processes and other holders in this one (Linux's open file description locks, fcntl(2)). The
+/// kernel drops it when its holder ends in any way. Unlike flock(2), it can be queried without being taken, so a query never
+/// makes another program's attempt fail.
 public final class AdvisoryLock: Sendable {
     private let descriptor: OwnedDescriptor
 
     /// Takes the lock without waiting.
     ///
-    /// Refuses a symbolic link, and keeps the mode of a file that has another hard link: a user who can plant either in the folder could otherwise
-    /// make us change any of our files.
+    /// Refuses a symbolic link, and keeps the mode of a file that has another hard link: a user who can plant either in the
+    /// folder could otherwise make us change any of our files.
     /// - Throws: `busy` when the lock is already held.
     public init(path: String, exclusive: Bool = true) throws(BackupError) {
         let descriptor = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_NOFOLLOW, permissions: 0o600)
@@ -37,7 +38,8 @@ public final class AdvisoryLock: Sendable {
         HeldLocks.add(number, unlock: backupfs_unlock)
     }
 
-    /// Not left to close(2): a program that another thread is starting has a copy of the descriptor until exec, and would hold the lock until then.
+    /// Not left to close(2): a program that another thread is starting has a copy of the descriptor until exec, and would hold
+    /// the lock until then.
     deinit { HeldLocks.release(descriptor.rawValue) }
 
     /// Whether the lock is held now, shared or exclusive. Does not take it.
@@ -59,9 +61,11 @@ public final class AdvisoryLock: Sendable {
     }
 }
 
-/// A lock on an existing folder, so that no lock file is created or left behind (flock(2)). The kernel drops it when its holder ends in any way.
+/// A lock on an existing folder, so that no lock file is created or left behind (flock(2)). The kernel drops it when its holder
+/// ends in any way.
 ///
-/// Excludes only holders on the same machine: file systems, including network ones, leave locks on folders to the kernel. The folder may be read-only.
+/// Excludes only holders on the same machine: file systems, including network ones, leave locks on folders to the kernel. The
+/// folder may be read-only.
 public final class FolderLock: Sendable {
     private let descriptor: OwnedDescriptor
 
@@ -99,8 +103,8 @@ public final class FolderLock: Sendable {
     deinit { release() }
 }
 
-/// How long this process waits for a lock that another operation holds: not at all, unless a user asks for it (`--wait`). A mount never waits: it
-/// answers every request immediately.
+/// How long this process waits for a lock that another operation holds: not at all, unless a user asks for it (`--wait`). A mount
+/// never waits: it answers every request immediately.
 public enum LockTimeout {
     private struct Limit: Sendable {
         /// `nil` for no limit.

@@ -58,8 +58,8 @@ extension FileSystem {
         return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
     }
 
-    /// stat(2) of a path from the user, which may be or contain links. A dangling link may lead to a disk that is not mounted: its target does not count
-    /// as missing.
+    /// stat(2) of a path from the user, which may be or contain links. A dangling link may lead to a disk that is not mounted:
+    /// its target does not count as missing.
     /// - Returns: `nil` when neither a file nor a link is there.
     /// - Throws: `inputOutput` for a dangling link and for a loop of links.
     public static func lookBehindLinks(_ path: String) throws(BackupError) -> FileStatus? {
@@ -90,7 +90,8 @@ public enum SQLiteAddress {
     /// A file that does not change: SQLite takes no locks, reads no log, and writes nothing.
     public static func immutable(_ path: String) -> String { address(path) + "?immutable=1&mode=ro" }
 
-    /// A file that another program may be writing to: SQLite uses its locks. It reads a log's index if there is one, and neither creates nor changes it.
+    /// A file that another program may be writing to: SQLite uses its locks. It reads a log's index if there is one, and neither
+    /// creates nor changes it.
     public static func readOnly(_ path: String) -> String { address(path) + "?mode=ro&readonly_shm=1" }
 
     private static func address(_ path: String) -> String {

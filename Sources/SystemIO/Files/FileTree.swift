@@ -26,7 +26,8 @@ extension FileSystem {
         try DirectoryReader.setOwner(ofTree: path, owner, group)
     }
 
-    /// Makes a folder and its contents durable: by syncfs(2), or file by file where syncfs could hide an error or not reach the disk (Linux before 5.8, FUSE).
+    /// Makes a folder and its contents durable: by syncfs(2), or file by file where syncfs could hide an error or not reach the
+    /// disk (Linux before 5.8, FUSE).
     public static func synchronizeTree(_ path: String) throws(BackupError) {
         let reader = try DirectoryReader(path: path)
         if backupfs_syncfs_is_reliable(reader.descriptor.rawValue) == 1 {

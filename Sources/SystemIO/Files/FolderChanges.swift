@@ -25,8 +25,8 @@ public struct FolderVersion: Equatable, Sendable {
     }
 }
 
-/// Reports when names in some folders appear, disappear or change (inotify(7)), also through other processes of this machine. Does not see changes
-/// that another machine makes in a shared folder.
+/// Reports when names in some folders appear, disappear or change (inotify(7)), also through other processes of this machine.
+/// Does not see changes that another machine makes in a shared folder.
 public final class FolderWatch: Sendable {
     private let thread: SystemThread
     private let ending: Pipe

@@ -2,8 +2,8 @@ import BackupCore
 import CLinux
 import Glibc
 
-/// A folder that several threads fill concurrently. Every entry is created relative to the folder's descriptor, so long paths and concurrent
-/// renames of folders do no harm. An existing entry is never opened for writing or replaced.
+/// A folder that several threads fill concurrently. Every entry is created relative to the folder's descriptor, so long paths and
+/// concurrent renames of folders do no harm. An existing entry is never opened for writing or replaced.
 public final class FolderHandle: Sendable {
     private let descriptor: OwnedDescriptor
     public var path: String { descriptor.path }
@@ -136,7 +136,8 @@ public final class FolderHandle: Sendable {
     @discardableResult
     public func makeAccessible(_ name: FileName) -> Bool {
         let folder = descriptor.rawValue
-        // Opened with `O_PATH`, since its mode may forbid opening it; fchmod(2) rejects such a descriptor, but chmod(2) accepts its path in /proc.
+        // Opened with `O_PATH`, since its mode may forbid opening it; fchmod(2) rejects such a descriptor, but chmod(2) accepts
+        // its path in /proc.
         let number = name.withCString { openat(folder, $0, Self.placeOnly | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
         guard number >= 0 else { return false }
         defer { close(number) }
@@ -146,8 +147,8 @@ public final class FolderHandle: Sendable {
     /// fsync(2), if the file system supports it for folders.
     public func synchronize() throws(BackupError) { try descriptor.synchronizeFolder() }
 
-    /// Whether another program has locked the file of that name. A program that reads or writes an SQLite database, or has one with a log open, locks
-    /// it. A file that cannot be opened counts as not locked.
+    /// Whether another program has locked the file of that name. A program that reads or writes an SQLite database, or has one
+    /// with a log open, locks it. A file that cannot be opened counts as not locked.
     public func isLocked(_ name: FileName) -> Bool {
         let folder = descriptor.rawValue
         let number = name.withCString { openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
@@ -193,9 +194,9 @@ public final class FolderHandle: Sendable {
 
     /// Moves an entry from this folder to another one of the same file system.
     ///
-    /// Atomic where the file system has `RENAME_NOREPLACE`; network, FUSE and FAT file systems do not. There, a file gets its new name as a hard link
-    /// before it loses the old one. An entry that cannot have a hard link is renamed after a check. Between the check and the rename, another program's
-    /// file of that name would be replaced, but never a folder that is not empty.
+    /// Atomic where the file system has `RENAME_NOREPLACE`; network, FUSE and FAT file systems do not. There, a file gets its new
+    /// name as a hard link before it loses the old one. An entry that cannot have a hard link is renamed after a check. Between
+    /// the check and the rename, another program's file of that name would be replaced, but never a folder that is not empty.
     /// - Throws: `alreadyExists`: nothing is replaced.
     public func move(_ name: FileName, to other: FolderHandle, as newName: FileName) throws(BackupError) {
         let (folder, target) = (descriptor.rawValue, other.descriptor.rawValue)

@@ -2,7 +2,8 @@ import BackupCore
 import CLinux
 import Glibc
 
-/// The mounts that this process sees (`/proc/self/mountinfo`). Reading it touches none of the mounts, so it does not hang on one whose daemon is dead.
+/// The mounts that this process sees (`/proc/self/mountinfo`). Reading it touches none of the mounts, so it does not hang on one
+/// whose daemon is dead.
 public struct MountTable: Sendable {
     public struct Entry: Sendable, Equatable {
         /// Absolute path of the mountpoint; bytes that are not UTF-8 become U+FFFD.
@@ -117,9 +118,9 @@ extension FileSystem {
         0xE0F5_E1E2,
     ]
 
-    /// Whether other hosts may write to the file system that holds `path`, so that its locks, times and mapped files may not be this kernel's own. True
-    /// except for types known to be local (ext, XFS, btrfs, tmpfs, F2FS, overlay, ZFS, FAT, exFAT, NTFS and similar). For a missing path, the nearest
-    /// existing folder above it counts.
+    /// Whether other hosts may write to the file system that holds `path`, so that its locks, times and mapped files may not be
+    /// this kernel's own. True except for types known to be local (ext, XFS, btrfs, tmpfs, F2FS, overlay, ZFS, FAT, exFAT, NTFS
+    /// and similar). For a missing path, the nearest existing folder above it counts.
     public static func isShared(_ path: String) throws(BackupError) -> Bool {
         var path = absolutePath(path)
         while try !exists(path), path != "/" { path = parentPath(path) }
@@ -133,9 +134,9 @@ extension FileSystem {
     /// NFS and CephFS: their servers keep the change time.
     private static let sharedTypesWithChangeTime: Set<UInt32> = [0x6969, 0x00C3_6400]
 
-    /// Whether the file system of a descriptor sets a file's change time (`st_ctime`) at each change, as POSIX requires, so that no program can hide a
-    /// change. FAT and exFAT have none. SMB and FUSE file systems return what their server makes up; sshfs returns the modification time, which any
-    /// program may set back. False for a file system that is not known to keep one.
+    /// Whether the file system of a descriptor sets a file's change time (`st_ctime`) at each change, as POSIX requires, so that
+    /// no program can hide a change. FAT and exFAT have none. SMB and FUSE file systems return what their server makes up; sshfs
+    /// returns the modification time, which any program may set back. False for a file system that is not known to keep one.
     public static func keepsChangeTime(_ descriptor: borrowing OwnedDescriptor) -> Bool {
         var type: UInt32 = 0
         guard SystemCall.retrying({ backupfs_filesystem_type_of(descriptor.rawValue, &type) }) == 0 else { return false }
@@ -149,7 +150,8 @@ extension FileSystem {
         return value.f_flag & UInt(ST_RDONLY) != 0
     }
 
-    /// Whether rename(2) works between the two folders: both must be on the same mount. Two bind mounts of one file system are two mounts.
+    /// Whether rename(2) works between the two folders: both must be on the same mount. Two bind mounts of one file system are
+    /// two mounts.
     public static func areOnOneMount(_ first: String, _ second: String) throws(BackupError) -> Bool {
         // Within one mount, btrfs subvolumes are still separate devices.
         guard try status(first).device == status(second).device else { return false }

@@ -44,8 +44,8 @@ public final class SharedFile: ByteSource {
         try descriptor.writeAll(bytes, at: offset)
     }
 
-    /// Writes dirty pages to the disk (sync_file_range(2)). After that, a store through mmap(2) changes the file's times; a store into a page that is
-    /// already dirty does not.
+    /// Writes dirty pages to the disk (sync_file_range(2)). After that, a store through mmap(2) changes the file's times; a store
+    /// into a page that is already dirty does not.
     /// - Returns: whether it succeeded. On tmpfs, which has no disk, it has no effect.
     public func writeBack() -> Bool { SystemCall.retrying { backupfs_write_back(descriptor.rawValue) } == 0 }
 

@@ -2,8 +2,8 @@ import BackupCore
 import Glibc
 import Synchronization
 
-/// While a program that a person started runs an operation, SIGINT, SIGTERM and SIGHUP cancel the operation instead of killing the program in the
-/// middle of it. The second signal kills: the next operation cleans up what is left.
+/// While a program that a person started runs an operation, SIGINT, SIGTERM and SIGHUP cancel the operation instead of killing
+/// the program in the middle of it. The second signal kills: the next operation cleans up what is left.
 public enum CancellingSignals {
     private static let signals: [Int32] = [SIGINT, SIGTERM, SIGHUP]
     private static let isOn = Atomic<Bool>(false)
@@ -22,7 +22,8 @@ public enum CancellingSignals {
     public static func enable(_ isEnabled: Bool = true) {
         isOn.store(isEnabled, ordering: .relaxed)
         guard isEnabled else { return }
-        // Another of our programs asks to cancel the operation (`backupfs cancel`). The handler stays: the signal may come just after the operation has ended.
+        // Another of our programs asks to cancel the operation (`backupfs cancel`). The handler stays: the signal may come just
+        // after the operation has ended.
         signal(SIGUSR1) { _ in
             Cancellation.cancelProcess()
             StallWatch.noteRequest()
@@ -64,8 +65,8 @@ extension sigaction {
     fileprivate var isIgnoring: Bool { unsafeBitCast(__sigaction_handler.sa_handler, to: Int.self) == 1 }
 }
 
-/// Signals of this process that no thread handles: the thread that the kernel chose for them is blocked in the kernel on storage that does not answer,
-/// and the kernel chooses no other. For use in one thread, which blocks these signals for itself.
+/// Signals of this process that no thread handles: the thread that the kernel chose for them is blocked in the kernel on storage
+/// that does not answer, and the kernel chooses no other. For use in one thread, which blocks these signals for itself.
 struct PendingSignals {
     private let watched: sigset_t
     private var wasPending = false

@@ -41,8 +41,8 @@ public enum Language: String, Sendable, CaseIterable {
         self.init(rawValue: name.lowercased())
     }
 
-    /// The language of the environment, by the rules of POSIX and gettext: the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set. Unless that is `C`
-    /// or `POSIX`, the first language in the list `LANGUAGE` that has translations takes precedence.
+    /// The language of the environment, by the rules of POSIX and gettext: the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that
+    /// is set. Unless that is `C` or `POSIX`, the first language in the list `LANGUAGE` that has translations takes precedence.
     public static func ofEnvironment() -> Language {
         ofEnvironment { Environment.text($0) }
     }

@@ -67,7 +67,8 @@ public enum HostIdentity {
     }
 }
 
-/// Identifies a process for programs that only read about it: its PID and start time, and the namespace and boot that they belong to.
+/// Identifies a process for programs that only read about it: its PID and start time, and the namespace and boot that they belong
+/// to.
 public struct ProcessMark: Hashable, Sendable {
     /// The PID.
     public let process: Int32
@@ -150,10 +151,10 @@ public struct AwaitedProcess: ~Copyable {
 
 /// The process of a thread.
 public enum ProcessIdentity {
-    /// The process (thread group) of a thread, from `/proc/ID/status`. FUSE names the thread that made a request, and a program may open
-    /// a file in one thread and close it in another.
-    /// - Returns: `thread` itself where it is none, as for a process of another PID namespace; `nil` when unknown: `/proc` hides the threads of
-    ///   other users (`hidepid`) or is not mounted, or the thread is gone.
+    /// The process (thread group) of a thread, from `/proc/ID/status`. FUSE names the thread that made a request, and a program
+    /// may open a file in one thread and close it in another.
+    /// - Returns: `thread` itself where it is none, as for a process of another PID namespace; `nil` when unknown: `/proc` hides
+    ///   the threads of other users (`hidepid`) or is not mounted, or the thread is gone.
     public static func process(ofThread thread: Int32) -> Int32? {
         guard thread > 0 else { return thread }
         guard let file = fopen("/proc/\(thread)/status", "re") else { return nil }
@@ -171,7 +172,8 @@ public enum ProcessIdentity {
 public enum ProcessSignals {
     private static let ending: [Int32] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL]
 
-    /// Whether a thread of another process has a pending signal that asks it to end, which it cannot handle while it is blocked in the kernel.
+    /// Whether a thread of another process has a pending signal that asks it to end, which it cannot handle while it is blocked
+    /// in the kernel.
     /// - Returns: false where that is not visible: in a separate namespace, or with `hidepid`.
     public static func endProcess(_ thread: Int32) -> Bool {
         guard thread > 0, let text = try? FileSystem.readVirtualFile("/proc/\(thread)/status") else { return false }

@@ -2,12 +2,12 @@ import BackupCore
 import Glibc
 import Synchronization
 
-/// Ends this process when it was asked to stop and storage that does not answer prevents that: a thread that waits in the kernel for a disk or a server
-/// cannot be cancelled. This leaves the same state as a crash, and the next operation cleans it up.
+/// Ends this process when it was asked to stop and storage that does not answer prevents that: a thread that waits in the kernel
+/// for a disk or a server cannot be cancelled. This leaves the same state as a crash, and the next operation cleans it up.
 ///
-/// A process is stalled when it has used almost no processor time for a while and waits for no user command, which has its own time limit. An operation
-/// that completes or rolls back a change that cannot stay half done may wait long for a slow disk, and gets more time. If the process is ended
-/// anyway, the next start of the store resumes it.
+/// A process is stalled when it has used almost no processor time for a while and waits for no user command, which has its own
+/// time limit. An operation that completes or rolls back a change that cannot stay half done may wait long for a slow disk, and
+/// gets more time. If the process is ended anyway, the next start of the store resumes it.
 public enum StallWatch {
     /// How long the process may stay idle after the request.
     public static let limitSeconds = 20
@@ -41,8 +41,9 @@ public enum StallWatch {
         handler.withLock { $0 = onStall }
     }
 
-    /// Closes the connection of a mount when this process is ended, so that callers blocked in the mount get an error. The kernel keeps a process's
-    /// descriptors while one of its threads waits in the kernel, and would otherwise keep those callers waiting, too.
+    /// Closes the connection of a mount when this process is ended, so that callers blocked in the mount get an error. The kernel
+    /// keeps a process's descriptors while one of its threads waits in the kernel, and would otherwise keep those callers
+    /// waiting, too.
     /// - Parameters:
     ///   - descriptor: `nil` when the mount has ended.
     ///   - removal: unmounts, so that no dead mount is left.
@@ -140,8 +141,8 @@ public enum StallWatch {
         endProcess(130)
     }
 
-    /// Ends this process while some of its threads wait for storage. Locks are released first: a thread in uninterruptible sleep (D state) would hold them
-    /// as long as it waits, and it never returns to user code.
+    /// Ends this process while some of its threads wait for storage. Locks are released first: a thread in uninterruptible sleep
+    /// (D state) would hold them as long as it waits, and it never returns to user code.
     public static func endProcess(_ status: Int32) -> Never {
         HeldLocks.releaseAll()
         if let removal = mountRemoval.withLock({ $0 }) { runBeside(removal) }
@@ -150,7 +151,8 @@ public enum StallWatch {
         _exit(status)
     }
 
-    /// Runs `body` in its own thread and waits briefly for it: a mount's log or mountpoint may be on storage that does not answer.
+    /// Runs `body` in its own thread and waits briefly for it: a mount's log or mountpoint may be on storage that does not
+    /// answer.
     public static func runBeside(_ body: @escaping @Sendable () -> Void) {
         let isDone = Monitor(false)
         let thread = try? SystemThread {
@@ -163,8 +165,8 @@ public enum StallWatch {
     }
 }
 
-/// The locks that this process holds, for an exit that cannot wait for their holders: a thread in uninterruptible sleep (D state) keeps its descriptors,
-/// and with them their locks, until it wakes.
+/// The locks that this process holds, for an exit that cannot wait for their holders: a thread in uninterruptible sleep (D state)
+/// keeps its descriptors, and with them their locks, until it wakes.
 enum HeldLocks {
     private static let held = Mutex<[Int32: @Sendable (Int32) -> Int32]>([:])
 

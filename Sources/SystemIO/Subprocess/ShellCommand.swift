@@ -2,7 +2,8 @@ import BackupCore
 import CLinux
 import Glibc
 
-/// Runs a user's command with /bin/sh: without this program's environment and descriptors, with a time limit, and with its output captured.
+/// Runs a user's command with /bin/sh: without this program's environment and descriptors, with a time limit, and with its output
+/// captured.
 public struct ShellCommand: Sendable {
     public struct Result: Sendable {
         /// 128 plus the signal number when a signal ended it.
@@ -186,7 +187,8 @@ public enum SpawnExtensions {
     }
 }
 
-/// Converts between the words of a command line and the text that a person would type into a shell. Words with special characters are put into single quotes.
+/// Converts between the words of a command line and the text that a person would type into a shell. Words with special characters
+/// are put into single quotes.
 public enum ShellWords {
     private static let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_".unicodeScalars)
 

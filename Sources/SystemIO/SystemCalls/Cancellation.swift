@@ -2,7 +2,8 @@ import BackupCore
 import Glibc
 import Synchronization
 
-/// Cancels an operation from another thread, or from a signal handler: the operation checks at points where it can stop, and gets an error there.
+/// Cancels an operation from another thread, or from a signal handler: the operation checks at points where it can stop, and gets
+/// an error there.
 ///
 /// The thread knows its operation (`run`), so that the same code, when it serves readers concurrently, continues.
 public final class Cancellation: Sendable {

@@ -42,15 +42,16 @@ public struct FileStatus: Sendable, Equatable {
 
     public var isSocket: Bool { mode & S_IFMT == S_IFSOCK }
 
-    /// Whether it is the same, unchanged file. Ignores the allocated space, which changes some time after a write without another one.
+    /// Whether it is the same, unchanged file. Ignores the allocated space, which changes some time after a write without another
+    /// one.
     public static func == (left: FileStatus, right: FileStatus) -> Bool {
         left.inode == right.inode && left.size == right.size && left.modificationTime == right.modificationTime
             && left.changeTime == right.changeTime && left.mode == right.mode && left.device == right.device
             && left.linkCount == right.linkCount && left.owner == right.owner && left.group == right.group
     }
 
-    /// Whether a later change will show in `changeTime`. File systems count time in steps (4 ms here, up to 2 s elsewhere): the second of two writes
-    /// within one step leaves no trace. 0.1 s more, since file systems use a clock that lags.
+    /// Whether a later change will show in `changeTime`. File systems count time in steps (4 ms here, up to 2 s elsewhere): the
+    /// second of two writes within one step leaves no trace. 0.1 s more, since file systems use a clock that lags.
     public var isSettled: Bool {
         let now = SystemClock.systemTime()
         let seconds = now.seconds &- changeTime.seconds

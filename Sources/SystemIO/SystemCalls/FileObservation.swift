@@ -1,9 +1,9 @@
 import BackupCore
 import Synchronization
 
-/// Lets tests observe every change to files below a folder, in order, and make it fail. They use it to show that a power cut or a full disk at any
-/// moment does no harm. `OwnedDescriptor`, `FileSystem` and `DirectoryReader` pass all their changes through here; SQLite's writes are not
-/// observed. Without an observer, the cost is one check of a flag.
+/// Lets tests observe every change to files below a folder, in order, and make it fail. They use it to show that a power cut or a
+/// full disk at any moment does no harm. `OwnedDescriptor`, `FileSystem` and `DirectoryReader` pass all their changes through
+/// here; SQLite's writes are not observed. Without an observer, the cost is one check of a flag.
 public enum FileObservation {
     private struct Registration: Sendable {
         let number: Int
@@ -65,7 +65,8 @@ public protocol FileObserver: Sendable {
     func perform(_ operation: FileOperation, _ body: () throws(BackupError) -> Void) throws(BackupError)
 }
 
-/// A change to the file system, as reported to `FileObserver`. Modes, owners and times are not included: no stored data depends on them.
+/// A change to the file system, as reported to `FileObserver`. Modes, owners and times are not included: no stored data depends
+/// on them.
 public enum FileOperation: Sendable, Equatable {
     /// An open(2) that creates the file if it does not exist.
     case open(path: String, truncates: Bool)

@@ -3,8 +3,8 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// Files and folders by path: the basic calls. Paths are bytes: a `String` made from a name that is not UTF-8 would not find the file again, so
-/// walks of a media folder use `DirectoryReader`.
+/// Files and folders by path: the basic calls. Paths are bytes: a `String` made from a name that is not UTF-8 would not find the
+/// file again, so walks of a media folder use `DirectoryReader`.
 public enum FileSystem {
     /// lstat(2).
     /// - Throws: `notFound` and so on.
@@ -14,8 +14,8 @@ public enum FileSystem {
         return FileStatus(value)
     }
 
-    /// stat(2): the status of a symbolic link's target; `nil` when nothing is there or it cannot be read. For display and estimates only; decisions use
-    /// `look`, which distinguishes the two.
+    /// stat(2): the status of a symbolic link's target; `nil` when nothing is there or it cannot be read. For display and
+    /// estimates only; decisions use `look`, which distinguishes the two.
     public static func statusIfPresent(_ path: String) -> FileStatus? {
         var value = stat()
         guard SystemCall.retrying({ stat(path, &value) }) == 0 else { return nil }
@@ -111,8 +111,8 @@ public enum FileSystem {
         }
     }
 
-    /// fsync of a folder: after it the names in the folder survive a power cut. Some file systems do not support it (older SMB, 9p, vboxsf): that error
-    /// is ignored, as restic does.
+    /// fsync of a folder: after it the names in the folder survive a power cut. Some file systems do not support it (older SMB,
+    /// 9p, vboxsf): that error is ignored, as restic does.
     public static func synchronizeDirectory(_ path: String) throws(BackupError) {
         let descriptor = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY)
         try descriptor.synchronizeFolder()
@@ -166,8 +166,8 @@ public enum FileSystem {
 
 /// The owner of new files and folders when root works in the store of another user.
 ///
-/// Otherwise one `sudo backupfs backup` leaves files in the repository that its owner cannot read, and every later command of the owner fails. Only
-/// entries created in folders of that user change owner.
+/// Otherwise one `sudo backupfs backup` leaves files in the repository that its owner cannot read, and every later command of the
+/// owner fails. Only entries created in folders of that user change owner.
 public enum NewFileOwner {
     private struct Owner: Equatable {
         let user: uid_t
@@ -176,7 +176,8 @@ public enum NewFileOwner {
 
     private static let owner = Mutex<Owner?>(nil)
 
-    /// From now on, files that root creates belong to the owner of this folder. A no-op for other users, and for a folder of root.
+    /// From now on, files that root creates belong to the owner of this folder. A no-op for other users, and for a folder of
+    /// root.
     public static func follow(_ folder: FileStatus) {
         guard geteuid() == 0, folder.owner != 0 else { return }
         owner.withLock { $0 = Owner(user: folder.owner, group: folder.group) }
@@ -216,7 +217,8 @@ public enum NewFileOwner {
         close(folder)
     }
 
-    /// When root creates a file or folder of the app: gives it to the owner of its folder. The app may run as that user, and could not open it.
+    /// When root creates a file or folder of the app: gives it to the owner of its folder. The app may run as that user, and
+    /// could not open it.
     public static func giveToOwnerOfFolder(_ path: String) {
         guard geteuid() == 0, let folder = FileSystem.statusIfPresent(FileSystem.parentPath(path)), folder.owner != 0 else {
             return

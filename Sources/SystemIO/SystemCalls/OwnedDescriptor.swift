@@ -30,7 +30,8 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         return OwnedDescriptor(owning: number, path: path)
     }
 
-    /// Opens only a regular file, for reading: opening a pipe would block until a writer comes, and opening a device may have any effect. Follows links.
+    /// Opens only a regular file, for reading: opening a pipe would block until a writer comes, and opening a device may have any
+    /// effect. Follows links.
     /// - Throws: `notSupported` for anything but a file; `isADirectory`, `notFound` and so on.
     public static func openFile(_ path: String) throws(BackupError) -> OwnedDescriptor {
         let file = try waitingForLease { () throws(BackupError) in try open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY) }
@@ -47,8 +48,8 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         }
     }
 
-    /// With `O_NONBLOCK`, open(2) also does not wait for a file on which a file server has a lease (fcntl(2)). The first attempt breaks the lease, and the
-    /// server must release it within a time limit (`/proc/sys/fs/lease-break-time`, usually 45 s).
+    /// With `O_NONBLOCK`, open(2) also does not wait for a file on which a file server has a lease (fcntl(2)). The first attempt
+    /// breaks the lease, and the server must release it within a time limit (`/proc/sys/fs/lease-break-time`, usually 45 s).
     static func waitingForLease<Result: ~Copyable>(
         _ open: () throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
@@ -226,7 +227,8 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         return try FileAttributes.read(rawValue, path: path)
     }
 
-    /// The number of bytes in holes (lseek(2), `SEEK_HOLE`); 0 where the file system does not report them. Moves the descriptor's position.
+    /// The number of bytes in holes (lseek(2), `SEEK_HOLE`); 0 where the file system does not report them. Moves the descriptor's
+    /// position.
     public borrowing func holeBytes(size: UInt64) -> UInt64 { FileHoles.byteCount(rawValue, size: size) }
 
     /// Writes at `offset` and leaves holes for blocks of zeros.
@@ -320,7 +322,7 @@ extension OwnedDescriptor {
 
 /// The number of files that a process may have open.
 public enum DescriptorLimit {
-    /// Raises the limit to the system's maximum: 1,024 is for programs that use select(2). A tree of folders, or many programs that read `live/`, need
-    /// more. On failure the limit stays.
+    /// Raises the limit to the system's maximum: 1,024 is for programs that use select(2). A tree of folders, or many programs
+    /// that read `live/`, need more. On failure the limit stays.
     public static func raise() { _ = backupfs_raise_descriptor_limit() }
 }

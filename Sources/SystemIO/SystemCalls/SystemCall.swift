@@ -134,7 +134,8 @@ public enum SpaceShortage {
 }
 
 extension FileSystemSpace {
-    /// Whether there is space but no free inode. Btrfs and other file systems that create inodes on demand report that they have none at all.
+    /// Whether there is space but no free inode. Btrfs and other file systems that create inodes on demand report that they have
+    /// none at all.
     fileprivate var lacksFiles: Bool { fileCount > 0 && freeFileCount == 0 && availableBlockCount > 0 }
 }
 

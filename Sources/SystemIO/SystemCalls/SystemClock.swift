@@ -79,8 +79,8 @@ public enum ISO8601 {
         return Timestamp(seconds: seconds, nanoseconds: nanoseconds)
     }
 
-    /// `2026-01-11T14:30:00Z`; with a fraction of 3, 6 or 9 digits only when there is one. A time outside the years 0 to 9999 becomes the nearest
-    /// date that this form can express.
+    /// `2026-01-11T14:30:00Z`; with a fraction of 3, 6 or 9 digits only when there is one. A time outside the years 0 to 9999
+    /// becomes the nearest date that this form can express.
     public static func format(_ time: Timestamp) -> String {
         let time = time.withinCalendar
         let day = Int((Double(time.seconds) / 86_400).rounded(.down))

@@ -1,8 +1,9 @@
 import BackupCore
 import Synchronization
 
-/// A question to storage that may stall: a separate thread asks, one question at a time, and a caller waits up to a time limit. While the thread is
-/// stuck, callers immediately get no answer; when the storage recovers, the next caller gets the state at that time.
+/// A question to storage that may stall: a separate thread asks, one question at a time, and a caller waits up to a time limit.
+/// While the thread is stuck, callers immediately get no answer; when the storage recovers, the next caller gets the state at
+/// that time.
 public final class StorageQuery<Answer: Sendable>: Sendable {
     private struct State {
         var askedCount = 0
@@ -144,7 +145,8 @@ public final class StorageQuery<Answer: Sendable>: Sendable {
     }
 }
 
-/// How long to wait for a question to storage (`StorageQuery`). Questions to the same storage share it: while one is overdue, the others wait only briefly.
+/// How long to wait for a question to storage (`StorageQuery`). Questions to the same storage share it: while one is overdue, the
+/// others wait only briefly.
 public final class StorageTimeout: Sendable {
     private let nanoseconds: UInt64
     private let overdueCount = Atomic(0)

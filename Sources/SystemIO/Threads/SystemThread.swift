@@ -40,7 +40,8 @@ public struct SystemThread: Sendable {
     public func join() { pthread_join(handle, nil) }
 }
 
-/// Whether a thread makes progress: one that waits in the kernel for storage uses no processor time, one that waits repeatedly does.
+/// Whether a thread makes progress: one that waits in the kernel for storage uses no processor time, one that waits repeatedly
+/// does.
 public struct ThreadActivity: Sendable {
     private let clock: clockid_t
     /// The thread's state is the third word in this file.
@@ -77,8 +78,8 @@ public struct ThreadActivity: Sendable {
 
 /// A value that several threads share, and for whose changes they can wait (a monitor: a mutex with a condition variable).
 ///
-/// Also for the hot path: `Mutex` of Synchronization has the kernel hand it to the longest waiter, which costs a thread switch each time. With it, four
-/// threads that shared one for every request were ten times slower.
+/// Also for the hot path: `Mutex` of Synchronization has the kernel hand it to the longest waiter, which costs a thread switch
+/// each time. With it, four threads that shared one for every request were ten times slower.
 ///
 /// `@unchecked Sendable`: only the holder of the mutex touches the value.
 public final class Monitor<State>: @unchecked Sendable {
@@ -155,12 +156,14 @@ public final class Monitor<State>: @unchecked Sendable {
 
 /// The heaps of malloc(3).
 public enum Malloc {
-    /// Makes all threads share one heap. By default glibc creates up to eight per core, and a thread cannot use memory that another one freed in its heap:
-    /// a process that serves from many threads for weeks then keeps several times the memory it needs.
+    /// Makes all threads share one heap. By default glibc creates up to eight per core, and a thread cannot use memory that
+    /// another one freed in its heap: a process that serves from many threads for weeks then keeps several times the memory it
+    /// needs.
     ///
     /// Call it before other threads start; a no-op where the C library does not support it.
     public static func limitArenas() { _ = backupfs_limit_heaps(1) }
 
-    /// Returns free memory to the system, also from between used blocks: for after a large task that will not repeat soon. Takes milliseconds.
+    /// Returns free memory to the system, also from between used blocks: for after a large task that will not repeat soon. Takes
+    /// milliseconds.
     public static func trim() { backupfs_trim_heaps() }
 }

@@ -4,8 +4,8 @@ import Synchronization
 
 /// A few threads that share a bounded queue of work.
 ///
-/// A full queue makes the caller run the work itself (caller-runs): no caller gets ahead of the threads by more than the queue, so memory stays bounded.
-/// Submitting never blocks, so work may submit further work.
+/// A full queue makes the caller run the work itself (caller-runs): no caller gets ahead of the threads by more than the queue,
+/// so memory stays bounded. Submitting never blocks, so work may submit further work.
 public final class WorkerPool: Sendable {
     public typealias Work = @Sendable () -> Void
 
@@ -93,7 +93,8 @@ public final class WorkerPool: Sendable {
     }
 }
 
-/// Related work in a pool: a thread can wait for it, and gets its first failure. After a failure, work that has not begun is skipped.
+/// Related work in a pool: a thread can wait for it, and gets its first failure. After a failure, work that has not begun is
+/// skipped.
 public final class WorkGroup: Sendable {
     private struct State {
         var unfinishedCount = 0
@@ -129,7 +130,8 @@ public final class WorkGroup: Sendable {
         }
     }
 
-    /// Returns a block. While all are in use, the calling thread runs work of the pool, which may hold them: there may be no other thread.
+    /// Returns a block. While all are in use, the calling thread runs work of the pool, which may hold them: there may be no
+    /// other thread.
     public func take(from blocks: BlockPool) -> BlockPool.Block {
         while true {
             if let block = blocks.takeFree() { return block }
@@ -153,7 +155,8 @@ public final class WorkGroup: Sendable {
 
 /// Work of a group that must run in submission order, one piece at a time, on any free thread.
 ///
-/// After a failure of the group its work is dropped, not run: resources it holds (a block of a pool) return to those who wait for them.
+/// After a failure of the group its work is dropped, not run: resources it holds (a block of a pool) return to those who wait for
+/// them.
 public final class SerialLane: Sendable {
     public typealias Work = @Sendable () throws(BackupError) -> Void
 
@@ -200,7 +203,8 @@ public final class SerialLane: Sendable {
 public final class BlockPool: Sendable {
     /// A buffer; it returns to its pool with its last reference.
     ///
-    /// `@unchecked Sendable`: the thread that took it fills it before other threads see it, and no thread writes to it after that.
+    /// `@unchecked Sendable`: the thread that took it fills it before other threads see it, and no thread writes to it after
+    /// that.
     public final class Block: @unchecked Sendable {
         private let memory: UnsafeMutableRawBufferPointer
         private let pool: BlockPool

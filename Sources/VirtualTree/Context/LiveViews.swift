@@ -2,8 +2,8 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// The views of the app's data that the tree shows: the newest, and for a moment the previous ones. A file that was just found is opened next, and in between
-/// the app may have written and another process may have caused a new view.
+/// The views of the app's data that the tree shows: the newest, and for a moment the previous ones. A file that was just found is
+/// opened next, and in between the app may have written and another process may have caused a new view.
 final class LiveViews: Sendable {
     private struct Previous: Sendable {
         let view: any LiveView
@@ -44,7 +44,8 @@ final class LiveViews: Sendable {
         }
     }
 
-    /// Releases the views when they have been idle for this long: they take as much space as the database and its export, where `du` does not show it.
+    /// Releases the views when they have been idle for this long: they take as much space as the database and its export, where
+    /// `du` does not show it.
     func letGo(idleSeconds: Double) {
         let now = SystemClock.monotonicNanoseconds()
         let isIdle = state.withLock { state in

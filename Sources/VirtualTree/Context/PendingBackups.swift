@@ -274,8 +274,8 @@ final class PendingBackup: Sendable {
     }
 }
 
-/// Why a backup started by `mkdir` failed, or what it lacks. It is shown as a file beside the backups until it is removed, a backup of that name is made, or
-/// the store is unmounted.
+/// Why a backup started by `mkdir` failed, or what it lacks. It is shown as a file beside the backups until it is removed, a
+/// backup of that name is made, or the store is unmounted.
 struct BackupFailure: Sendable {
     let backupName: FileName
     let error: BackupError

@@ -43,8 +43,8 @@ final class SnapshotAnnouncer: Sendable {
         }
     }
 
-    /// Sends no notifications while `body` runs, which may take minutes: the kernel keeps a folder locked while something is created in it. A notification
-    /// about the folder would block for that time, even if this program were killed.
+    /// Sends no notifications while `body` runs, which may take minutes: the kernel keeps a folder locked while something is
+    /// created in it. A notification about the folder would block for that time, even if this program were killed.
     func holdingBack<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
         state.withLock { $0.heldBackCount += 1 }
         defer { state.withLock { $0.heldBackCount -= 1 } }

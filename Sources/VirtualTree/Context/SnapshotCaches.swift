@@ -63,8 +63,8 @@ final class ArchiveCache: Sendable {
     }
 }
 
-/// The places of small files' bytes, looked up in the catalog for several neighbours at a time: programs read a folder's files one after the other, and a query
-/// for sixty-four costs little more than a query for one.
+/// The places of small files' bytes, looked up in the catalog for several neighbours at a time: programs read a folder's files
+/// one after the other, and a query for sixty-four costs little more than a query for one.
 final class ChunkLocationCache: Sendable {
     private struct Block: Sendable {
         let folder: InodeNumber
@@ -112,7 +112,8 @@ final class ChunkLocationCache: Sendable {
     private static func isSmall(_ content: FileContent) -> Bool { content.size <= smallFileBytes && !content.hasLists }
 }
 
-/// A value derived from the list of snapshots, computed once for each list: with 10,000 backups, a listing uses the same one 10,000 times.
+/// A value derived from the list of snapshots, computed once for each list: with 10,000 backups, a listing uses the same one
+/// 10,000 times.
 final class SnapshotListCache<Value: Sendable>: Sendable {
     private let known = Mutex<(list: [Snapshot], value: Value)?>(nil)
 

@@ -59,7 +59,8 @@ final class TreeContext: Sendable {
     }
 
     /// The current snapshots, including those of other processes; while the repository does not respond, the last known ones.
-    /// - Throws: `inputOutput`, never `notFound`, when the repository is gone with its disk: that does not mean that there are no backups.
+    /// - Throws: `inputOutput`, never `notFound`, when the repository is gone with its disk: that does not mean that there are no
+    ///   backups.
     func refreshedSnapshots() throws(BackupError) -> [Snapshot] {
         _ = try isRepositoryAnswering()
         return repository.snapshots()
@@ -69,8 +70,8 @@ final class TreeContext: Sendable {
     private static let changeNanoseconds: UInt64 = 2_000_000_000
     private static let stallNanoseconds: UInt64 = 5_000_000_000
 
-    /// - Parameter looks: how often `snapshots/` had been opened and read when the kernel locked it for this request, so that a program that wants to list it
-    ///   does not wait for long; `nil` if it is not locked.
+    /// - Parameter looks: how often `snapshots/` had been opened and read when the kernel locked it for this request, so that a
+    ///   program that wants to list it does not wait for long; `nil` if it is not locked.
     /// - Throws: `inputOutput`, also while the repository does not respond.
     func requireRepository(lockedAfter looks: Int? = nil) throws(BackupError) {
         let answer = look.answer(
@@ -108,7 +109,8 @@ final class TreeContext: Sendable {
         return true
     }
 
-    /// The creation time of the newest known snapshot: used as the time of a folder, which must stay visible even if its repository is unavailable.
+    /// The creation time of the newest known snapshot: used as the time of a folder, which must stay visible even if its
+    /// repository is unavailable.
     func newestTime(_ kind: SnapshotKind, ofOwn: Bool) -> Timestamp {
         _ = try? isRepositoryAnswering()
         let known = ofOwn ? (own(of: repository.snapshots())[kind] ?? []) : repository.snapshots(kind: kind)
@@ -155,21 +157,23 @@ final class TreeContext: Sendable {
         name.bytes.first == UInt8(ascii: ".") ? immutableTimeoutSeconds : 0
     }
 
-    /// Folders are writable by their mode, even where nothing may be written: otherwise the kernel would return EACCES instead of the correct EROFS.
+    /// Folders are writable by their mode, even where nothing may be written: otherwise the kernel would return EACCES instead of
+    /// the correct EROFS.
     var folderPermissions: UInt16 { isSharedWithOthers ? 0o755 : 0o700 }
 
     var filePermissions: UInt16 { isSharedWithOthers ? 0o644 : 0o600 }
 
     /// The permissions shown for a stored or live file: always readable and, by mode, writable for its owner.
-    /// - Parameter isMade: whether this program created it; every user who can access the tree may then read it. Other files have their own modes.
+    /// - Parameter isMade: whether this program created it; every user who can access the tree may then read it. Other files have
+    ///   their own modes.
     func permissions(_ mode: UInt32, isFolder: Bool, isMade: Bool) -> UInt16 {
         if isMade { return isFolder ? folderPermissions : filePermissions }
         let owner: UInt16 = isFolder ? 0o700 : 0o600
         return (UInt16(mode & 0o777) | owner) & (isSharedWithOthers ? 0o777 : 0o700)
     }
 
-    /// Attributes of a folder that always exists under its name, so that the kernel need not query it for every path through it. Its contents are queried each
-    /// time; only its modification time, which another process may change, can lag by a second.
+    /// Attributes of a folder that always exists under its name, so that the kernel need not query it for every path through it.
+    /// Its contents are queried each time; only its modification time, which another process may change, can lag by a second.
     func folderAttributes(_ inode: InodeNumber, time: Timestamp, isImmutable: Bool = false) -> NodeAttributes {
         NodeAttributes(
             inode: inode, kind: .directory, permissions: folderPermissions, size: 0, modificationTime: time,

@@ -4,8 +4,8 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// The content of a dropped file: bytes in a spool file. As long as it is only a copy of a snapshot's file that the kernel asked this program to make
-/// (copy_file_range(2)), it is a reference to that file instead.
+/// The content of a dropped file: bytes in a spool file. As long as it is only a copy of a snapshot's file that the kernel asked
+/// this program to make (copy_file_range(2)), it is a reference to that file instead.
 final class DropContent: Sendable {
     private enum Kind {
         case spooled
@@ -26,7 +26,8 @@ final class DropContent: Sendable {
     let spoolPath: String
     private let repository: Repository
     private let state = Mutex((kind: Kind.spooled, number: 0))
-    /// Held while bytes are copied into the spool file: a write has to wait until the earlier bytes are there; a query of the size does not.
+    /// Held while bytes are copied into the spool file: a write has to wait until the earlier bytes are there; a query of the
+    /// size does not.
     private let spooling = Mutex(())
 
     init(spoolPath: String, repository: Repository) throws(BackupError) {
@@ -40,7 +41,8 @@ final class DropContent: Sendable {
         forgetAsLeft()
     }
 
-    /// Called when the program releases it and the user has not removed it: content that was never submitted may be the only copy.
+    /// Called when the program releases it and the user has not removed it: content that was never submitted may be the only
+    /// copy.
     func letGo() { if FileSystem.statusIfPresent(RemainingDrops.notePath(of: spoolPath)) == nil { discard() } }
 
     /// Records that nothing of a copy with this name was restored, for the process that clears the spool, now or after a crash.
@@ -232,7 +234,8 @@ final class DropInbox: Sendable {
     func take(_ name: FileName) -> DroppedFile? { files.withLock { $0.removeValue(forKey: name) } }
 }
 
-/// Files that were copied into `restore/` under a name that is never submitted. `mv` has removed the original, so they are kept when the spool is cleared.
+/// Files that were copied into `restore/` under a name that is never submitted. `mv` has removed the original, so they are kept
+/// when the spool is cleared.
 public enum RemainingDrops {
     private static let spoolPrefix = "drop-"
     private static let noteSuffix = ".left"

@@ -2,11 +2,13 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// A file that is copied into `restore/` or `restore/preview/`. Its bytes go to a spool file (`DropContent`); closing it submits it.
+/// A file that is copied into `restore/` or `restore/preview/`. Its bytes go to a spool file (`DropContent`); closing it submits
+/// it.
 ///
-/// A flush comes for every close(2) of every duplicate of a descriptor, so it does not simply mean "the copy is done". If nothing was written through this open
-/// file since the last submission, a flush is a no-op. A flush by the process that opened the file submits what is there. A flush by another process (a child
-/// that inherited the descriptor) submits a complete file and leaves an incomplete one alone.
+/// A flush comes for every close(2) of every duplicate of a descriptor, so it does not simply mean "the copy is done". If nothing
+/// was written through this open file since the last submission, a flush is a no-op. A flush by the process that opened the file
+/// submits what is there. A flush by another process (a child that inherited the descriptor) submits a complete file and leaves
+/// an incomplete one alone.
 ///
 /// While the file is checked and restored, its bytes cannot change: what was checked is what is imported.
 final class DroppedFile: FileNode {
@@ -60,7 +62,8 @@ final class DroppedFile: FileNode {
 
     deinit { content.letGo() }
 
-    /// The name is gone: the file is not submitted any more. Open files keep their bytes, and a running restore continues with them.
+    /// The name is gone: the file is not submitted any more. Open files keep their bytes, and a running restore continues with
+    /// them.
     func discard() { letGo { $0.isDiscarded = true } }
 
     private func letGo(_ change: (inout State) -> Void) {
@@ -161,7 +164,8 @@ final class DroppedFile: FileNode {
         noteEmptiness()
     }
 
-    /// Closing a file that was never written to succeeds, since some programs create a file before they write to it. `restore/last.*` report it.
+    /// Closing a file that was never written to succeeds, since some programs create a file before they write to it.
+    /// `restore/last.*` report it.
     private func noteEmptiness() {
         // Only once: a later read of the file must not replace the report of a restore that happened meanwhile.
         let name = state.withLock { state -> FileName? in
@@ -219,10 +223,10 @@ final class DroppedFile: FileNode {
         try submitContent()
     }
 
-    /// Renames it. The rename submits it if the new name is the first final one, if the purpose changes, or if the file has not been accepted so far: a program
-    /// that writes to a temporary name and then renames it checks only the result of the rename.
-    /// - Throws: errors of `submit`; the file then keeps its old name. `busy` while it is checked, and for another purpose while it is being written: its parts
-    ///   would be submitted for different purposes.
+    /// Renames it. The rename submits it if the new name is the first final one, if the purpose changes, or if the file has not
+    /// been accepted so far: a program that writes to a temporary name and then renames it checks only the result of the rename.
+    /// - Throws: errors of `submit`; the file then keeps its old name. `busy` while it is checked, and for another purpose while
+    ///   it is being written: its parts would be submitted for different purposes.
     func rename(
         to newName: FileName, in newInbox: DropInbox, purpose newPurpose: DropSubmission.Purpose
     ) throws(BackupError) {
@@ -244,7 +248,8 @@ final class DroppedFile: FileNode {
         do {
             try submitContent()
         } catch {
-            // A copy under the final name still has its source when it fails. This file was complete under the old name, and may be the only copy.
+            // A copy under the final name still has its source when it fails. This file was complete under the old name, and may
+            // be the only copy.
             if old.acceptedContent == nil { try? content.noteAsLeft(old.name) }
             state.withLock { state in
                 state.name = old.name
@@ -255,7 +260,8 @@ final class DroppedFile: FileNode {
         }
     }
 
-    /// A log that arrives after its database was restored is useless: a user who moves in both would believe that both were restored.
+    /// A log that arrives after its database was restored is useless: a user who moves in both would believe that both were
+    /// restored.
     /// - Throws: `invalidContent`.
     private func requireNeededLog(_ name: FileName) throws(BackupError) {
         guard let database = DropName.database(ofLog: name), content.size > 0,

@@ -129,7 +129,8 @@ extension DropFolder {
         file.discard()
     }
 
-    /// A rename to a final name, or a move to a folder where the content has another purpose, submits the file. If it is rejected, it keeps its old name.
+    /// A rename to a final name, or a move to a folder where the content has another purpose, submits the file. If it is
+    /// rejected, it keeps its old name.
     func rename(
         _ name: FileName, to newName: FileName, in newParent: any FolderNode, mayReplace: Bool
     ) throws(BackupError) {
@@ -182,7 +183,8 @@ enum DropName {
     /// Names that this program uses itself: no file can be dropped under them.
     static func isReserved(_ name: FileName, purpose: DropSubmission.Purpose) -> Bool {
         switch purpose {
-        // A strategy that the app does not have must not be treated as a file name: the file would be restored with another strategy.
+        // A strategy that the app does not have must not be treated as a file name: the file would be restored with another
+        // strategy.
         case .restore: ["last.json", "last.txt", "preview", "replace", "merge", "skip"].contains(name.description)
         case .strategy: false
         case .preview: name.description.hasSuffix(".preview.txt") || name.description.hasSuffix(".preview.json")

@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// All requests that the kernel can make to the tree, independent of FUSE: `FUSEBridge` translates requests into these calls, and tests call them directly.
-/// Calls come from several threads concurrently.
+/// All requests that the kernel can make to the tree, independent of FUSE: `FUSEBridge` translates requests into these calls, and
+/// tests call them directly. Calls come from several threads concurrently.
 public protocol TreeOperations: AnyObject, Sendable {
     /// Finds a name in a folder and counts one lookup, which `forget` releases.
     func lookUp(_ name: FileName, in parent: InodeNumber) throws(BackupError) -> NodeAttributes
@@ -12,7 +12,8 @@ public protocol TreeOperations: AnyObject, Sendable {
     func forget(_ inode: InodeNumber, count: UInt64)
     /// What a request for the node may wait for long; `nil` if it does not wait. Never blocks.
     func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait?
-    /// Whether access to the node has to wait for an unfinished backup. Never blocks; `TreeObserver.pendingEnded` signals when to ask again.
+    /// Whether access to the node has to wait for an unfinished backup. Never blocks; `TreeObserver.pendingEnded` signals when to
+    /// ask again.
     /// - Parameter forAttributes: whether the access is only for the node's attributes, or for a name in it.
     func isPending(_ inode: InodeNumber, forAttributes: Bool) -> Bool
 
@@ -37,7 +38,8 @@ public protocol TreeOperations: AnyObject, Sendable {
     ) throws(BackupError) -> Int
     func write(_ handle: HandleNumber, at offset: UInt64, _ bytes: UnsafeRawBufferPointer) throws(BackupError)
     /// copy_file_range(2), within this tree. Immutable content is only referenced.
-    /// - Returns: bytes copied: fewer than `count` at the end of the source, and if copying all of it would take long; at most `UInt32.max`.
+    /// - Returns: bytes copied: fewer than `count` at the end of the source, and if copying all of it would take long; at most
+    ///   `UInt32.max`.
     func copy(
         from source: HandleNumber, at sourceOffset: UInt64, to handle: HandleNumber, at offset: UInt64, count: UInt64
     ) throws(BackupError) -> UInt64
@@ -49,8 +51,8 @@ public protocol TreeOperations: AnyObject, Sendable {
     func release(_ handle: HandleNumber)
 
     func openDirectory(_ inode: InodeNumber) throws(BackupError) -> OpenedDirectory
-    /// Lists a folder from `offset` (0 at the start), `.` and `..` first. `body` gets each name, its attributes and the offset to continue from. It returns
-    /// false when it has no space left; that name is not counted then and comes again.
+    /// Lists a folder from `offset` (0 at the start), `.` and `..` first. `body` gets each name, its attributes and the offset to
+    /// continue from. It returns false when it has no space left; that name is not counted then and comes again.
     /// - Parameter countsLookUps: whether each accepted name counts one lookup (READDIRPLUS does, except for `.` and `..`).
     func readDirectory(
         _ handle: HandleNumber, from offset: UInt64, countsLookUps: Bool,
@@ -58,7 +60,8 @@ public protocol TreeOperations: AnyObject, Sendable {
     ) throws(BackupError)
     func releaseDirectory(_ handle: HandleNumber)
 
-    /// In `snapshots/` this makes a backup. It returns when the backup is durable, or after some time with a pending folder. Counts one lookup.
+    /// In `snapshots/` this makes a backup. It returns when the backup is durable, or after some time with a pending folder.
+    /// Counts one lookup.
     /// - Parameter isCancelled: whether the requesting program has stopped waiting; the backup then ends. Polled repeatedly.
     func makeDirectory(
         _ name: FileName, in parent: InodeNumber, unless isCancelled: () -> Bool

@@ -1,8 +1,8 @@
 import BackupCore
 import BackupRepository
 
-/// What the tree needs from the rest of the program: actions, and rendering of data that is not stored. The main program implements it; tests use a small
-/// implementation of their own.
+/// What the tree needs from the rest of the program: actions, and rendering of data that is not stored. The main program
+/// implements it; tests use a small implementation of their own.
 public protocol TreeServices: AnyObject, Sendable {
     /// The store's folder.
     var storePath: String { get }
@@ -28,13 +28,15 @@ public protocol TreeServices: AnyObject, Sendable {
     func removeSnapshot(_ snapshot: Snapshot) throws(BackupError)
     func renameSnapshot(_ snapshot: Snapshot, to name: FileName) throws(BackupError)
     func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError)
-    /// Those of `snapshots` that this store made, in the order in which it made them; a repository may hold those of other stores as well. Answers from memory:
-    /// it is also called while the store's storage does not respond.
+    /// Those of `snapshots` that this store made, in the order in which it made them; a repository may hold those of other stores
+    /// as well. Answers from memory: it is also called while the store's storage does not respond.
     func own(_ snapshots: [Snapshot]) -> [Snapshot]
-    /// Whether the newest of them is certainly this store's. While another store continues its backups, the newest may be that store's.
+    /// Whether the newest of them is certainly this store's. While another store continues its backups, the newest may be that
+    /// store's.
     var isNewestKnown: Bool { get }
 
-    /// The app's own file name for a snapshot in `exports/`, without a suffix to resolve duplicates, and whether that file is the archive.
+    /// The app's own file name for a snapshot in `exports/`, without a suffix to resolve duplicates, and whether that file is the
+    /// archive.
     func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool)
     /// The name of a safety backup's file, and whether it is the archive (an app with media) or the export.
     func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool)
@@ -47,7 +49,8 @@ public protocol TreeServices: AnyObject, Sendable {
     var strategies: [String] { get }
     /// Restores, or reports what a restore would do. Returns when it is done and durable.
     func submit(_ submission: DropSubmission) throws(BackupError) -> DropOutcome
-    /// Reports an empty dropped file in the place where restores are reported. A later report about a file with the same name replaces this one.
+    /// Reports an empty dropped file in the place where restores are reported. A later report about a file with the same name
+    /// replaces this one.
     func noteEmptyDrop(named name: String)
     /// `last.json` and `last.txt` of `restore/`; empty before the first restore.
     func restoreReports() -> [ReportText]
@@ -56,8 +59,8 @@ public protocol TreeServices: AnyObject, Sendable {
 /// A backup made by `mkdir`.
 public struct MadeSnapshot: Sendable {
     public let id: SnapshotID
-    /// What the backup lacks, or that it has another name than the requested one: the backup exists and is listed, but it is not exactly what the user
-    /// requested. `nil` when nothing is wrong.
+    /// What the backup lacks, or that it has another name than the requested one: the backup exists and is listed, but it is not
+    /// exactly what the user requested. `nil` when nothing is wrong.
     public let incompleteness: BackupError?
 
     public init(id: SnapshotID, incompleteness: BackupError? = nil) {

@@ -25,7 +25,8 @@ final class LiveFolder: FolderNode {
 
     /// - Parameters:
     ///   - path: of the entry, relative to `live/`.
-    ///   - inode: its number, independent of its state. To the kernel each state of a file is a separate node, so that cached pages and attributes of different
+    ///   - inode: its number, independent of its state. To the kernel each state of a file is a separate node, so that cached
+    ///     pages and attributes of different
     ///     states are never mixed.
     static func attributes(
         _ entry: LiveEntry, at path: [FileName], _ inode: InodeNumber, _ context: TreeContext

@@ -1,6 +1,7 @@
 import BackupCore
 
-/// The extended attributes of a node: checksums, MIME type and the node's own. Values are lower-case hexadecimal or plain text, without a NUL.
+/// The extended attributes of a node: checksums, MIME type and the node's own. Values are lower-case hexadecimal or plain text,
+/// without a NUL.
 enum ExtendedAttributes {
     private static let checksumPrefix = "user.checksum."
     private static let checksumNames = ["crc32", "md5", "sha1", "sha256"].map { checksumPrefix + $0 }
@@ -16,7 +17,8 @@ enum ExtendedAttributes {
         return names + stored.filter { !names.contains($0) }
     }
 
-    /// The attributes of the app's file that can be shown: user attributes whose names are text and not reserved for this program.
+    /// The attributes of the app's file that can be shown: user attributes whose names are text and not reserved for this
+    /// program.
     private static func storedNames(of node: any Node) throws(BackupError) -> [String] {
         try node.storedExtendedAttributes().compactMap { attribute in
             guard let name = String(validating: attribute.name, as: UTF8.self), name.hasPrefix("user."), !isReserved(name) else {

@@ -10,8 +10,8 @@ protocol Node: AnyObject, Sendable {
     func checksums() throws(BackupError) -> Checksums?
     /// Whether `checksums` returns any, without computing them.
     var hasChecksums: Bool { get }
-    /// Whether the names of the checksums are listed. Programs that copy files with their attributes read everything that is listed, so checksums that require
-    /// reading the file are not.
+    /// Whether the names of the checksums are listed. Programs that copy files with their attributes read everything that is
+    /// listed, so checksums that require reading the file are not.
     var listsChecksums: Bool { get }
     /// `nil` for nodes that are not files.
     var mimeType: String? { get }
@@ -138,8 +138,8 @@ struct FolderListing: Sendable {
         make = node
     }
 
-    /// A listing of existing nodes. A node with unreadable attributes is listed all the same, so that it does not hide the others. A request for its own
-    /// attributes gets the error.
+    /// A listing of existing nodes. A node with unreadable attributes is listed all the same, so that it does not hide the
+    /// others. A request for its own attributes gets the error.
     init(_ nodes: [(name: FileName, node: any Node)]) {
         self.init(count: nodes.count) { index in
             let node = nodes[index].node

@@ -72,8 +72,8 @@ final class NodeTable: Sendable {
 extension InodeNumber {
     /// The number of a child, derived from its folder's number and its name: the same in every mount, without a table.
     ///
-    /// FNV-1a over the parent's number and the name, finished with the 64-bit mixer of MurmurHash3 and cut to 63 bits. Among a million files, two share a
-    /// number with a probability of 5e-8; numbers below 1,024 are reserved for the fixed nodes.
+    /// FNV-1a over the parent's number and the name, finished with the 64-bit mixer of MurmurHash3 and cut to 63 bits. Among a
+    /// million files, two share a number with a probability of 5e-8; numbers below 1,024 are reserved for the fixed nodes.
     func child(_ name: FileName) -> InodeNumber {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         var parent = rawValue

@@ -10,7 +10,8 @@ protocol OpenFile: AnyObject, Sendable {
     var usesDirectIO: Bool { get }
     /// The size of this open file, where it may differ from the node's.
     var size: UInt64? { get }
-    /// Its content, if this program created it for a backup: a copy may refer to it instead, and then also counts as this program's own.
+    /// Its content, if this program created it for a backup: a copy may refer to it instead, and then also counts as this
+    /// program's own.
     var storedContent: ExtentTable? { get }
 
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int
@@ -47,8 +48,8 @@ final class OpenExtents: OpenFile {
     /// Named in errors.
     private let path: @Sendable () -> String
 
-    /// - Parameter isOwnMaking: whether this program created the file for a backup (archive, export, copy of the database). Unlike the media files, it does not
-    ///   hold a user's bytes, and it never changes.
+    /// - Parameter isOwnMaking: whether this program created the file for a backup (archive, export, copy of the database).
+    ///   Unlike the media files, it does not hold a user's bytes, and it never changes.
     init(
         _ table: ExtentTable, repository: Repository, isImmutable: Bool, isOwnMaking: Bool = false,
         whenReleased: (@Sendable () -> Void)? = nil, path: @escaping @Sendable () -> String
@@ -70,7 +71,8 @@ final class OpenExtents: OpenFile {
 
     var size: UInt64? { table.size }
     func release() { whenReleased?() }
-    /// Content that refers to it counts as created by this program, which disables the guards against bombs and links: see `isOwnMaking`.
+    /// Content that refers to it counts as created by this program, which disables the guards against bombs and links: see
+    /// `isOwnMaking`.
     var storedContent: ExtentTable? { isOwnMaking ? table : nil }
 
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
@@ -101,7 +103,8 @@ struct SequentialReader: Sendable {
     private var expectedEnd: UInt64 = 0
 
     /// Records a read.
-    /// - Returns: the range to prefetch now, without what was returned before; `nil` when there is none, or when reads are random.
+    /// - Returns: the range to prefetch now, without what was returned before; `nil` when there is none, or when reads are
+    ///   random.
     mutating func next(after offset: UInt64, count: Int, size: UInt64) -> Range<UInt64>? {
         let readEnd = min(size, offset + UInt64(count))
         let isNear = offset <= end + Self.toleranceBytes && offset + Self.toleranceBytes >= end
@@ -122,7 +125,8 @@ struct SequentialReader: Sendable {
     }
 }
 
-/// An open folder. Its listing is taken at the first read and after every rewind, so that changes in between neither repeat nor skip a name.
+/// An open folder. Its listing is taken at the first read and after every rewind, so that changes in between neither repeat nor
+/// skip a name.
 final class OpenFolder: Sendable {
     let node: any FolderNode
     private let current = Mutex<FolderListing?>(nil)

@@ -1,8 +1,8 @@
 import BackupCore
 import BackupRepository
 
-/// A folder with one flat file for each of this store's own snapshots of one kind: `exports/` has the snapshots under the app's own file name, `safety/` the
-/// backups that restores made before they changed anything.
+/// A folder with one flat file for each of this store's own snapshots of one kind: `exports/` has the snapshots under the app's
+/// own file name, `safety/` the backups that restores made before they changed anything.
 final class FlatSnapshotsFolder: FolderNode {
     let inode: InodeNumber
     private let kind: SnapshotKind

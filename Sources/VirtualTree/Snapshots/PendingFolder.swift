@@ -3,8 +3,9 @@ import BackupRepository
 import Glibc
 import SystemIO
 
-/// `snapshots/NAME/` of an unfinished backup. Its name, its state and the names in it are available immediately. Any further access waits until the backup has
-/// ended: the bridge holds back such requests (`TreeOperations.isPending`), and requests that it does not hold back wait here.
+/// `snapshots/NAME/` of an unfinished backup. Its name, its state and the names in it are available immediately. Any further
+/// access waits until the backup has ended: the bridge holds back such requests (`TreeOperations.isPending`), and requests that
+/// it does not hold back wait here.
 final class PendingFolder: FolderNode {
     static let stateName = "user.backupfs.state"
     static let pendingState = "pending"
@@ -89,7 +90,8 @@ final class PendingFolder: FolderNode {
     /// How long to wait for the backup to appear after its pin was settled.
     private static let appearanceNanoseconds: UInt64 = 2_000_000_000
 
-    /// For a backup that exists already while follow-up work, such as retention, still runs. Waiting for that would keep `snapshots/` locked.
+    /// For a backup that exists already while follow-up work, such as retention, still runs. Waiting for that would keep
+    /// `snapshots/` locked.
     /// - Returns: false when it has ended meanwhile.
     private func setPinnedWhereVisible(_ isPinned: Bool) throws(BackupError) -> Bool {
         let deadline = SystemClock.monotonicNanoseconds() + Self.appearanceNanoseconds
@@ -114,9 +116,9 @@ final class PendingFolder: FolderNode {
     }
 }
 
-/// A name in the folder of an unfinished backup. Every backup has the same names at its top, so looking one up need not wait. During a lookup the kernel keeps
-/// the folder locked, and `rmdir` of it would block, and with it all of `snapshots/`. What the name stands for is requested without a lock, and that waits
-/// until the backup has ended.
+/// A name in the folder of an unfinished backup. Every backup has the same names at its top, so looking one up need not wait.
+/// During a lookup the kernel keeps the folder locked, and `rmdir` of it would block, and with it all of `snapshots/`. What the
+/// name stands for is requested without a lock, and that waits until the backup has ended.
 final class PendingEntry: Sendable {
     static let files: Set<FileName> = [
         "MD5SUMS", "SHA256SUMS", "archive.tar", "archive.zip", "changes.json", "database.sqlite", "export.json", "manifest.json",

@@ -97,7 +97,8 @@ final class SnapshotFolder: FolderNode {
     }
 }
 
-/// `SHA256SUMS` and `MD5SUMS` of a snapshot. The size comes from the directory objects' totals; the lines are computed when the file is opened.
+/// `SHA256SUMS` and `MD5SUMS` of a snapshot. The size comes from the directory objects' totals; the lines are computed when the
+/// file is opened.
 final class ListingFile: FileNode {
     let inode: InodeNumber
     private let algorithm: ChecksumListing.Algorithm

@@ -126,8 +126,8 @@ final class SnapshotsFolder: FolderNode {
     /// After a cancellation, a backup may have to undo something.
     private static let cancellationSeconds = 2.0
 
-    /// How long `mkdir` waits at least for the backup to start, so that it can itself report that another operation runs. The kernel keeps `snapshots/` locked
-    /// meanwhile, so it is not longer: an automatic backup may take ten seconds to give way.
+    /// How long `mkdir` waits at least for the backup to start, so that it can itself report that another operation runs. The
+    /// kernel keeps `snapshots/` locked meanwhile, so it is not longer: an automatic backup may take ten seconds to give way.
     private static let beginningSeconds = 2.0
     /// Errors right at the start occur within less.
     private static let shortestWaitNanoseconds: UInt64 = 100_000_000

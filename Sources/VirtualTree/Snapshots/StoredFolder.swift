@@ -141,7 +141,8 @@ extension StoredFolder {
     func path(of name: FileName) -> String { "\(path)/\(name)" }
 }
 
-/// A file inside a snapshot. The kernel may know hundreds of thousands of them, so each holds only its folder and its index there.
+/// A file inside a snapshot. The kernel may know hundreds of thousands of them, so each holds only its folder and its index
+/// there.
 final class StoredFile: FileNode {
     let inode: InodeNumber
     private let folder: StoredFolder
@@ -192,7 +193,8 @@ final class StoredLink: LinkNode {
 
     func attributes() throws(BackupError) -> NodeAttributes { folder.attributes(of: try folder.entry(at: index), inode) }
 
-    /// - Throws: `repositoryDamaged` for a target that no writer stores: the kernel would cut it off at the NUL, and show another target.
+    /// - Throws: `repositoryDamaged` for a target that no writer stores: the kernel would cut it off at the NUL, and show another
+    ///   target.
     func target() throws(BackupError) -> [UInt8] {
         let entry = try folder.entry(at: index)
         let target = try folder.repository.readAll(ExtentTable(plainContent: folder.repository.pieces(of: entry.content)))

@@ -6,8 +6,8 @@ import Testing
 
 @testable import BackupRepository
 
-/// Storage fails at its n-th change, for every n, under operations that several threads share: each ends in time, with the error of the storage
-/// and no other (U-A5, U-A6).
+/// Storage fails at its n-th change, for every n, under operations that several threads share: each ends in time, with the error
+/// of the storage and no other (U-A5, U-A6).
 @Suite struct FailingStorageTests {
     private static let limitSeconds: UInt64 = 60
     /// More blocks than are read ahead at once.
@@ -47,7 +47,8 @@ import Testing
             }
             if !disk.wasReached { return number - 1 }
             #expect(error == nil || error?.code == .noSpace, "\(place): \(error.map { "\($0)" } ?? "no error")")
-            // There are changes that it can do without: the notes of locks, the register, the copy of the config. Then all is there.
+            // There are changes that it can do without: the notes of locks, the register, the copy of the config. Then all is
+            // there.
             if error == nil, !mayPassOver {
                 let repository = try Repository.open(at: path)
                 #expect(repository.snapshots().count == 1, place)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import BackupRepository
 
-/// The disk is full at every single change to a file, for that moment or from then on: the operation says so, and what was there is
-/// as it was.
+/// The disk is full at every single change to a file, for that moment or from then on: the operation says so, and what was there
+/// is as it was.
 @Suite struct FullDiskTests {
     private let folder: TemporaryFolder
 

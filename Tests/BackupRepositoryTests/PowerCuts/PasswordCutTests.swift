@@ -6,8 +6,8 @@ import Testing
 
 @testable import BackupRepository
 
-/// A change of the password is cut off after every single change to a file: the old password opens the repository, then both do, and in the end the new
-/// one alone; never none. Where both do, a check says so.
+/// A change of the password is cut off after every single change to a file: the old password opens the repository, then both do,
+/// and in the end the new one alone; never none. Where both do, a check says so.
 @Suite struct PasswordCutTests {
     private let folder: TemporaryFolder
 
@@ -32,7 +32,8 @@ import Testing
             try cut.leftover(of: disk, moment: count).write(to: path)
             let opening = try ["old", "new"].filter { try opens(path, $0) }
             if opening != valid.last { valid.append(opening) }
-            // A damaged file was made equal to the whole one when the repository was opened. Of two whole ones none replaces the other.
+            // A damaged file was made equal to the whole one when the repository was opened. Of two whole ones none replaces the
+            // other.
             let isEqual = try readFile(path + "/key") == readFile(path + "/key.copy")
             #expect(isEqual == (opening.count == 1), "cut after step \(count): \(opening)")
             let password = EncryptionTests.secret(try #require(opening.first))

@@ -7,7 +7,8 @@ import Testing
 @testable import BackupRepository
 
 /// The power fails after every single change to a file, and whatever was not synchronized is lost in one way or another: all
-/// snapshots that were published are whole, what is listed is whole, and the next backup and prune work and clear away what was left.
+/// snapshots that were published are whole, what is listed is whole, and the next backup and prune work and clear away what was
+/// left.
 @Suite struct PowerCutTests {
     /// What is found at the next start, and what it is to hold.
     private struct Moment: Hashable {
@@ -65,8 +66,8 @@ import Testing
         #expect(known.count > 15)
     }
 
-    /// The process was killed, another one made a backup or pruned on what it found, and then the power fails: what the second one
-    /// relied on must not be lost with the names that the dead one had not made durable.
+    /// The process was killed, another one made a backup or pruned on what it found, and then the power fails: what the second
+    /// one relied on must not be lost with the names that the dead one had not made durable.
     private func expectDurable(
         _ next: FileRecorder, after disk: SimulatedDisk, cut: PowerCut, in path: String, _ promise: FileRecorder.Promise,
         _ place: Comment

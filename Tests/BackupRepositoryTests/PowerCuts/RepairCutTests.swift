@@ -6,8 +6,8 @@ import Testing
 
 @testable import BackupRepository
 
-/// The power fails after every single change of a repair: what was whole before it is whole at each moment, and the next repair puts right all that the
-/// first would have.
+/// The power fails after every single change of a repair: what was whole before it is whole at each moment, and the next repair
+/// puts right all that the first would have.
 @Suite struct RepairCutTests {
     /// What is wrong before the repair.
     enum Harm: CaseIterable, Sendable {

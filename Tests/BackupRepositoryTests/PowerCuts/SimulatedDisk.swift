@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// A disk behind a cache that forgets at a power cut whatever was not synchronized. It keeps the rules that file systems give and no
-/// others: fsync of a file keeps its bytes, fsync of a folder the names in it, and nothing else is certain.
+/// A disk behind a cache that forgets at a power cut whatever was not synchronized. It keeps the rules that file systems give and
+/// no others: fsync of a file keeps its bytes, fsync of a folder the names in it, and nothing else is certain.
 ///
 /// Paths are relative to the folder that was recorded; the folder itself is the empty path.
 struct SimulatedDisk {

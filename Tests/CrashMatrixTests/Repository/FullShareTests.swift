@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// A full disk that other hosts use: a pack for whose name `tmp/` has no room is not unlinked where it lies, where a host that sleeps would do harm.
+/// A full disk that other hosts use: a pack for whose name `tmp/` has no room is not unlinked where it lies, where a host that
+/// sleeps would do harm.
 struct FullShareTests {
     private let world: World
     private let packCount: Int

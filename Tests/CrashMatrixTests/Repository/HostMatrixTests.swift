@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// A prune goes wrong at each of its calls beside the backup of another host, and one of both is suspended at each: every backup is whole afterwards.
+/// A prune goes wrong at each of its calls beside the backup of another host, and one of both is suspended at each: every backup
+/// is whole afterwards.
 @Suite(.tallied, .enabled(if: Machine.isRoot, "NOT TESTED: another host needs root to have a boot ID of its own"))
 struct HostMatrixTests {
     @Test(arguments: HostTrial.Turn.allCases) func `two hosts with one repository`(turn: HostTrial.Turn) throws {
@@ -21,8 +22,8 @@ struct HostMatrixTests {
         }
     }
 
-    /// Where sleep does most harm: between the question whether the lock is still held and what must not be done without it. The calls, and those
-    /// just before them.
+    /// Where sleep does most harm: between the question whether the lock is still held and what must not be done without it. The
+    /// calls, and those just before them.
     private static func around(_ first: String, _ second: String?, _ plans: [PlannedFault]) -> [PlannedFault] {
         var chosen: [PlannedFault] = []
         for call in [first, second] {

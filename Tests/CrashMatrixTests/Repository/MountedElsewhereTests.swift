@@ -2,8 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The machine that was given up still runs, and has the repository mounted: a store on a new machine that continues its backups takes nothing away
-/// from it.
+/// The machine that was given up still runs, and has the repository mounted: a store on a new machine that continues its backups
+/// takes nothing away from it.
 @Suite(
     .enabled(if: Machine.isRoot, "NOT TESTED: another host needs root to have a boot ID of its own"),
     .enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// Every call of a repair, a removal and a prune that changes a file goes wrong in every way it can. No backup that was whole is lost or hurt, what was
-/// removed can be brought back, and the operation can be done again.
+/// Every call of a repair, a removal and a prune that changes a file goes wrong in every way it can. No backup that was whole is
+/// lost or hurt, what was removed can be brought back, and the operation can be done again.
 @Suite(.tallied)
 struct RepositoryMatrixTests {
     @Test(arguments: RepositoryScenario.repairs, Fault.allCases)

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// An operation on the repository that is tried with every fault at every call. Before it there are three backups, "first", "second" and "third",
-/// of which the last two have a photo each in a pack of their own.
+/// An operation on the repository that is tried with every fault at every call. Before it there are three backups, "first",
+/// "second" and "third", of which the last two have a photo each in a pack of their own.
 struct RepositoryScenario: Sendable, CustomTestStringConvertible {
     let name: String
     /// A bash script that makes what the operation finds; `$B` is the program, `$Q` the repository.

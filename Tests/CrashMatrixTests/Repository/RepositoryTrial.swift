@@ -1,7 +1,8 @@
 import Glibc
 import TestSupport
 
-/// An operation on the repository with a fault, and what must be true then: backups that were whole are whole, and the operation can be done again.
+/// An operation on the repository with a fault, and what must be true then: backups that were whole are whole, and the operation
+/// can be done again.
 final class RepositoryTrial {
     private let scenario: RepositoryScenario
     private let plan: PlannedFault

@@ -3,11 +3,11 @@ import Glibc
 import SystemIO
 import TestSupport
 
-/// Two hosts with one repository, in copies of a world that was prepared once. The repository looks like one on a network share: locks of the kernel do
-/// not reach from one host to the other, and each has a catalog of its own.
+/// Two hosts with one repository, in copies of a world that was prepared once. The repository looks like one on a network share:
+/// locks of the kernel do not reach from one host to the other, and each has a catalog of its own.
 ///
-/// The first one has three backups, of which the second one's chunks are to be pruned. The other one has a photo of which the prune removes the only
-/// copy, and has not backed up yet.
+/// The first one has three backups, of which the second one's chunks are to be pruned. The other one has a photo of which the
+/// prune removes the only copy, and has not backed up yet.
 final class TwoHosts {
     /// What is copied for each trial, and the calls of operations that nothing disturbs.
     struct Prepared: Sendable {

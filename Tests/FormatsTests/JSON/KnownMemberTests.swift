@@ -5,8 +5,8 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// The short way through members that come as expected must end where the long one does: Python's reader, made strict, is asked what is in
-/// documents that differ from a good one in all sorts of places.
+/// The short way through members that come as expected must end where the long one does: Python's reader, made strict, is asked
+/// what is in documents that differ from a good one in all sorts of places.
 @Suite struct KnownMemberTests {
     /// Tells the expenses of each document: a line for each, or "refused".
     private static let script = #"""

@@ -1,6 +1,7 @@
 import Foundation
 
-/// What the released charging tracker exports, made by Foundation's own encoder: the fields of `facts` of that app, in its spelling.
+/// What the released charging tracker exports, made by Foundation's own encoder: the fields of `facts` of that app, in its
+/// spelling.
 struct ReleasedApp: Codable {
     struct Metadata: Codable {
         var createdAt: Date

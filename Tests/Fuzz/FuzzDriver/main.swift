@@ -3,9 +3,9 @@ import CLibFuzzer
 import Fuzzing
 import Glibc
 
-// `BACKUPFS_FUZZ_TARGET=json BACKUPFS_FUZZ_FOLDER=/dev/shm/x FuzzDriver [what libFuzzer takes]…`: the folder is for files, best in memory. libFuzzer
-// feeds the target until it is told to stop; an input that the target should not have taken as it did ends the process, and libFuzzer keeps it.
-// Not by arguments: libFuzzer restarts itself with its own ones, to merge corpora.
+// `BACKUPFS_FUZZ_TARGET=json BACKUPFS_FUZZ_FOLDER=/dev/shm/x FuzzDriver [what libFuzzer takes]…`: the folder is for files, best
+// in memory. libFuzzer feeds the target until it is told to stop; an input that the target should not have taken as it did ends
+// the process, and libFuzzer keeps it. Not by arguments: libFuzzer restarts itself with its own ones, to merge corpora.
 
 // Written once, before the first input, and read by the one thread that libFuzzer has.
 nonisolated(unsafe) var feed: (([UInt8]) throws -> FuzzOutcome)?

@@ -21,7 +21,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case journal
     /// A definition, in YAML.
     case definition
-    /// A repository's structures: a snapshot's record, its label, what is known of a source, a folder, a list of content, a pack's index.
+    /// A repository's structures: a snapshot's record, its label, what is known of a source, a folder, a list of content, a
+    /// pack's index.
     case record, label, source, directory, list
     case packIndex = "pack-index"
     /// Who holds a lock; `config`, its copy; which snapshots there should be.

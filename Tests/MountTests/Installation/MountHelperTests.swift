@@ -78,7 +78,8 @@ struct MountHelperTests {
         }
     }
 
-    /// Systemd's part of `x-systemd.automount`: a folder where open blocks until something is mounted on it. The mounting process must not open it.
+    /// Systemd's part of `x-systemd.automount`: a folder where open blocks until something is mounted on it. The mounting process
+    /// must not open it.
     private static let automount = """
         import ctypes, os, subprocess, sys
         library = ctypes.CDLL(None, use_errno=True)

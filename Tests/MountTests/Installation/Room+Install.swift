@@ -23,8 +23,8 @@ extension Room {
             """)
     }
 
-    /// Runs a script, which must succeed, in its own mount namespace: its mounts are not visible elsewhere, and do not stay. Instead of the system's helpers
-    /// for mount(8) there is only ours. Needs root.
+    /// Runs a script, which must succeed, in its own mount namespace: its mounts are not visible elsewhere, and do not stay.
+    /// Instead of the system's helpers for mount(8) there is only ours. Needs root.
     @discardableResult
     func inNamespace(_ script: String) throws -> String {
         try write("set -eu -o pipefail\nmount --bind $I/sbin $(realpath /sbin)\n\(script)", to: "inside.sh")

@@ -5,7 +5,8 @@ import Testing
 /// The mount in the foreground, as a systemd service.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ServiceTests {
-    /// A service manager: writes each message it receives on a line. It is ready once `$R/told` exists, and ends with `STOPPING=1`.
+    /// A service manager: writes each message it receives on a line. It is ready once `$R/told` exists, and ends with
+    /// `STOPPING=1`.
     private static let manager = """
         import os, socket, sys
         name = sys.argv[1]

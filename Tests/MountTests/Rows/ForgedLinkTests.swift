@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// A record with valid checksums whose folder has a link that our program never writes (format.md, finding 5). An independent program forges it.
+/// A record with valid checksums whose folder has a link that our program never writes (format.md, finding 5). An independent
+/// program forges it.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ForgedLinkTests {
     private static let forger = "python3 -B \(Machine.projectPath)/Tests/BackupRepositoryTests/Fixtures/forge_repository.py"

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// Rows of the requirements that are tested with a mount, each named by its number. Rows covered by a test of another suite are named there.
+/// Rows of the requirements that are tested with a mount, each named by its number. Rows covered by a test of another suite are
+/// named there.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct MountRowTests {
     @Test func `FEV-02: a backup's attributes are what its export says of itself`() throws {

@@ -2,7 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A repository whose storage does not respond, or is gone: information that does not need it is returned immediately, and nothing hangs forever.
+/// A repository whose storage does not respond, or is gone: information that does not need it is returned immediately, and
+/// nothing hangs forever.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct StalledRepositorySemanticsTests {
     /// A mounted store whose repository is on its own disk, with the backup `one`.

@@ -56,7 +56,8 @@ extension Room {
 
     // MARK: The app's data
 
-    /// Everything in the app's database, read beside the mount. Sorted: a restore leaves rows of settings in place, and adds others after them.
+    /// Everything in the app's database, read beside the mount. Sorted: a restore leaves rows of settings in place, and adds
+    /// others after them.
     func databaseDump(store: String = "$S") throws -> String {
         try sh("sqlite3 -readonly \(store)/app/database.sqlite .dump | sort")
     }

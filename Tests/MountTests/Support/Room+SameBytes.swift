@@ -2,7 +2,8 @@ import TestSupport
 import Testing
 
 extension Room {
-    /// Fails unless every range of a mounted file has the bytes of a copy of it: around the sizes of blocks and records, and also beyond the end.
+    /// Fails unless every range of a mounted file has the bytes of a copy of it: around the sizes of blocks and records, and also
+    /// beyond the end.
     func expectSameBytes(_ mounted: String, as copy: String) throws {
         let result = try python(
             """

@@ -4,7 +4,8 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// A test's own folder, home and environment, and a shell in it. Mounts and processes that the test leaves behind are removed and reported.
+/// A test's own folder, home and environment, and a shell in it. Mounts and processes that the test leaves behind are removed and
+/// reported.
 ///
 /// Scripts see `$R` (the folder), `$S` (the store) and `$M` (the mountpoint), and `backupfs` is the program under test.
 final class Room {

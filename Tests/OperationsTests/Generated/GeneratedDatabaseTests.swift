@@ -1,8 +1,9 @@
 import TestSupport
 import Testing
 
-/// Whatever the program accepts it can back up, and whatever it has backed up it can restore. An independent program generates databases with any legal schema
-/// and any values from a seed. Each is restored in every possible way, each time followed by an undo. An independent program compares them as well.
+/// Whatever the program accepts it can back up, and whatever it has backed up it can restore. An independent program generates
+/// databases with any legal schema and any values from a seed. Each is restored in every possible way, each time followed by an
+/// undo. An independent program compares them as well.
 struct GeneratedDatabaseTests {
     private static let folder = "\(Machine.projectPath)/Tests/OperationsTests/Generated"
 
@@ -16,9 +17,11 @@ struct GeneratedDatabaseTests {
         let room = try Room()
         try room.sh("python3 \(folder)/generate_database.py \(number) $R/app.db")
         let first = try describe(room)
-        // SQLite reports some databases as damaged that it created itself, such as those with texts that are not UTF-8 and an index.
+        // SQLite reports some databases as damaged that it created itself, such as those with texts that are not UTF-8 and an
+        // index.
         let isSound = first.hasSuffix("[(b'ok',)]")
-        // Which rows such a report names depends on the order in which they were inserted: after REINDEX, the same rows have no report.
+        // Which rows such a report names depends on the order in which they were inserted: after REINDEX, the same rows have no
+        // report.
         func comparable(_ text: String) -> Substring {
             isSound ? text[...] : text[..<(text.lastIndex(of: "\n") ?? text.endIndex)]
         }

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Rows of the requirements for the charging tracker and for all apps, each named by its number. Rows tested by another suite are named there.
+/// Rows of the requirements for the charging tracker and for all apps, each named by its number. Rows tested by another suite are
+/// named there.
 struct ChargingTrackerRowTests {
     private static func room(_ options: String = "--sample") throws -> Room {
         let room = try Room()

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// When backups are due: by the local calendar, across DST changes and clock jumps. The expected values were computed with `systemd-analyze calendar` and with
-/// time zone tables.
+/// When backups are due: by the local calendar, across DST changes and clock jumps. The expected values were computed with
+/// `systemd-analyze calendar` and with time zone tables.
 struct ScheduleTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let schedule: String

@@ -83,7 +83,8 @@ struct WrongClockTests {
         }
     }
 
-    /// The checks of a mount every half minute, without a start: (schedule, handled-at, retry-at), the times of the checks, and what is due at each.
+    /// The checks of a mount every half minute, without a start: (schedule, handled-at, retry-at), the times of the checks, and
+    /// what is due at each.
     @Test(
         arguments: [
             (

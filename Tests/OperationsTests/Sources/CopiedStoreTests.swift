@@ -117,8 +117,8 @@ struct CopiedStoreTests {
         #expect(try room.sh("backupfs snapshots --json --store $R/new | \(Self.names)") == "c d e f")
     }
 
-    /// Each creates its copy before the store has made a backup in its line. Or it puts the repository where only the file system shows that both have the
-    /// same one.
+    /// Each creates its copy before the store has made a backup in its line. Or it puts the repository where only the file system
+    /// shows that both have the same one.
     @Test(arguments: [
         "backupfs init --store $S --repository $R/nas --database $R/one.sqlite; COPY",
         "backupfs init --store $S --database $R/one.sqlite; mv $S/repository $R/nas; ln -s $R/nas $S/repository; COPY",

@@ -8,7 +8,8 @@ struct RemovalClockTests {
     private static let ahead = at("2027-06-01")
     private static let next = at("2026-06-02")
 
-    /// The store `$S` has removed `a`, with 30 days to bring it back. `$R/other` has the backups `x` and `y` in the same repository, and has removed `w`.
+    /// The store `$S` has removed `a`, with 30 days to bring it back. `$R/other` has the backups `x` and `y` in the same
+    /// repository, and has removed `w`.
     private static func makeRoom() throws -> Room {
         let room = try Room.withThreeBackups(start)
         try room.sh(

@@ -43,8 +43,8 @@ struct RetentionClockTests {
         #expect(within == "2020-01-01_00-03-00_3 \(days)")
     }
 
-    /// The backups by the right clock that a rule keeps if there are no others, computed from its definition: the newest backup of each of the newest periods
-    /// up to the limit, and the oldest of all while the limit is not reached.
+    /// The backups by the right clock that a rule keeps if there are no others, computed from its definition: the newest backup
+    /// of each of the newest periods up to the limit, and the oldest of all while the limit is not reached.
     private func kept(_ times: [Timestamp], _ count: Int, _ period: (DateComponents) -> [Int?]) -> Set<Int> {
         var calendar = Calendar(identifier: .iso8601)
         calendar.timeZone = .current

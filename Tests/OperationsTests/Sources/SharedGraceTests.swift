@@ -36,8 +36,8 @@ struct SharedGraceTests {
         return try room.sh("backupfs snapshots --removed --json --store $S | jq length", Self.at(day)) == "1"
     }
 
-    /// The text of the settings in the repository, with a change that a later program could have made; and two days: `a` stays until the first, and is gone on
-    /// the second.
+    /// The text of the settings in the repository, with a change that a later program could have made; and two days: `a` stays
+    /// until the first, and is gone on the second.
     @Test(arguments: [
         ("undelete-days: \"365\"\nkeep-forever: \"yes\"\n", "2026-12-30", "2027-01-05"),
         ("undelete-days: \"365\"\nlog-level: \"loud\"\n", "2026-12-30", "2027-01-05"),

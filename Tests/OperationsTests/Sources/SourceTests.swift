@@ -278,7 +278,8 @@ struct SourceTests {
         try room.sh("backupfs config set repository $R/away --store $S; backupfs backup --store $S")
     }
 
-    /// An attack by a party with write access to the repository: an unencrypted config, so that the next backup is written in plain text.
+    /// An attack by a party with write access to the repository: an unencrypted config, so that the next backup is written in
+    /// plain text.
     @Test func `encryption cannot be switched off from the repository's side`() throws {
         let room = try Room()
         try room.sh(

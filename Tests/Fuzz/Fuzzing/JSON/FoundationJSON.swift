@@ -60,7 +60,8 @@ enum FoundationJSON {
         }
     }
 
-    /// Foundation takes byte order marks away, also inside a document, where they belong to a text: at its beginning, and behind escapes.
+    /// Foundation takes byte order marks away, also inside a document, where they belong to a text: at its beginning, and behind
+    /// escapes.
     private static func isSame(_ own: String, _ other: String) -> Bool {
         own.unicodeScalars.filter { $0 != "\u{FEFF}" }.elementsEqual(other.unicodeScalars.filter { $0 != "\u{FEFF}" })
     }

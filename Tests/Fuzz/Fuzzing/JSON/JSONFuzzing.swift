@@ -1,7 +1,8 @@
 import BackupCore
 import Formats
 
-/// The tokenizer: however it is asked, and in whatever pieces the bytes come, it says the same, and it accepts no more than others do.
+/// The tokenizer: however it is asked, and in whatever pieces the bytes come, it says the same, and it accepts no more than
+/// others do.
 enum JSONFuzzing {
     static func run(_ bytes: [UInt8], on ground: FuzzGround) throws -> FuzzOutcome {
         let fields = ground.definitions[0].collections[1].fields

@@ -2,10 +2,11 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// A repository's own structures, as an attacker with write access may have changed them: a value or an error, and what was read is written
-/// and read again the same.
+/// A repository's own structures, as an attacker with write access may have changed them: a value or an error, and what was read
+/// is written and read again the same.
 enum StructureFuzzing {
-    /// - Parameter bytes: what ends in a checksum comes without it, since no change of bytes would hit it; whole when it begins with a zero.
+    /// - Parameter bytes: what ends in a checksum comes without it, since no change of bytes would hit it; whole when it begins
+    ///   with a zero.
     static func run(_ structure: StructureProbe, _ bytes: [UInt8]) throws -> FuzzOutcome {
         let input = completed(structure, bytes)
         do {

@@ -1,7 +1,8 @@
-/// A tar archive that is made from a description of a few bytes, with all checksums right unless the description says otherwise: a change of a byte
-/// then gets past them.
+/// A tar archive that is made from a description of a few bytes, with all checksums right unless the description says otherwise:
+/// a change of a byte then gets past them.
 ///
-/// The description is one header after the other: a byte for its kind, one for what is wrong with it, the lengths of name, link and content, and these.
+/// The description is one header after the other: a byte for its kind, one for what is wrong with it, the lengths of name, link
+/// and content, and these.
 enum CraftedTAR {
     private static let headerLimit = 40
     private static let kinds: [UInt8] = Array("00005522xLKgS13".utf8)

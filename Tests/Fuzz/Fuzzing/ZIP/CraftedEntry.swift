@@ -3,8 +3,8 @@ import SystemIO
 
 /// One entry of a `CraftedZIP`.
 ///
-/// Its description: a byte of traits, a byte with the number of things that are wrong (0 to 3 in the lower bits, so that most archives are whole)
-/// and for each of them a byte and a number of 32 bits; a byte and the name; 16 bits and the content.
+/// Its description: a byte of traits, a byte with the number of things that are wrong (0 to 3 in the lower bits, so that most
+/// archives are whole) and for each of them a byte and a number of 32 bits; a byte and the name; 16 bits and the content.
 struct CraftedEntry {
     private struct Traits: OptionSet {
         let rawValue: UInt8

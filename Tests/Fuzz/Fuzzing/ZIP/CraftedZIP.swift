@@ -1,11 +1,11 @@
 import BackupCore
 import SystemIO
 
-/// An archive that is made from a description of a few bytes, with all lengths and checksums right unless the description says otherwise: a change
-/// of a byte then gets past the signatures and sums, where it would end in an archive's own bytes.
+/// An archive that is made from a description of a few bytes, with all lengths and checksums right unless the description says
+/// otherwise: a change of a byte then gets past the signatures and sums, where it would end in an archive's own bytes.
 ///
-/// The description is a byte for the end of the archive and one entry after the other (`CraftedEntry`). A file `SHA256SUMS` without content
-/// gets the sums of all files before it.
+/// The description is a byte for the end of the archive and one entry after the other (`CraftedEntry`). A file `SHA256SUMS`
+/// without content gets the sums of all files before it.
 struct CraftedZIP {
     private static let entryLimit = 40
 
@@ -34,7 +34,8 @@ struct CraftedZIP {
         count += 1
     }
 
-    /// - Parameter end: bits 0 to 2: a ZIP64 record, a comment, something behind the directory; bits 4 to 7: which number is wrong.
+    /// - Parameter end: bits 0 to 2: a ZIP64 record, a comment, something behind the directory; bits 4 to 7: which number is
+    ///   wrong.
     private func finish(_ end: UInt8) -> [UInt8] {
         var writer = ByteWriter()
         writer.append(raw: data)
