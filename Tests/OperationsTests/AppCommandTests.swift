@@ -145,7 +145,7 @@ import Testing
 
                 """)
         let missing = try room.run("backupfs app check $R/diary.yaml --database $R/none.sqlite")
-        #expect(missing.status == 1 && missing.output.contains("the database is not there"))
+        #expect(missing.status == 1 && missing.output.contains("the database does not exist"))
         #expect(
             try room.sh(
                 "cd $R; backupfs app check diary.yaml --database $S/app/database.sqlite --json | jq -c '[.sound,.unmentioned_tables]'"

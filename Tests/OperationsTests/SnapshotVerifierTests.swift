@@ -163,7 +163,7 @@ struct SnapshotVerifierTests {
         #expect(older.notes == ["the database was not compared with the export: the app's schema has another version now"])
         let foreign = try SnapshotVerifier(store: store).run(
             try Self.forge("foreign", like: snapshot, in: store, attributes: ["app": "other"]), progress: nil)
-        #expect(foreign.findings == [] && foreign.notes == ["the records were not looked at: the backup is of another app"])
+        #expect(foreign.findings == [] && foreign.notes == ["the records were not checked: the backup is of another app"])
     }
 
     @Test func `a killed drill leaves nothing behind`() throws {

@@ -61,7 +61,7 @@ struct StatusText {
             lines.append("There is no schedule.")
         }
         if let name = state.scheduleSwitchedOffBy {
-            lines.append("Next backup: none by itself, since \(name) is off in \(state.definition.title)")
+            lines.append("Next backup: no automatic one, since \(name) is off in \(state.definition.title)")
             lines.append("Make them all the same with: backupfs config set schedule '\(state.schedule)'")
         }
         lines.append("Backups: \(state.snapshots.count)")

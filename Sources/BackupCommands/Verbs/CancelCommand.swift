@@ -41,7 +41,7 @@ struct CancelCommand: ParsableCommand {
             usleep(20_000)
         }
         throw BackupError(
-            .busy, "it has been asked to end, and still runs: \(operation.text)", path: path,
+            .busy, "it was asked to stop and is still running: \(operation.text)", path: path,
             remedy: "It may be finishing what can no longer be taken back. Wait, and look with: backupfs status")
     }
 

@@ -35,7 +35,7 @@ struct HistoryCommand: ParsableCommand {
         if output.json {
             Terminal.write(OrderedJSON.array(records.map(\.historyJSON)).prettyText)
         } else if records.isEmpty {
-            Terminal.write(automatic ? "The schedule has not asked for anything yet." : "Nothing has been done yet.")
+            Terminal.write(automatic ? "The schedule has not started a backup yet." : "Nothing has been done yet.")
         } else {
             let headings: [Message] = ["Started", "Operation", "", "Result", "Duration", "Size", "New", "Backup"]
             Terminal.write(verbatim: Table.text(headings, records.map(Self.row)))

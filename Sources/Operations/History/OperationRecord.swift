@@ -123,7 +123,7 @@ extension OperationRecord {
         return members
     }
 
-    private static var unusable: BackupError { BackupError(.damagedContent, "this is no line of a history") }
+    private static var unusable: BackupError { BackupError(.damagedContent, "this is not a line of a history") }
 }
 
 /// A line in memory.

@@ -14,7 +14,7 @@ struct HistoryTests {
         #expect(
             try room.sh(
                 "backupfs history --store $S; backupfs history --automatic --store $S; backupfs history --json --store $S")
-                == "Nothing has been done yet.\nThe schedule has not asked for anything yet.\n[]")
+                == "Nothing has been done yet.\nThe schedule has not started a backup yet.\n[]")
         try room.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-01-10T10:00:00Z"])
         try room.sh(
             "backupfs backup --label mine --json --store $S | tail -1 > $R/summary", ["BACKUPFS_NOW": "2026-01-10T11:00:00Z"])
