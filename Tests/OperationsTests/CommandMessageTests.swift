@@ -54,7 +54,7 @@ struct CommandMessageTests {
         let before = try room.sh(dump)
         let failed = try room.run(
             "backupfs restore one --yes --log-file $R/log --store $S", ["BACKUPFS_FAULT": "restore.before-commit=fail"])
-        let safety = try room.sh("backupfs snapshots --safety --json --store $S | jq -r '.[].fileName'")
+        let safety = try room.sh("backupfs snapshots --safety --json --store $S | jq -r '.[].file_name'")
         #expect(failed.status == 1)
         #expect(
             failed.complaint == """

@@ -80,7 +80,8 @@ struct LostDataTests {
         let result = try room.run("backupfs restore one --yes --store $S")
         #expect(result.status == 1)
         #expect(
-            result.complaint.contains("/disk/app: the folder of the app's data does not exist. Mount its disk, or make the folder.")
+            result.complaint.contains(
+                "/disk/app: the folder of the app's data does not exist. Mount its disk, or make the folder.")
         )
         #expect(try room.sh("ls -d $R/disk 2>/dev/null || true") == "")
         try room.sh(

@@ -177,7 +177,7 @@ struct SnapshotVerifierTests {
             until [ -e $S/spool/work-*/files/media/big ] 2>/dev/null; do :; done
             kill -9 $job; wait $job 2>/dev/null || true
             ls -I CACHEDIR.TAG $S/spool | wc -l; backupfs status --store $S > /dev/null; ls -A -I CACHEDIR.TAG $S/spool | wc -l
-            backupfs snapshots --store $S --json | grep verifiedAt | xargs
+            backupfs snapshots --store $S --json | grep verified_at | xargs
             """)
         #expect(result == "2\n0\nverifiedAt: null,")
     }

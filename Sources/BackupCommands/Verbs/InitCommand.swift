@@ -98,7 +98,7 @@ struct InitCommand: ParsableCommand {
                 "settings_left_out": .array(created.settingsLeftOut.map { .text($0) }),
                 "settings_unreadable": .boolean(created.hasUnreadableSettings),
             ])
-            Terminal.write(document.compactText + [10])
+            Terminal.write(jsonLine: document)
         } else {
             Terminal.writeUnlessQuiet("Made the store \(path) for \(made.definition.title).")
             if isEncrypted {
