@@ -29,7 +29,8 @@ trap 'rm -rf "$log" "$log".* "$cache"' EXIT
 if [ "${#splits[@]}" -gt 0 ]; then
     processes=()
     for target in "${splits[@]}"; do
-        "$@" --filter "^$target\." >"$log.$target" 2>&1 &
+        # A shell without job control has its background processes ignore SIGINT, and theirs would inherit that.
+        env --default-signal=INT,QUIT "$@" --filter "^$target\." >"$log.$target" 2>&1 &
         processes+=($!)
     done
     others=$(IFS='|' && echo "${splits[*]}")

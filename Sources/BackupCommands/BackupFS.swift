@@ -45,7 +45,7 @@ public struct BackupFS: ParsableCommand {
             StallWatch.enable {
                 Terminal.writeError(
                     BackupError(
-                        .interrupted, "the storage does not answer, so the operation was ended as it is",
+                        .interrupted, "the storage does not answer, so the operation was abandoned",
                         remedy: "When the storage answers again, the next operation clears away what was left."))
             }
             try command.run()

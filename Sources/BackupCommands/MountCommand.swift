@@ -191,8 +191,7 @@ struct MountCommand: ParsableCommand {
         try BackgroundMount.launch(
             arguments: arguments + ["--", mountpoint], logPath: opened.paths.mountLog, secret: opened.repository.masterKey)
         if output.json {
-            Terminal.write(
-                MountRecord.document(mountpoint: FileSystem.absolutePath(mountpoint), store: storePath).compactText + [10])
+            Terminal.write(jsonLine: MountRecord.document(mountpoint: FileSystem.absolutePath(mountpoint), store: storePath))
         }
     }
 }

@@ -26,14 +26,14 @@ struct RetryCommand: ParsableCommand {
         store.wait?.begin()
         guard let failure = try FailedOperation.of(storeAt: path), !failure.isOver else {
             throw BackupError(
-                .notFound, "nothing has failed that has not gone well since", path: path,
+                .notFound, "there is nothing to retry: what failed has succeeded since", path: path,
                 remedy: "Look at what was done with: backupfs history")
         }
         guard let line = failure.retry, var words = ShellWords.words(in: line)?.dropFirst(),
             let verb = words.first.flatMap({ OperationKind(rawValue: $0) }), verb == .backup || verb == .restore
         else {
             throw BackupError(
-                .notSupported, "what failed last was not asked for by a command that could be tried again: \(failure.name)",
+                .notSupported, "the last failed operation cannot be retried: \(failure.name)",
                 path: path, remedy: "Copy the file into restore/ once more, or run the command that you want.")
         }
         try Self.require(&words, areOf: path)

@@ -125,7 +125,7 @@ enum DefinitionMistakes {
         ),
         (
             "title: Notes", "title: Notes\nsecrets: [{table: about}]",
-            "line 4: secrets[0].table names about, which settings or metadata lie in"
+            "line 4: secrets[0].table names about, which holds settings or metadata"
         ),
         ("title: Notes", "title: Notes\nsecrets: [{key: pin}]", "line 4: secrets[0] has no table"),
         (

@@ -14,7 +14,7 @@ import Testing
         #expect(missing?.code == .notFound)
         #expect(
             missing?.description
-                == "\(folder)/missing: the mountpoint is not there. Make it with `mkdir -p \(folder)/missing`.")
+                == "\(folder)/missing: the mountpoint does not exist. Make it with `mkdir -p \(folder)/missing`.")
         #expect(failure { _ = try Mountpoint.prepare("\(folder)/file") }?.code == .notADirectory)
         let full = failure { _ = try Mountpoint.prepare("\(folder)/full") }
         #expect(full?.code == .notEmpty)

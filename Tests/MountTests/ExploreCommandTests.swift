@@ -49,19 +49,20 @@ struct ExploreCommandTests {
             let catalog = try room.sh(
                 "sqlite3 $S/repository/catalog.sqlite 'select count(*), sum(stored_length) from chunks'")
             let total = try room.sh(
-                "backupfs stats --store $S --json | tee $R/stats | jq -r '.total|[.chunkCount,.storedBytes]|join(\"|\")'"
+                "backupfs stats --store $S --json | tee $R/stats | jq -r '.total|[.chunk_count,.stored_bytes]|join(\"|\")'"
             )
             #expect(total == catalog)
             let sizes = try room.sh(
                 "cd $M/snapshots; find one two -type f ! -name '*SUMS' ! -name 'archive.*' -printf '%s\\n' | awk '{s+=$1} END {print s}'"
             )
-            #expect(try room.sh("jq .total.logicalBytes $R/stats") == sizes)
+            #expect(try room.sh("jq .total.logical_bytes $R/stats") == sizes)
             #expect(try room.sh("jq -c '[.snapshots[].name]' $R/stats") == #"["one","two"]"#)
             // The same photo a second time only costs its directory objects, and the backup's description of itself.
             #expect(
-                try room.sh("jq '.snapshots[1].storedBytes < 20000 and .snapshots[1].exclusiveBytes < 20000' $R/stats") == "true")
-            #expect(try room.sh("jq '.snapshots[0].exclusiveBytes < 20000 and .total.ratio > 1.5' $R/stats") == "true")
-            #expect(try room.sh("backupfs stats two --store $S --json | jq '.snapshots[0].storedBytes > 3300000'") == "true")
+                try room.sh("jq '.snapshots[1].stored_bytes < 20000 and .snapshots[1].exclusive_bytes < 20000' $R/stats")
+                    == "true")
+            #expect(try room.sh("jq '.snapshots[0].exclusive_bytes < 20000 and .total.ratio > 1.5' $R/stats") == "true")
+            #expect(try room.sh("backupfs stats two --store $S --json | jq '.snapshots[0].stored_bytes > 3300000'") == "true")
             let text = try room.sh("backupfs stats --store $S")
             #expect(text.contains("deduplication 2.") && text.contains("\nTogether"), "\(text)")
             try room.fails("backupfs stats three --store $S", saying: "there is no such backup", exitCode: 1)
@@ -191,7 +192,7 @@ struct ExploreCommandTests {
             #expect(
                 try room.sh("backupfs verify one --store $S", Room.fixedClock).hasPrefix("one: can be restored: 10 files, 2."))
             #expect(try room.sh("\(attribute)/one") == "2026-01-11T14:30:00Z")
-            #expect(try room.sh("backupfs snapshots --store $S --json | jq -r '.[0].verifiedAt'") == "2026-01-11T14:30:00Z")
+            #expect(try room.sh("backupfs snapshots --store $S --json | jq -r '.[0].verified_at'") == "2026-01-11T14:30:00Z")
             try room.sh("mkdir $M/snapshots/two; backupfs restore one --yes --store $S")
             let line = "select(.message_type==\"verification\")|[.verified,.files,.records,.findings]"
             #expect(

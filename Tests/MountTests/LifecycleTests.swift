@@ -61,7 +61,7 @@ struct LifecycleTests {
     @Test func `a mountpoint that cannot be used is refused with a reason`() throws {
         try Room.use { room in
             try room.sh("backupfs init --store $S")
-            try room.fails("backupfs mount --store $S $R/missing", saying: "the mountpoint is not there", exitCode: 1)
+            try room.fails("backupfs mount --store $S $R/missing", saying: "the mountpoint does not exist", exitCode: 1)
             try room.sh("echo precious > $M/mine")
             try room.fails("backupfs mount --store $S $M", saying: "the mountpoint is not empty", exitCode: 1)
             #expect(try room.sh("cat $M/mine") == "precious")

@@ -64,7 +64,7 @@ struct PruneTests {
                 """#)
             let check = try room.run("backupfs check --read-data --json --store $S > $R/findings")
             #expect(check.exitCode == 1)
-            let hurt = try room.sh("jq -r 'select(.message_type == \"hurt\") | .path' $R/findings | sort")
+            let hurt = try room.sh("jq -r 'select(.message_type == \"damaged\") | .path' $R/findings | sort")
             #expect(!hurt.isEmpty)
             try room.mount()
             let unreadable = try room.sh(

@@ -64,7 +64,7 @@ struct RestoreTests {
                 #expect(try room.sh(dump) == before, "\(way)")
             }
             #expect(
-                try room.sh("backupfs snapshots --safety --json --store $S | jq -r '.[].fileName' | sort")
+                try room.sh("backupfs snapshots --safety --json --store $S | jq -r '.[].file_name' | sort")
                     == room.sh("ls $M/safety | sort"))
         }
     }

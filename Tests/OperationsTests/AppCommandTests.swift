@@ -30,7 +30,7 @@ import Testing
                 """)
         #expect(
             try room.sh(
-                "BACKUPFS_STORE=$S backupfs app list --json | jq -c '.[]|[.name,.title,.builtIn,.path,.ofStore,.problems]'")
+                "BACKUPFS_STORE=$S backupfs app list --json | jq -c '.[]|[.name,.title,.built_in,.path,.of_store,.problems]'")
                     == """
                     ["photo-diary","Photo Diary",false,"\(room.storePath)/app.yaml",true,0]
                     ["ev-charging-tracker","EV Charging Tracker",true,null,false,0]
@@ -59,7 +59,7 @@ import Testing
         #expect(
             try room.sh(
                 """
-                backupfs app show ev-charging-tracker --json | jq -c '[.name,.title,.builtIn,.schemaVersion,.minimumSchemaVersion,.media,.strategy]
+                backupfs app show ev-charging-tracker --json | jq -c '[.name,.title,.built_in,.schema_version,.minimum_schema_version,.media,.strategy]
                     , .envelope, [.collections[]|.name], .collections[1].fields[10], (.settings.fields[]|[.name,.key,.type,.required])'
                 """) == """
                     ["ev-charging-tracker","EV Charging Tracker",true,1,1,null,"replace"]
@@ -145,7 +145,7 @@ import Testing
 
                 """)
         let missing = try room.run("backupfs app check $R/diary.yaml --database $R/none.sqlite")
-        #expect(missing.status == 1 && missing.output.contains("the database is not there"))
+        #expect(missing.status == 1 && missing.output.contains("the database does not exist"))
         #expect(
             try room.sh(
                 "cd $R; backupfs app check diary.yaml --database $S/app/database.sqlite --json | jq -c '[.sound,.unmentioned_tables]'"

@@ -130,7 +130,7 @@ import Testing
         let result = try room.run(Self.change + "backupfs restore $R/other.zip --yes --store $S")
         #expect(result.status == 1)
         for line in [
-            "Import failed: the archive's media do not lie in photos/",
+            "Import failed: the archive's media are not in photos/",
             "2 files of the archive are not restored, since they are in no known place; the first is pictures/one.jpg",
             "give their folder that name, and pack it again",
         ] {

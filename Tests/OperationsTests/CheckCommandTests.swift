@@ -63,7 +63,7 @@ import Testing
         #expect(result.complaint.contains("2 files are damaged in 2 backups") && result.complaint.contains("check --repair"))
         let lines = try room.run("backupfs check --read-data --store $S --json 2>/dev/null").output.split(separator: "\n")
         let documents = try lines.map { try json(Array($0.utf8)) }.filter { $0["message_type"] as? String != "status" }
-        #expect(documents.map { $0["message_type"] as? String } == ["finding", "hurt", "hurt", "summary"])
+        #expect(documents.map { $0["message_type"] as? String } == ["finding", "damaged", "damaged", "summary"])
         #expect(documents[0]["kind"] as? String == "chunk" && documents[0]["path"] as? String == pack)
         #expect(documents[1]["snapshot"] as? String == "first" && documents[1]["path"] as? String == "media/large.jpg")
         // Everything else remains readable.

@@ -34,7 +34,7 @@ struct CommandMessageTests {
         #expect(try room.run("echo '{}' > $R/x.json; backupfs restore $R/x.json --yes --store $S").status == 1)
         #expect(try room.run("backupfs restore $R/none.json --yes --store $S").status == 1)
         #expect(try room.sh("backupfs status --json --store $S | jq .lastError") == "null")
-        #expect(try room.run("backupfs retry --store $S").complaint.contains("nothing has failed"))
+        #expect(try room.run("backupfs retry --store $S").complaint.contains("there is nothing to retry"))
     }
 
     @Test(arguments: ["nosuch", "$R/none.json", "$R/empty.json"])
@@ -54,7 +54,7 @@ struct CommandMessageTests {
         let before = try room.sh(dump)
         let failed = try room.run(
             "backupfs restore one --yes --log-file $R/log --store $S", ["BACKUPFS_FAULT": "restore.before-commit=fail"])
-        let safety = try room.sh("backupfs snapshots --safety --json --store $S | jq -r '.[].fileName'")
+        let safety = try room.sh("backupfs snapshots --safety --json --store $S | jq -r '.[].file_name'")
         #expect(failed.status == 1)
         #expect(
             failed.complaint == """
@@ -91,7 +91,7 @@ struct CommandMessageTests {
         #expect(refused.status == 1)
         #expect(
             refused.complaint.contains(
-                "one: This backup file is corrupted and cannot be restored. Restore what is whole of it with: backupfs restore --allow-damaged one\n"
+                "one: This backup file is corrupted and cannot be restored. Restore its undamaged parts with: backupfs restore --allow-damaged one\n"
             ), "\(refused)")
         #expect(refused.complaint.contains("chunk") && !refused.complaint.contains("Run the same command"))
         let rest = try room.run("backupfs restore one --allow-damaged --yes --store $S")

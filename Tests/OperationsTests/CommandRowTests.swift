@@ -99,7 +99,7 @@ struct CommandRowTests {
         #expect(rows[1].hasPrefix("ev_charging_tracker_backup_2026-01-11_14-30-00.json "), "\(text)")
         for value in ["2026-01-11 14:30:00", "iPhone 15 Pro", "2026.1.1"] { #expect(rows[1].contains(value), "\(text)") }
         #expect(
-            try room.sh("backupfs snapshots --json --store $S | jq -r '.[0] | .fileName, .fileSize'")
+            try room.sh("backupfs snapshots --json --store $S | jq -r '.[0] | .file_name, .file_size'")
                 == "ev_charging_tracker_backup_2026-01-11_14-30-00.json\n\(size)")
     }
 

@@ -35,12 +35,12 @@ struct LostDataTests {
         #expect(result.status == 1)
         #expect(
             result.complaint
-                == "backupfs: \(room.storePath)/app/database.sqlite: the database is not there. Check the path, or restore a backup.\n"
+                == "backupfs: \(room.storePath)/app/database.sqlite: the database does not exist. Check the path, or restore a backup.\n"
         )
         #expect(try room.run("backupfs export --store $S -o $R/x.json").status == 1)
         let status = try json(Array(room.sh("backupfs status --json --store $S").utf8))
         #expect(status["records"] is NSNull)
-        #expect((status["databaseError"] as? String)?.contains("the database is not there") == true)
+        #expect((status["databaseError"] as? String)?.contains("the database does not exist") == true)
         #expect(status["snapshotCount"] as? Int == 1)
         #expect(try room.sh("backupfs snapshots --store $S | grep -c two || true; ls $S/app") == "0\nphotos")
     }
@@ -80,7 +80,8 @@ struct LostDataTests {
         let result = try room.run("backupfs restore one --yes --store $S")
         #expect(result.status == 1)
         #expect(
-            result.complaint.contains("/disk/app: the folder of the app's data is not there. Mount its disk, or make the folder.")
+            result.complaint.contains(
+                "/disk/app: the folder of the app's data does not exist. Mount its disk, or make the folder.")
         )
         #expect(try room.sh("ls -d $R/disk 2>/dev/null || true") == "")
         try room.sh(

@@ -41,7 +41,7 @@ struct PlacesTests {
     func `a path with a line feed is refused before anything is made there`(options: String) throws {
         let room = try Room()
         let result = try room.run("backupfs init \(options)")
-        #expect(result.status == 2 && result.complaint.contains("a line feed stands in this path"), "\(result)")
+        #expect(result.status == 2 && result.complaint.contains("this path has a line feed in it"), "\(result)")
         #expect(try room.sh("ls $R") == "bin")
         try room.sh("backupfs init --store $S")
         let changed = try room.run("backupfs config set repository $R/line$'\\n'feed --store $S")

@@ -163,7 +163,7 @@ struct SnapshotVerifierTests {
         #expect(older.notes == ["the database was not compared with the export: the app's schema has another version now"])
         let foreign = try SnapshotVerifier(store: store).run(
             try Self.forge("foreign", like: snapshot, in: store, attributes: ["app": "other"]), progress: nil)
-        #expect(foreign.findings == [] && foreign.notes == ["the records were not looked at: the backup is of another app"])
+        #expect(foreign.findings == [] && foreign.notes == ["the records were not checked: the backup is of another app"])
     }
 
     @Test func `a killed drill leaves nothing behind`() throws {
@@ -177,7 +177,7 @@ struct SnapshotVerifierTests {
             until [ -e $S/spool/work-*/files/media/big ] 2>/dev/null; do :; done
             kill -9 $job; wait $job 2>/dev/null || true
             ls -I CACHEDIR.TAG $S/spool | wc -l; backupfs status --store $S > /dev/null; ls -A -I CACHEDIR.TAG $S/spool | wc -l
-            backupfs snapshots --store $S --json | grep verifiedAt | xargs
+            backupfs snapshots --store $S --json | grep verified_at | xargs
             """)
         #expect(result == "2\n0\nverifiedAt: null,")
     }

@@ -1,3 +1,4 @@
+import Foundation
 import SystemIO
 import TestSupport
 import Testing
@@ -37,5 +38,19 @@ import Testing
         ])
         #expect(result.status == 1)
         #expect(result.output.contains("House: the folders High, Low use one another in a circle"), "\(result.output)")
+    }
+
+    /// What the page lists is there under that name, and a developer can read it in one sitting.
+    @Test(arguments: [("## The open of", 22), ("## A file that is copied", 35)])
+    func `the ways in architecture.md are followed through few files`(heading: String, limit: Int) throws {
+        let page = String(
+            decoding: try FileSystem.readFile("\(Machine.projectPath)/Docs/explanation/architecture.md"), as: UTF8.self)
+        let chapter = try #require(page.components(separatedBy: "\n## ").first { "## \($0)".hasPrefix(heading) })
+        let cells = chapter.split(separator: "\n").filter { $0.hasPrefix("| ") && $0.contains("`") }
+            .map { $0.split(separator: "|")[1].replacing(/\([^)]*\)/, with: "") }
+        let names = cells.flatMap { $0.matches(of: /`(\w+)`/).map { String($0.1) } }
+        #expect(names.count <= limit && Set(names).count == names.count && names.count > limit / 2, "\(names.count)")
+        let files = try run(["find", "\(Machine.projectPath)/Sources", "-name", "*.swift"]).output
+        for name in names { #expect(files.contains("/\(name).swift\n"), "\(name)") }
     }
 }

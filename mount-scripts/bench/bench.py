@@ -1,7 +1,7 @@
 """Compares backupfs with restic and BorgBackup, its mount with other mounts, and its exports and imports with sqlite3 and Python, on
 the same data.
 
-See Docs/explanation/architecture.md, “Benchmarks”.
+See Docs/explanation/internals.md, “Benchmarks”.
 
 Environment: BENCH_DIR, SECTIONS (as “backups,mounts”), ROUNDS, SCALE, CORPORA (as “a,b”; mounts have a and b, the others none), PEERS
 (whom to compare with, as “borg,bindfs”), BACKUPFS_BINARY, BORG_BINARY, RATARMOUNT_BINARY (may be missing).

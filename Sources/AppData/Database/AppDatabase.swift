@@ -191,7 +191,7 @@ public struct AppDatabase: Sendable {
     }
 
     private static func notThere(_ path: String) -> BackupError {
-        BackupError(.notFound, "the database is not there", path: path, remedy: "Check the path, or restore a backup.")
+        BackupError(.notFound, "the database does not exist", path: path, remedy: "Check the path, or restore a backup.")
     }
 
     static func requireFile(_ path: String) throws(BackupError) {

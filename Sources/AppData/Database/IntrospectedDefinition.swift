@@ -50,7 +50,7 @@ public struct IntrospectedDefinition: Sendable {
             "  backup: \"\(stem)_backup_{stamp}.json\"",
             "  safety: \"\(stem)_safety_{stamp}.json\"",
             "strategy: replace",
-            "# When backups are made by themselves; the settings of a store may say otherwise.",
+            "# When automatic backups run; the settings of a store take precedence.",
             "schedule: daily",
             "retention:",
             "  safetyKeepLast: \"3\"",

@@ -179,7 +179,7 @@ enum AppDefinitionReader {
         do {
             return try Schedule(parsing: text)
         } catch {
-            node.note("is no schedule: “\(MessageText.shortened(text))”", remedy: error.remedy ?? "Write off.")
+            node.note("is not a schedule: “\(MessageText.shortened(text))”", remedy: error.remedy ?? "Write off.")
             return .off
         }
     }
@@ -191,7 +191,7 @@ enum AppDefinitionReader {
             let switches = (format.settings?.fields ?? []).filter { $0.type == .boolean }.map(\.name)
             guard !switches.contains(name) else { continue }
             node.note(
-                "names \(name), which is no setting of the type boolean",
+                "names \(name), which is not a boolean setting",
                 remedy: DefinitionNode.suggestion(for: name, among: switches))
             return nil
         }

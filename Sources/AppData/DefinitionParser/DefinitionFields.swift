@@ -93,7 +93,7 @@ enum DefinitionFields {
                 "does nothing in a collection", remedy: "Leave it out: it is for the fields of metadata and settings.")
             if node.optional("nullable")?.node.scalar?.string == "true" {
                 node.optional("default")?.warn(
-                    "does nothing with nullable: what is missing is null", remedy: "Leave one of them out.")
+                    "has no effect with nullable: a missing value is null", remedy: "Leave one of them out.")
             }
         }
         if let years = node.optional("years"), node.optional("dates")?.node.scalar?.string != "withinYears" {

@@ -20,7 +20,7 @@ enum DefinitionMergeRules {
             let names = listed.map(\.rawValue).joined(separator: ", ")
             node.note(
                 "names \(chosen.rawValue), which is not among the strategies",
-                remedy: isWhole ? "Write replace: of whole databases there is no other." : "Choose one of: \(names).")
+                remedy: isWhole ? "Write replace: whole databases allow no other strategy." : "Choose one of: \(names).")
             return nil
         }
         return [chosen] + listed.filter { $0 != chosen }

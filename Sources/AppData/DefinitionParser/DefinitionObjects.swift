@@ -84,7 +84,7 @@ enum DefinitionObjects {
         let source = node.optional("source").map { $0.choice(CollectionSource.self) } ?? .table
         let isTold = source != .table
         let table = isTold ? node.optional("table") : node.required("table")
-        if isTold { table?.note("cannot be together with source", remedy: "Leave it out: the records lie in no table.") }
+        if isTold { table?.note("cannot be together with source", remedy: "Leave it out: the records are in no table.") }
         let tableName = isTold ? "" : table?.text()
         let singular = node.required("singular")?.text()
         let plural = node.required("plural")?.text()

@@ -84,7 +84,7 @@ enum DefinitionSecrets {
                 }
                 let objects = [format.metadata, format.settings].compactMap { $0 }.filter { $0.table == name }
                 if key == nil, !objects.isEmpty {
-                    table?.note("names \(name), which settings or metadata lie in", remedy: "Name the secret rows with key.")
+                    table?.note("names \(name), which holds settings or metadata", remedy: "Name the secret rows with key.")
                     break
                 }
                 if let key, objects.contains(where: { $0.fields.contains { $0.column == key } }) {

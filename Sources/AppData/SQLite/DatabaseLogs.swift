@@ -103,7 +103,7 @@ enum OrphanedLog {
 
     static func error(_ log: String) -> BackupError {
         BackupError(
-            .alreadyExists, "the database is not there, but its log is", path: log,
+            .alreadyExists, "the database does not exist, but its log does", path: log,
             remedy: "It may hold data that no backup has: move it to a safe place, and restore again.")
     }
 }

@@ -153,7 +153,7 @@ enum DatabaseFailure {
         case SQLITE_CANTOPEN:
             return BackupError(
                 .accessDenied, "the database cannot be opened: \(reason)", path: path,
-                remedy: "Check that the file is there, and that the file and its folder may be read and written.")
+                remedy: "Check that the file exists, and that the file and its folder can be read and written.")
         case SQLITE_TOOBIG: return BackupError(.tooLarge, "a value is too large for the database", path: path)
         case SQLITE_CONSTRAINT:
             return BackupError(.invalidContent, "Import failed: the database refused a record: \(reason)", path: path)

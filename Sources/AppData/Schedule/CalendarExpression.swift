@@ -54,7 +54,7 @@ public struct CalendarExpression: Sendable, Equatable {
         guard rest.isEmpty, !expanded.split(separator: " ").isEmpty else { throw Self.unusable(text) }
         guard isOfTheCalendar else {
             throw BackupError(
-                .usage, "“\(MessageText.shortened(text))” is no schedule: there is no such day",
+                .usage, "“\(MessageText.shortened(text))” is not a schedule: there is no such day",
                 remedy: "Write days that the calendar has.")
         }
     }
@@ -78,7 +78,7 @@ public struct CalendarExpression: Sendable, Equatable {
     private static func unusable(_ text: String) -> BackupError {
         let meant = SpellingSuggestion.nearest(to: text, among: words.keys.sorted() + ["off"])
         return BackupError(
-            .usage, "“\(MessageText.shortened(text))” is no schedule",
+            .usage, "“\(MessageText.shortened(text))” is not a schedule",
             remedy: meant.map { "Did you mean \($0)?" }
                 ?? "Write off, daily, weekly, every 24h, or days and a time such as Mon..Fri 03:30 or *-*-01 12:00.")
     }

@@ -19,7 +19,7 @@ public enum Schedule: Sendable, Equatable {
             guard let seconds = Self.seconds(words.dropFirst().joined()) else {
                 throw BackupError(
                     .usage,
-                    "“\(MessageText.shortened(text))” is no schedule: after every there is a length of time from a minute to 366 days",
+                    "“\(MessageText.shortened(text))” is not a schedule: every takes a length of time from a minute to 366 days",
                     remedy: "Write it like every 24h, every 90min or every 2d.")
             }
             self = .interval(seconds, text: words.joined(separator: " "))
@@ -51,7 +51,7 @@ public enum Schedule: Sendable, Equatable {
     public func requireTime(after now: Timestamp) throws(BackupError) {
         guard self != .off, next(after: now) == nil else { return }
         throw BackupError(
-            .usage, "“\(MessageText.shortened(text))” is no schedule: there is no such day to come",
+            .usage, "“\(MessageText.shortened(text))” is not a schedule: such a day never comes",
             remedy: "Write days that the calendar has.")
     }
 

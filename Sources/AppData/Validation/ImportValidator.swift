@@ -40,176 +40,287 @@ public struct ImportValidator: Sendable {
     }
 }
 
-/// The content of a validated file: everything that a preview shows.
-public struct ImportSummary: Sendable {
-    public struct CollectionCount: Sendable, Equatable {
-        /// `plannedMaintenance`.
-        public let name: String
-        public let singular: String
-        /// `maintenance records`.
-        public let plural: String
-        public let count: Int
-        /// Whether they are the app's records, and not just the file's description of its own files.
-        public let isTold: Bool
+/// Collects findings, counts and keys in one pass over the records.
+final class ValidationVisitor: RecordVisitor {
+    // This is the hot path of every record, and a number in an array inside a class pays for exclusivity checks.
+    private final class Counter { var value = 0 }
+
+    private let definition: AppDefinition
+    private let checker: FieldChecker
+    private let metadataTextLimitBytes: Int
+    private let plans: [ValidationPlan]
+    private var findings: [Message] = []
+    private var isIncompatible = false
+    private var warnings: [Message] = []
+    private var schemaVersion: Int?
+    private var createdAt: Timestamp?
+    private var metadataTexts: [String: String] = [:]
+    private var hasMetadata = false
+    private var hasSettings = false
+    private var isPresent: [Bool]
+    /// Whether all of a collection's records have been read.
+    private var isComplete: [Bool]
+    private var currentCollection: Int?
+    private let counts: [Counter]
+    private let keys: [KeySet]
+    /// For each collection: referenced keys that have not been seen yet, with the first record that refers to each.
+    private var pendingReferences: [[FieldValue: RecordLabel]]
+    private var isReported: [Set<FieldValue>]
+    private var earliest: Timestamp?
+    private var latest: Timestamp?
+    private var unknownFields: [String: Int] = [:]
+    private var unknownFieldCount = 0
+    private var missingColumns: Set<String> = []
+    private let acceptsValues: Bool
+    private var accepted: [Message] = []
+    private var acceptedCount = 0
+
+    init(definition: AppDefinition, now: Timestamp, metadataTextLimitBytes: Int, acceptsValues: Bool = false) {
+        self.acceptsValues = acceptsValues
+        self.definition = definition
+        self.metadataTextLimitBytes = metadataTextLimitBytes
+        checker = FieldChecker(now: now)
+        plans = definition.collections.map { ValidationPlan($0, now: now) }
+        let count = definition.collections.count
+        isPresent = Array(repeating: false, count: count)
+        isComplete = isPresent
+        counts = (0..<count).map { _ in Counter() }
+        keys = (0..<count).map { _ in KeySet() }
+        pendingReferences = Array(repeating: [:], count: count)
+        isReported = Array(repeating: [], count: count)
     }
 
-    /// Earliest and latest date of a collection.
-    public struct DateRange: Sendable, Equatable {
-        public let plural: String
-        public let earliest: Timestamp
-        public let latest: Timestamp
-    }
-
-    /// When the file was created; `nil` for a database, which does not record it.
-    public var createdAt: Timestamp?
-    public let schemaVersion: Int
-    /// The text members of the metadata object (`appVersion`, `deviceName`, `createdAt`).
-    public let metadata: [String: String]
-    /// The counts to show to people.
-    public var toldCounts: [CollectionCount] { counts.filter(\.isTold) }
-    /// One per collection, in the definition's order.
-    public let counts: [CollectionCount]
-    public let dateRange: DateRange?
-    public let warnings: [Message]
-    /// Values that the definition does not allow but that were accepted; `nil` when there are none.
-    public let disallowedValues: DisallowedValues?
-    /// The warning about them.
-    public var acceptedValues: Message? { disallowedValues?.acceptance }
-    /// The frequency of each member that is not in the definition: `cars.color`. At most 100 names.
-    public let unknownFields: [String: Int]
-
-    public var appVersion: String? { metadata["appVersion"] }
-    public var deviceName: String? { metadata["deviceName"] }
-
-    /// Number of records per collection of the definition: what `AppDatabase.replaceAll` must insert.
-    public var recordCounts: [Int] { counts.map(\.count) }
-
-    /// `Imported 1 cars, 1 expenses, 1 maintenance records, 1 notifications.`
-    public var successMessage: Message {
-        "Imported \(toldCounts.map { "\($0.count) \($0.plural)" }.joined(separator: ", "))."
-    }
-}
-
-/// The source document's exact words.
-public enum ImportMessages {
-    public static let invalidFormat: Message = "Invalid file format. Please select a valid backup file."
-    public static let incompatibleVersion: Message = "This backup is from an incompatible version of the app."
-    public static let newerVersion: Message =
-        "This backup was created with a newer version of the app. Import may fail or cause data loss."
-    public static let muchOlderVersion: Message =
-        "This backup was created with a much older version of the app. Some data may be converted."
-    public static let deletesEverything: Message = "Importing will DELETE ALL existing data. This cannot be undone."
-    public static let restoringPreviousData: Message = "Import failed. Restoring previous data..."
-    public static let corruptedFile: Message = "This backup file is corrupted and cannot be restored."
-
-    /// For an archive that was verified but could not be unpacked.
-    public static func extractionFailure(_ reason: Message) -> Message { "Failed to extract backup: \(reason)" }
-    /// Its English beginning, by which errors are compared.
-    public static let extractionFailureStart = "Failed to extract backup: "
-
-    /// `Import failed: expense 1 refers to unknown car 99`.
-    public static func failure(_ reason: Message) -> Message { "Import failed: \(reason)" }
-}
-
-/// Values of the app's data that its definition does not allow: a text that is not a date, a dangling reference.
-public struct DisallowedValues: Sendable {
-    public let count: Int
-    /// Messages about the first few; empty for an earlier backup.
-    public let examples: [Message]
-
-    public init(count: Int, examples: [Message]) {
-        self.count = count
-        self.examples = examples
-    }
-
-    private var shown: Message { .joined(examples + (count > examples.count ? ["…"] : []), separator: "; ") }
-
-    /// For appending to a word.
-    private var list: Message { examples.isEmpty ? "" : .joined([.verbatim(": "), shown], separator: "") }
-
-    /// The warning if they are restored unchanged.
-    var acceptance: Message {
-        .plural(
-            count, one: "The app's definition does not allow \(count) value of the backup. It comes back as it was: \(shown)",
-            other: "The app's definition does not allow \(count) values of the backup. They come back as they were: \(shown)")
-    }
-
-    /// The warning of a backup that contains them.
-    /// - Parameter comesWithRows: whether a restore can copy the rows of the backup's database unchanged.
-    public func warning(comesWithRows: Bool) -> Message {
-        comesWithRows
-            ? .plural(
-                count,
-                one:
-                    "the app's definition does not allow \(count) value\(list). A restore of the backup by its name with --strategy replace brings it back as it is; one that merges is refused. Correct it in the app, or describe the field in another way",
-                other:
-                    "the app's definition does not allow \(count) values\(list). A restore of the backup by its name with --strategy replace brings them back as they are; one that merges is refused. Correct them in the app, or describe the fields in another way"
-            )
-            : .plural(
-                count,
-                one:
-                    "a restore of the backup would be refused: the app's definition does not allow \(count) value\(list). Correct it in the app, or describe the field in another way",
-                other:
-                    "a restore of the backup would be refused: the app's definition does not allow \(count) values\(list). Correct them in the app, or describe the fields in another way"
-            )
-    }
-}
-
-/// The keys of a collection. Integers in ascending order, as in exports, cost next to nothing: runs are stored as ranges, and
-/// only keys out of order individually. A class, so that queries neither copy nor count references.
-final class KeySet {
-    private var ranges: [ClosedRange<Int64>] = []
-    private var outliers: Set<Int64> = []
-    private var texts: Set<[UInt8]> = []
-
-    /// - Returns: false when it already exists.
-    func insert(_ key: Int64) -> Bool {
-        guard let last = ranges.last else {
-            ranges.append(key...key)
-            return true
+    private func add(_ finding: Message) throws(BackupError) {
+        if acceptsValues, !isIncompatible {
+            acceptedCount += 1
+            if accepted.count < Self.shownAcceptedCount { accepted.append(finding) }
+            return
         }
-        if key > last.upperBound {
-            if key - 1 == last.upperBound {
-                ranges[ranges.count - 1] = last.lowerBound...key
-            } else {
-                ranges.append(key...key)
+        findings.append(finding)
+        if findings.count >= ImportValidator.findingLimit { throw failure() }
+    }
+
+    private static let shownAcceptedCount = 5
+
+    private func failure() -> BackupError {
+        if isIncompatible {
+            return BackupError(.unsupportedVersion, ImportMessages.incompatibleVersion, findings: findings)
+        }
+        return BackupError(.invalidContent, ImportMessages.failure(findings.first ?? "unknown reason"), findings: findings)
+    }
+
+    // MARK: Objects
+
+    func visit(metadata: RecordBuffer) throws(BackupError) {
+        hasMetadata = true
+        for (index, field) in definition.metadata.fields.enumerated() {
+            if field.source == .schemaVersion {
+                try check(schemaVersion: metadata, index, field)
+                continue
             }
-            // An outlier was below the end of the ranges when inserted, so it cannot be above it now.
-            return true
-        }
-        return isInRanges(key) ? false : outliers.insert(key).inserted
-    }
-
-    func insert(_ key: [UInt8]) -> Bool { texts.insert(key).inserted }
-
-    func contains(_ key: Int64) -> Bool { isInRanges(key) || outliers.contains(key) }
-
-    func contains(_ key: FieldValue) -> Bool {
-        switch key {
-        case .integer(let number): contains(number)
-        case .text(let bytes): texts.contains(bytes)
-        default: false
+            try check(metadata, index, field, of: definition.metadata)
+            if field.source == .creationTime { createdAt = metadata.time(index, as: field.type) }
+            guard let text = metadata.string(index) else { continue }
+            if text.utf8.count > metadataTextLimitBytes {
+                try add(
+                    "\(definition.metadata.path(of: field)) has \(text.utf8.count) bytes, more than \(metadataTextLimitBytes)")
+            }
+            metadataTexts[field.name] = text
         }
     }
 
-    private func isInRanges(_ key: Int64) -> Bool {
-        let place = ranges.partitioningIndex { $0.upperBound >= key }
-        return place < ranges.count && ranges[place].contains(key)
+    func visit(settings: RecordBuffer) throws(BackupError) {
+        guard let object = definition.settings else { return }
+        hasSettings = true
+        for (index, field) in object.fields.enumerated() { try check(settings, index, field, of: object) }
     }
-}
 
-/// The record that a finding refers to. Smaller than its text: a validation keeps one for each record with an unresolved
-/// reference.
-enum RecordLabel: Comparable {
-    /// "expense 1".
-    case keyed(_ singular: String, _ key: String)
-    /// "expense number 3", when it has no usable key.
-    case counted(_ singular: String, _ number: Int)
-
-    var text: Message {
-        switch self {
-        case .keyed(let singular, let key): "\(singular) \(key)"
-        case .counted(let singular, let number): "\(singular) number \(number)"
+    private func check(
+        _ buffer: RecordBuffer, _ index: Int, _ field: FieldDefinition, of object: ObjectDefinition
+    ) throws(BackupError) {
+        if buffer.kind(index) == .missing {
+            if !field.mayBeMissing { try add("missing field \(object.path(of: field))") }
+        } else if let problem = checker.problem(buffer, index, field) {
+            try add(object.isInline ? problem : "\(object.name): \(problem)")
         }
+    }
+
+    private func check(schemaVersion buffer: RecordBuffer, _ index: Int, _ field: FieldDefinition) throws(BackupError) {
+        switch buffer.kind(index) {
+        case .missing where field.mayBeMissing: schemaVersion = definition.schemaVersion
+        case .missing: try add("missing field \(definition.metadata.path(of: field))")
+        case .integer where buffer.integer(index) >= Int64(definition.minimumSchemaVersion):
+            let version = buffer.integer(index)
+            schemaVersion = Int(version)
+            if version > Int64(definition.newestSchemaVersion) {
+                warnings.append(ImportMessages.newerVersion)
+            } else if Int64(definition.schemaVersion) - version > 1 {
+                warnings.append(ImportMessages.muchOlderVersion)
+            }
+        case .integer:
+            isIncompatible = true
+            try add("schema version \(buffer.integer(index)) cannot be read, only \(definition.minimumSchemaVersion) and newer")
+        default:
+            isIncompatible = true
+            try add("\(definition.metadata.path(of: field)) is not a whole number")
+        }
+    }
+
+    // MARK: Records
+
+    func beginCollection(_ collection: Int) throws(BackupError) {
+        if let currentCollection { isComplete[currentCollection] = true }
+        currentCollection = collection
+        isPresent[collection] = true
+    }
+
+    func visit(record: RecordBuffer, of index: Int) throws(BackupError) {
+        counts[index].value += 1
+        try noteKey(record, of: index)
+        let plan = plans[index]
+        let rules = plan.rules
+        let sets = plan.sets
+        for fieldIndex in 0..<rules.count {
+            let rule = rules[fieldIndex]
+            if rule.type == .any, record.kind(fieldIndex) == .missing { try noteMissingColumn(fieldIndex, of: index) }
+            guard rule.passes(record, fieldIndex, { sets[$0]?.contains($1) ?? true }) else {
+                try addProblem(record, of: index, fieldIndex)
+                continue
+            }
+            if rule.referenceTarget >= 0, !record.isNullOrMissing(fieldIndex) {
+                // Nearly all refer to existing records.
+                if record.kind(fieldIndex) == .integer, keys[rule.referenceTarget].contains(record.integer(fieldIndex)) {
+                    continue
+                }
+                try check(reference: record.value(fieldIndex), to: rule.referenceTarget, record, of: index)
+            }
+        }
+        if plan.dateRangeIndex >= 0, let date = record.time(plan.dateRangeIndex, as: plan.rules[plan.dateRangeIndex].type) {
+            earliest = min(earliest ?? date, date)
+            latest = max(latest ?? date, date)
+        }
+    }
+
+    /// Records a column that the table did not have when the file was created.
+    private func noteMissingColumn(_ fieldIndex: Int, of index: Int) throws(BackupError) {
+        guard definition.coversWholeDatabase else { return }
+        let collection = definition.collections[index]
+        let column = "\(collection.name).\(collection.fields[fieldIndex].name)"
+        guard missingColumns.insert(column).inserted else { return }
+        if definition.schemaDrift == .refuse { return try add("the file has no \(column), which the database has now") }
+        warnings.append("the file has no \(column), which the database has now; the column takes its default")
+    }
+
+    private func addProblem(_ record: RecordBuffer, of index: Int, _ fieldIndex: Int) throws(BackupError) {
+        let field = definition.collections[index].fields[fieldIndex]
+        let problem = checker.problem(record, fieldIndex, field) ?? "\(field.name) is not valid"
+        try add("\(label(record, of: index).text): \(problem)")
+    }
+
+    private func noteKey(_ record: RecordBuffer, of index: Int) throws(BackupError) {
+        let keyIndex = plans[index].keyIndex
+        // Older exports have the same key for several texts that differ after a NUL. The table's own primary key is unique.
+        guard definition.collections[index].keyField.keyColumns.isEmpty else { return }
+        let isNew: Bool
+        switch (record.kind(keyIndex), plans[index].keyType) {
+        case (.integer, .integer): isNew = keys[index].insert(record.integer(keyIndex))
+        case (.text, .text), (.text, .uuid):
+            let key = Array(record.bytes(keyIndex))
+            isNew = keys[index].insert(key) || isNameOfSeveral(key, index)
+        default: return
+        }
+        if !isNew { try add("\(label(record, of: index).text) occurs twice") }
+    }
+
+    /// Files whose names are not UTF-8 may have the same name in an export; other values distinguish them.
+    private func isNameOfSeveral(_ key: [UInt8], _ index: Int) -> Bool {
+        definition.collections[index].source == .files && String(decoding: key, as: UTF8.self).unicodeScalars.contains("\u{FFFD}")
+    }
+
+    private func check(
+        reference key: FieldValue, to target: Int, _ record: RecordBuffer, of index: Int
+    ) throws(BackupError) {
+        guard !keys[target].contains(key), pendingReferences[target][key] == nil else { return }
+        let label = label(record, of: index)
+        // A reference to a complete collection is reported immediately, and recorded so that it is reported only once.
+        pendingReferences[target][key] = label
+        if isComplete[target] {
+            isReported[target].insert(key)
+            try add(Self.unknown(key, of: definition.collections[target], for: label))
+        }
+    }
+
+    private static func unknown(_ key: FieldValue, of target: CollectionDefinition, for label: RecordLabel) -> Message {
+        "\(label.text) refers to unknown \(target.singular) \(key.messageText)"
+    }
+
+    private func label(_ record: RecordBuffer, of index: Int) -> RecordLabel {
+        let collection = definition.collections[index]
+        switch record.kind(collection.keyIndex) {
+        case .integer, .text: return .keyed(collection.singular, record.value(collection.keyIndex).messageText)
+        default: return .counted(collection.singular, counts[index].value)
+        }
+    }
+
+    // MARK: What does not fit
+
+    func visit(unknownField path: String) throws(BackupError) {
+        if definition.coversWholeDatabase, definition.schemaDrift == .refuse, unknownFields[path] == nil,
+            !path.hasPrefix(definition.metadata.name + ".")
+        {
+            try add("the file has \(path), which the database does not have now")
+        }
+        unknownFieldCount += 1
+        if unknownFields[path] != nil || unknownFields.count < 100 { unknownFields[path, default: 0] += 1 }
+    }
+
+    func visit(misplaced message: Message) throws(BackupError) { try add(message) }
+
+    // MARK: The end
+
+    func finish() throws(BackupError) -> ImportSummary {
+        if !hasMetadata { try add("missing field \(definition.metadata.name)") }
+        for (index, collection) in definition.collections.enumerated() where collection.isRequired && !isPresent[index] {
+            if definition.coversWholeDatabase, definition.schemaDrift == .adapt {
+                warnings.append("the file has no \(collection.name), which the database has now; the table stays as it is")
+            } else {
+                try add("missing field \(collection.name)")
+            }
+        }
+        if let settings = definition.settings, settings.isRequired, !hasSettings { try add("missing field \(settings.name)") }
+        try reportPendingReferences()
+        guard findings.isEmpty, let schemaVersion else { throw failure() }
+        let disallowed = acceptedCount > 0 ? DisallowedValues(count: acceptedCount, examples: accepted) : nil
+        if let disallowed { warnings.append(disallowed.acceptance) }
+        if unknownFieldCount > 0 {
+            let names = unknownFields.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }
+            warnings.append("Unknown fields were ignored: \(names.joined(separator: ", ")).")
+        }
+        return ImportSummary(
+            createdAt: createdAt, schemaVersion: schemaVersion, metadata: metadataTexts,
+            counts: zip(definition.collections, counts).map {
+                ImportSummary.CollectionCount(
+                    name: $0.name, singular: $0.singular, plural: $0.plural, count: $1.value, isTold: $0.source != .manifest)
+            },
+            dateRange: dateRange(), warnings: warnings, disallowedValues: disallowed, unknownFields: unknownFields)
+    }
+
+    /// Reports references to collections that came later, or not at all.
+    private func reportPendingReferences() throws(BackupError) {
+        for target in definition.collections.indices {
+            let unknown = pendingReferences[target].filter {
+                !isReported[target].contains($0.key) && !keys[target].contains($0.key)
+            }
+            for (key, label) in unknown.sorted(by: { $0.value < $1.value }) {
+                try add(Self.unknown(key, of: definition.collections[target], for: label))
+            }
+        }
+    }
+
+    private func dateRange() -> ImportSummary.DateRange? {
+        guard let earliest, let latest,
+            let collection = definition.collections.first(where: { $0.dateRangeIndex != nil })
+        else { return nil }
+        return ImportSummary.DateRange(plural: collection.plural, earliest: earliest, latest: latest)
     }
 }

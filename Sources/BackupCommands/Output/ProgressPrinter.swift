@@ -83,7 +83,7 @@ final class ProgressPrinter: Sendable {
                 "total_bytes": .integer(progress.totalBytes),
                 "seconds_remaining": timing.remainingSeconds.map { .integer(UInt64(min($0.rounded(), 1e9))) } ?? .null,
             ])
-            Terminal.write(line.compactText + [10])
+            Terminal.write(jsonLine: line)
         } else {
             Terminal.showStatusLine(Terminal.language.text(ProgressText.line(progress, timing)))
         }

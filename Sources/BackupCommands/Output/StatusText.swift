@@ -61,7 +61,7 @@ struct StatusText {
             lines.append("There is no schedule.")
         }
         if let name = state.scheduleSwitchedOffBy {
-            lines.append("Next backup: none by itself, since \(name) is off in \(state.definition.title)")
+            lines.append("Next backup: no automatic one, since \(name) is off in \(state.definition.title)")
             lines.append("Make them all the same with: backupfs config set schedule '\(state.schedule)'")
         }
         lines.append("Backups: \(state.snapshots.count)")
@@ -220,7 +220,10 @@ struct StatusWatch {
         let state = try StorageWatch.watching(store.paths.root, givesUp: false) { (_) throws(BackupError) in
             try StoreState(of: store)
         }
-        if isJSON { return say(String(decoding: StatusDocument(state, of: store).json.compactText, as: UTF8.self), &shown) }
+        if isJSON {
+            return say(
+                String(decoding: Terminal.versioned(StatusDocument(state, of: store).json).compactText, as: UTF8.self), &shown)
+        }
         let text = StatusText(state: state)
         guard Terminal.isOutputTerminal, !Terminal.isPlain else { return say(Terminal.language.text(text.line), &shown) }
         Terminal.redraw((text.lines + ["", "\(SystemClock.localTime(state.now)). Ctrl-C ends it."]).map(Terminal.language.text))

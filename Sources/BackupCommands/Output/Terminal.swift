@@ -68,7 +68,7 @@ enum Terminal {
             "message": .text(error.message.english), "path": .optional(error.path), "remedy": .optional(error.remedy?.english),
             "findings": .array(error.findings.map { .text($0.english) }),
         ])
-        let bytes = document.compactText + [10]
+        let bytes = versioned(document).compactText + [10]
         put(isErrorTerminal ? TerminalText.harmless(document: bytes) : bytes, STDERR_FILENO)
     }
 

@@ -58,7 +58,7 @@ struct AppAddCommand: ParsableCommand {
             let document = OrderedJSON.members([
                 "message_type": .text("app_added"), "name": .text(found.name), "path": .text(path), "tables": .array(tables),
             ])
-            Terminal.write(document.compactText + [10])
+            Terminal.write(jsonLine: document)
         } else {
             for line in found.tableLines { Terminal.write(verbatim: line) }
             Terminal.write("Wrote \(path). Make a store with: backupfs init --app \(path) --database \(database)")
@@ -93,6 +93,6 @@ struct AppMigrateCommand: ParsableCommand {
         defer { printer.finish() }
         let report = try LegacyMigration(store: store, folder: folder).run(isRehearsal: dryRun, progress: printer.handler)
         printer.finish()
-        if output.json { Terminal.write(report.json.prettyText) } else { Terminal.write(report.text) }
+        if output.json { Terminal.write(json: report.json) } else { Terminal.write(report.text) }
     }
 }

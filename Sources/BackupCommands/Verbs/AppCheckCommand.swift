@@ -102,7 +102,7 @@ struct AppCheckCommand: ParsableCommand {
 
     // MARK: JSON
 
-    private func say(_ document: OrderedJSON) { Terminal.write(document.compactText + [10]) }
+    private func say(_ document: OrderedJSON) { Terminal.write(jsonLine: document) }
 
     private func json(_ type: String, _ file: String, _ problem: DefinitionProblem) -> OrderedJSON {
         .members([

@@ -44,7 +44,7 @@ struct AppListCommand: ParsableCommand {
         let storePath = store.store != nil || StoreLocation.hasStore(path) ? path : nil
         let apps = try AppDefinitionSource.all(storePath: storePath).map { ($0, $0.check()) }
         if output.json {
-            Terminal.write(OrderedJSON.array(apps.map(describe)).prettyText)
+            Terminal.write(json: OrderedJSON.array(apps.map(describe)))
         } else {
             Terminal.write(verbatim: Table.text(["NAME", "TITLE", "FROM"], apps.map(row)))
         }
@@ -61,7 +61,7 @@ struct AppListCommand: ParsableCommand {
     private func describe(_ app: AppDefinitionSource, _ check: DefinitionCheck) -> OrderedJSON {
         .members([
             "name": .optional(check.definition?.name), "title": .optional(check.definition?.title),
-            "builtIn": .boolean(app.path == nil), "path": .optional(app.path), "ofStore": .boolean(app.isOfStore),
+            "built_in": .boolean(app.path == nil), "path": .optional(app.path), "of_store": .boolean(app.isOfStore),
             "problems": .integer(check.problems.count),
         ])
     }
@@ -87,7 +87,7 @@ struct AppShowCommand: ParsableCommand {
     func run() throws {
         let found = try find()
         guard output.json else { return Terminal.write(Array(found.text.utf8)) }
-        Terminal.write(DefinitionSummary.json(try found.load(), path: found.path).prettyText)
+        Terminal.write(json: DefinitionSummary.json(try found.load(), path: found.path))
     }
 
     private func find() throws -> AppDefinitionSource {
@@ -107,9 +107,9 @@ struct AppShowCommand: ParsableCommand {
 enum DefinitionSummary {
     static func json(_ definition: AppDefinition, path: String?) -> OrderedJSON {
         .members([
-            "name": .text(definition.name), "title": .text(definition.title), "builtIn": .boolean(path == nil),
-            "path": .optional(path), "schemaVersion": .integer(definition.schemaVersion),
-            "minimumSchemaVersion": .integer(definition.minimumSchemaVersion),
+            "name": .text(definition.name), "title": .text(definition.title), "built_in": .boolean(path == nil),
+            "path": .optional(path), "schema_version": .integer(definition.schemaVersion),
+            "minimum_schema_version": .integer(definition.minimumSchemaVersion),
             "envelope": .array(definition.envelope.map { .text(name(of: $0, in: definition)) }),
             "metadata": object(definition.metadata), "settings": definition.settings.map(object) ?? .null,
             "collections": .array(definition.collections.map { collection($0, in: definition) }),
@@ -133,7 +133,7 @@ enum DefinitionSummary {
         .members([
             "name": .text(object.name), "table": .optional(object.table),
             "fields": .array(object.fields.map { field($0, columnKey: "key", reference: nil) }),
-            "onMerge": .text(object.onMerge.rawValue),
+            "on_merge": .text(object.onMerge.rawValue),
         ])
     }
 
@@ -146,8 +146,8 @@ enum DefinitionSummary {
             "name": .text(collection.name), "table": .text(collection.table), "key": .text(collection.keyField.name),
             "fields": .array(fields),
             "identity": .array(collection.rules.identity.map { .text(collection.fields[$0].name) }),
-            "onMerge": .text(collection.rules.onMerge.rawValue),
-            "keepOnReplace": .optional(collection.rules.keepOnReplaceIndex.map { collection.fields[$0].name }),
+            "on_merge": .text(collection.rules.onMerge.rawValue),
+            "keep_on_replace": .optional(collection.rules.keepOnReplaceIndex.map { collection.fields[$0].name }),
         ])
     }
 

@@ -147,7 +147,7 @@ struct BackupCommand: ParsableCommand {
 
     private func report(_ document: OrderedJSON, text: Message) {
         if output.json {
-            Terminal.write(document.compactText + [10])
+            Terminal.write(jsonLine: document)
         } else if dryRun {
             Terminal.write(text)
         } else {

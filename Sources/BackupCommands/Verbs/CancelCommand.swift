@@ -41,14 +41,13 @@ struct CancelCommand: ParsableCommand {
             usleep(20_000)
         }
         throw BackupError(
-            .busy, "it has been asked to end, and still runs: \(operation.text)", path: path,
+            .busy, "it was asked to stop and is still running: \(operation.text)", path: path,
             remedy: "It may be finishing what can no longer be taken back. Wait, and look with: backupfs status")
     }
 
     private func report(_ text: Message, name: String?) {
         guard output.json else { return Terminal.write(text) }
-        Terminal.write(
-            OrderedJSON.members(["message_type": .text("cancelled"), "operation": .optional(name)]).compactText + [10])
+        Terminal.write(jsonLine: OrderedJSON.members(["message_type": .text("cancelled"), "operation": .optional(name)]))
     }
 }
 
@@ -71,10 +70,10 @@ struct UnlockCommand: ParsableCommand {
         let locks = try store.repository.unlock()
         if output.json {
             Terminal.write(
-                OrderedJSON.members([
+                jsonLine: OrderedJSON.members([
                     "message_type": .text("unlock"), "held": .array(locks.present.map(Self.describe)),
                     "removed": .array(locks.stale.map(Self.describe)),
-                ]).compactText + [10])
+                ]))
             return
         }
         for holder in locks.stale { Terminal.write("Removed the lock of \(holder.text).") }

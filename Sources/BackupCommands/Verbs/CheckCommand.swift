@@ -48,7 +48,7 @@ struct CheckCommand: ParsableCommand {
         let isJSON = output.json
         let report: (CheckEvent) -> Void = { event in
             printer.finish()
-            if isJSON { Terminal.write(Self.json(event).compactText + [10]) } else { Terminal.write(Self.text(event)) }
+            if isJSON { Terminal.write(jsonLine: Self.json(event)) } else { Terminal.write(Self.text(event)) }
         }
         let operation = CheckOperation(store: store)
         let summary =
@@ -56,7 +56,7 @@ struct CheckCommand: ParsableCommand {
             ? try operation.repair(progress: printer.handler, report: report)
             : try operation.run(readData: readData ? .all : subset, progress: printer.handler, report: report)
         printer.finish()
-        if isJSON { Terminal.write(Self.json(summary).compactText + [10]) } else { Terminal.writeUnlessQuiet(Self.text(summary)) }
+        if isJSON { Terminal.write(jsonLine: Self.json(summary)) } else { Terminal.writeUnlessQuiet(Self.text(summary)) }
         if !summary.isDamaged, summary.newerCount > 0 { throw Self.newer(summary, store) }
         guard summary.isSound else {
             throw BackupError(
@@ -130,7 +130,7 @@ struct CheckCommand: ParsableCommand {
             ])
         case .damaged(let file):
             .members([
-                "message_type": .text("hurt"), "snapshot": .text(file.snapshot.name.description),
+                "message_type": .text("damaged"), "snapshot": .text(file.snapshot.name.description),
                 "snapshot_id": .text(file.snapshot.id.hexadecimal), "path": .text(file.path.description),
                 "type": .text(file.isFolder ? "dir" : "file"),
             ])
@@ -150,8 +150,8 @@ struct CheckCommand: ParsableCommand {
             "packs": .integer(summary.packCount), "chunks": .integer(summary.chunkCount),
             "packs_read": .integer(summary.readPackCount), "bytes_read": .integer(summary.readByteCount),
             "findings": .integer(summary.findingCount), "later_version": .integer(summary.newerCount),
-            "hurt_files": .integer(summary.damagedFileCount),
-            "hurt_snapshots": .integer(summary.damagedSnapshotCount),
+            "damaged_files": .integer(summary.damagedFileCount),
+            "damaged_snapshots": .integer(summary.damagedSnapshotCount),
         ])
     }
 }

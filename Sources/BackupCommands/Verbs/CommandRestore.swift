@@ -57,7 +57,7 @@ struct CommandRestore {
     ) throws {
         if isDryRun {
             let preview = try runner.preview(content, strategy: strategy)
-            if isJSON { return Terminal.write(preview.json.prettyText) }
+            if isJSON { return Terminal.write(json: preview.json) }
             return Terminal.write(.joined((lead.map { [$0] } ?? []) + preview.lines, separator: "\n"))
         }
         // Without a question no preview is needed: the restore checks everything itself, and need not do it twice.
@@ -71,7 +71,7 @@ struct CommandRestore {
         }
         printer.finish()
         if isJSON {
-            Terminal.write(result.json.prettyText)
+            Terminal.write(json: result.json)
         } else {
             // Do not repeat what was shown above the question.
             let lines = result.lines.filter { !shown.contains($0) }

@@ -39,22 +39,24 @@ struct ConfigGetCommand: ParsableCommand {
     func run() throws {
         let file = try SettingsFile(storeAt: store.path())
         let values = try file.values()
-        guard let name else { return Terminal.write(output.json ? Self.json(values) : Array(Self.table(values).utf8)) }
+        guard let name else {
+            return output.json ? Terminal.write(json: Self.json(values)) : Terminal.write(Array(Self.table(values).utf8))
+        }
         let setting = try SettingsFile.setting(named: name)
         guard let value = values.first(where: { $0.name == setting }) else { throw ExitCode(ExitStatus.failure.rawValue) }
-        Terminal.write(output.json ? Self.json([value]) : Array("\(value.text)\n".utf8))
+        if output.json { Terminal.write(json: Self.json([value])) } else { Terminal.write(Array("\(value.text)\n".utf8)) }
     }
 
     private static func table(_ values: [SettingsFile.Value]) -> String {
         Table.text(["Setting", "Value", "From"], values.map { [$0.name.rawValue, $0.text, $0.origin.rawValue] })
     }
 
-    private static func json(_ values: [SettingsFile.Value]) -> [UInt8] {
-        OrderedJSON.object(
+    private static func json(_ values: [SettingsFile.Value]) -> OrderedJSON {
+        .object(
             values.map {
                 .init($0.name.rawValue, .members(["value": .text($0.text), "from": .text($0.origin.rawValue)]))
             }
-        ).prettyText
+        )
     }
 }
 
@@ -145,10 +147,10 @@ struct ConfigCheckCommand: ParsableCommand {
         let problems = file.problems()
         if output.json {
             Terminal.write(
-                OrderedJSON.members([
+                jsonLine: OrderedJSON.members([
                     "message_type": .text("config_check"), "path": .text(file.path),
                     "problems": .array(problems.map { .text($0.description) }),
-                ]).compactText + [10])
+                ]))
         } else if problems.isEmpty {
             Terminal.write("\(file.path) is fine.")
         }

@@ -104,8 +104,9 @@ struct DeleteCommand: ParsableCommand {
         guard !output.json else {
             let names = removed.map { OrderedJSON.text($0.name.description) }
             return Terminal.write(
-                OrderedJSON.members(["message_type": .text("deleted"), "removed": .array(names), "kept": .integer(kept)])
-                    .compactText + [10])
+                jsonLine: OrderedJSON.members([
+                    "message_type": .text("deleted"), "removed": .array(names), "kept": .integer(kept),
+                ]))
         }
         Terminal.writeUnlessQuiet(text)
         if all, kept > 0 {
@@ -148,7 +149,7 @@ struct UndeleteCommand: ParsableCommand {
         MountRecord.letMountNotice(store.paths)
         for result in results {
             if output.json {
-                Terminal.write(json(result).compactText + [10])
+                Terminal.write(jsonLine: json(result))
             } else {
                 Terminal.writeUnlessQuiet("Brought back \(result.snapshot.name)")
                 if result.wasPinned {

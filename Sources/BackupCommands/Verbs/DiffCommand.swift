@@ -38,7 +38,7 @@ struct DiffCommand: ParsableCommand {
     func run() throws {
         let difference = try DifferenceDocument(of: store.open(), from: old, to: new, limit: limit)
         if output.json {
-            Terminal.write(difference.json.prettyText)
+            Terminal.write(json: difference.json)
             return
         }
         guard !difference.isEmpty else {

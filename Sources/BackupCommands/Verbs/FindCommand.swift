@@ -36,7 +36,7 @@ struct FindCommand: ParsableCommand {
         // Written as it is found: the result may exceed memory.
         try search.run(in: chosen) { match in
             if output.json {
-                Terminal.write(Array((count == 0 ? "[\n  " : ",\n  ").utf8) + describe(match).compactText)
+                Terminal.write(Array((count == 0 ? "[\n  " : ",\n  ").utf8) + Terminal.versioned(describe(match)).compactText)
             } else {
                 Terminal.write(verbatim: text(match))
             }
@@ -65,7 +65,7 @@ struct FindCommand: ParsableCommand {
             case .symbolicLink: "symlink"
             }
         return .members([
-            "snapshot": .text(match.snapshot.name.description), "snapshotId": .text(match.snapshot.id.hexadecimal),
+            "snapshot": .text(match.snapshot.name.description), "snapshot_id": .text(match.snapshot.id.hexadecimal),
             "path": .text(match.path.description), "type": .text(type), "size": .integer(match.entry.size),
             "mtime": .text(ISO8601.format(match.entry.modificationTime)),
             "sha256": .optional(match.entry.checksums?.sha256.hexadecimal),

@@ -75,7 +75,7 @@ struct ForgetCommand: ParsableCommand {
         printer.finish()
         if !removed.isEmpty { MountRecord.letMountNotice(store.paths) }
         if output.json {
-            Terminal.write(json(plan, removed).compactText + [10])
+            Terminal.write(jsonLine: json(plan, removed))
         } else {
             if dryRun || Terminal.verbosity != .quiet, dryRun || yes || plan.removed.isEmpty {
                 Terminal.write(verbatim: Self.table(plan))
@@ -92,7 +92,7 @@ struct ForgetCommand: ParsableCommand {
         let summary = try PruneOperation(store: store).run(maxUnused: .standard, isDryRun: dryRun, progress: printer.handler)
         printer.finish()
         if output.json {
-            Terminal.write(PruneReport.json(summary, isDryRun: dryRun).compactText + [10])
+            Terminal.write(jsonLine: PruneReport.json(summary, isDryRun: dryRun))
         } else {
             PruneReport.write(summary, isDryRun: dryRun)
         }
@@ -147,7 +147,7 @@ struct ForgetCommand: ParsableCommand {
     private static func describe(_ item: ForgetOperation.Plan.Item) -> OrderedJSON {
         .members([
             "name": .text(item.snapshot.name.description), "id": .text(item.snapshot.id.hexadecimal),
-            "createdAt": .text(ISO8601.format(item.snapshot.creationTime.wholeSeconds)),
+            "created_at": .text(ISO8601.format(item.snapshot.creationTime.wholeSeconds)),
             "tags": .array(item.snapshot.tags.map { .text($0) }), "pinned": .boolean(item.snapshot.isPinned),
             "reasons": .array(item.reasons.map { .text($0.english) }),
         ])

@@ -33,9 +33,9 @@ struct HistoryCommand: ParsableCommand {
     func run() throws {
         let records = try OperationHistory(storeAt: store.path()).last(last, isAutomatic: automatic ? true : nil)
         if output.json {
-            Terminal.write(OrderedJSON.array(records.map(\.historyJSON)).prettyText)
+            Terminal.write(json: OrderedJSON.array(records.map(\.historyJSON.snakeCased)))
         } else if records.isEmpty {
-            Terminal.write(automatic ? "The schedule has not asked for anything yet." : "Nothing has been done yet.")
+            Terminal.write(automatic ? "The schedule has not started a backup yet." : "Nothing has been done yet.")
         } else {
             let headings: [Message] = ["Started", "Operation", "", "Result", "Duration", "Size", "New", "Backup"]
             Terminal.write(verbatim: Table.text(headings, records.map(Self.row)))

@@ -98,7 +98,7 @@ struct InitCommand: ParsableCommand {
                 "settings_left_out": .array(created.settingsLeftOut.map { .text($0) }),
                 "settings_unreadable": .boolean(created.hasUnreadableSettings),
             ])
-            Terminal.write(document.compactText + [10])
+            Terminal.write(jsonLine: document)
         } else {
             Terminal.writeUnlessQuiet("Made the store \(path) for \(made.definition.title).")
             if isEncrypted {
@@ -126,7 +126,7 @@ struct InitCommand: ParsableCommand {
                     "The settings of the store that made these backups cannot be read, so retention and prune are off: no old backups are removed by themselves. What is removed by hand can be brought back for 3,650 days: backupfs config set undelete-days 30 says otherwise. Say what is to be kept, with `backupfs config set keep-last 5` or the like, then switch them on: backupfs config set retention on; backupfs config set prune on"
                 )
             }
-            Terminal.write("Nothing is backed up or removed by itself until you restore or back up.")
+            Terminal.write("There are no automatic backups or removals until you restore or back up.")
             Terminal.write("Get the data back with: backupfs restore latest\(option)")
         }
         guard !created.others.isEmpty else { return }

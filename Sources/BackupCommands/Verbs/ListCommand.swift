@@ -37,7 +37,7 @@ struct ListCommand: ParsableCommand {
                 Terminal.write(verbatim: text(path, entry))
             }
         }
-        if output.json { Terminal.write(OrderedJSON.array(lines).prettyText) }
+        if output.json { Terminal.write(json: OrderedJSON.array(lines)) }
     }
 
     /// Descends to the named place, and lists everything from there.

@@ -41,7 +41,7 @@ struct PasswordCommand: ParsableCommand {
             let document = OrderedJSON.members([
                 "message_type": .text("password_changed"), "repository": .text(repository.path),
             ])
-            Terminal.write(document.compactText + [10])
+            Terminal.write(jsonLine: document)
         } else {
             Terminal.write("The password of \(repository.path) has been changed.")
         }

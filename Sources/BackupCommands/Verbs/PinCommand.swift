@@ -35,7 +35,7 @@ enum Pinning {
                     "name": .text(snapshot.name.description), "id": .text(snapshot.id.hexadecimal), "pinned": .boolean(isPinned),
                 ])
             }
-            Terminal.write(OrderedJSON.array(documents).prettyText)
+            Terminal.write(json: OrderedJSON.array(documents))
         } else {
             for snapshot in snapshots { Terminal.write(isPinned ? "\(snapshot.name): pinned" : "\(snapshot.name): not pinned") }
         }

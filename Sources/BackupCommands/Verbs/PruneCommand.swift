@@ -47,7 +47,7 @@ struct PruneCommand: ParsableCommand {
         let summary = try operation.run(maxUnused: limit, isDryRun: dryRun, progress: printer.handler)
         printer.finish()
         if output.json {
-            Terminal.write(PruneReport.json(summary, isDryRun: dryRun).compactText + [10])
+            Terminal.write(jsonLine: PruneReport.json(summary, isDryRun: dryRun))
         } else {
             PruneReport.write(summary, isDryRun: dryRun)
         }

@@ -117,7 +117,7 @@ struct RestoreCommand: ParsableCommand {
                 "message_type": .text(type), "snapshot": .text(snapshot.name.description), "target": .text(target),
                 "files": .integer(files), "bytes": .integer(bytes),
             ])
-            Terminal.write(document.compactText + [10])
+            Terminal.write(jsonLine: document)
         } else {
             let size = ByteCount.text(bytes)
             Terminal.write(

@@ -46,7 +46,7 @@ struct SnapshotsCommand: ParsableCommand {
         }
         let isIncomplete = UnlistedBackups.warn(of: store.repository)
         if output.json {
-            Terminal.write(OrderedJSON.array(snapshots.map { describe($0, in: store) }).prettyText)
+            Terminal.write(json: OrderedJSON.array(snapshots.map { describe($0, in: store) }))
         } else if snapshots.isEmpty, !tag.isEmpty {
             Terminal.write("No backups with this tag.")
         } else if snapshots.isEmpty, channel != nil {
@@ -101,17 +101,17 @@ struct SnapshotsCommand: ParsableCommand {
         let export = snapshot.kind == .safety ? store.safetyFile(of: snapshot) : store.exportFile(of: snapshot)
         return .members([
             "name": .text(snapshot.name.description), "id": .text(snapshot.id.hexadecimal),
-            "createdAt": .text(ISO8601.format(snapshot.creationTime.wholeSeconds)),
+            "created_at": .text(ISO8601.format(snapshot.creationTime.wholeSeconds)),
             "parent": .optional(snapshot.record.parent?.hexadecimal), "pinned": .boolean(snapshot.isPinned),
             "tags": .array(snapshot.tags.map { .text($0) }), "channel": .text(snapshot.channel.rawValue),
-            "verifiedAt": .optional(snapshot.verifiedAt.map { ISO8601.format($0.wholeSeconds) }),
+            "verified_at": .optional(snapshot.verifiedAt.map { ISO8601.format($0.wholeSeconds) }),
             "source": .optional(snapshot.source?.hexadecimal), "own": .boolean(store.owns(snapshot)),
             "files": .integer(snapshot.record.root.totals.fileCount),
-            "sizeBytes": .integer(snapshot.record.root.totals.byteCount),
-            "fileName": .text(snapshot.kind == .safety ? store.nameInSafety(snapshot) : export.name),
-            "fileSize": fileSize(of: snapshot, isArchive: export.isArchive, in: store).map { .integer($0) } ?? .null,
-            "deviceName": .optional(snapshot.record.attributes["device"]),
-            "appVersion": .optional(snapshot.record.attributes["app-version"]),
+            "size_bytes": .integer(snapshot.record.root.totals.byteCount),
+            "file_name": .text(snapshot.kind == .safety ? store.nameInSafety(snapshot) : export.name),
+            "file_size": fileSize(of: snapshot, isArchive: export.isArchive, in: store).map { .integer($0) } ?? .null,
+            "device_name": .optional(snapshot.record.attributes["device"]),
+            "app_version": .optional(snapshot.record.attributes["app-version"]),
             "attributes": .object(
                 snapshot.publicAttributes.sorted { $0.key < $1.key }.map {
                     .init($0.key, .text($0.value))
@@ -133,7 +133,7 @@ enum RemovedSnapshotsReport {
         let removed = try store.repository.removedSnapshots()
         let grace = try store.removalGrace()
         if isJSON {
-            Terminal.write(OrderedJSON.array(removed.map { describe($0, grace, in: store) }).prettyText)
+            Terminal.write(json: OrderedJSON.array(removed.map { describe($0, grace, in: store) }))
         } else if removed.isEmpty {
             Terminal.write("No removed backups.")
         } else {
@@ -154,11 +154,11 @@ enum RemovedSnapshotsReport {
         let snapshot = removed.snapshot
         return .members([
             "name": .text(snapshot.name.description), "id": .text(snapshot.id.hexadecimal),
-            "createdAt": .text(ISO8601.format(snapshot.creationTime.wholeSeconds)),
-            "removedAt": .optional(removed.removalTime.map { ISO8601.format($0.wholeSeconds) }),
-            "staysUntil": .text(ISO8601.format(grace.end(of: removed).wholeSeconds)),
+            "created_at": .text(ISO8601.format(snapshot.creationTime.wholeSeconds)),
+            "removed_at": .optional(removed.removalTime.map { ISO8601.format($0.wholeSeconds) }),
+            "stays_until": .text(ISO8601.format(grace.end(of: removed).wholeSeconds)),
             "source": .optional(snapshot.source?.hexadecimal), "own": .boolean(store.owns(snapshot)),
-            "sizeBytes": .integer(snapshot.record.root.totals.byteCount),
+            "size_bytes": .integer(snapshot.record.root.totals.byteCount),
         ])
     }
 }

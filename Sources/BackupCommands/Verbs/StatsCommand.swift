@@ -18,7 +18,7 @@ struct StatsCommand: ParsableCommand {
             Example:
               backupfs stats
               backupfs stats --records
-              backupfs stats latest --json | jq .total.storedBytes
+              backupfs stats latest --json | jq .total.stored_bytes
             """)
 
     @OptionGroup var store: StoreOptions
@@ -37,11 +37,11 @@ struct StatsCommand: ParsableCommand {
     func run() throws {
         if records {
             let document = try RecordStatisticsDocument(of: store.open(), snapshotName: snapshots.first)
-            return output.json ? Terminal.write(document.json.prettyText) : Terminal.write(document.text)
+            return output.json ? Terminal.write(json: document.json) : Terminal.write(document.text)
         }
         let document = try StatisticsDocument(of: store.open(), names: snapshots)
         if output.json {
-            Terminal.write(document.json.prettyText)
+            Terminal.write(json: document.json)
             return
         }
         let statistics = document.statistics

@@ -73,7 +73,7 @@ struct StatusCommand: ParsableCommand {
                 Terminal.write(verbatim: metrics.text)
             }
         } else if output.json {
-            Terminal.write(StatusDocument(state, of: store).json.prettyText)
+            Terminal.write(json: StatusDocument(state, of: store).json)
         } else {
             for line in StatusText(state: state, hasStatistics: records).lines { Terminal.write(line) }
         }
@@ -81,7 +81,7 @@ struct StatusCommand: ParsableCommand {
 
     private func report(_ check: HealthCheck) throws {
         if output.json {
-            Terminal.write(check.json.compactText + [10])
+            Terminal.write(jsonLine: check.json)
         } else {
             for line in StatusText.lines(check) { Terminal.write(line) }
         }

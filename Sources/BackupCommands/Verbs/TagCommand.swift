@@ -50,7 +50,7 @@ struct TagCommand: ParsableCommand {
                     "tags": .array(snapshot.tags.map { .text($0) }),
                 ])
             }
-            Terminal.write(OrderedJSON.array(documents).prettyText)
+            Terminal.write(json: OrderedJSON.array(documents))
         } else {
             for snapshot in found {
                 let tags = snapshot.tags.joined(separator: ", ")

@@ -57,7 +57,7 @@ struct UnmountCommand: ParsableCommand {
             let document = OrderedJSON.members([
                 "message_type": .text("unmounted"), "mountpoint": .text(target), "ended": .boolean(hasEnded),
             ])
-            Terminal.write(document.compactText + [10])
+            Terminal.write(jsonLine: document)
         }
     }
 }

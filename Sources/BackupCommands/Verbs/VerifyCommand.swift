@@ -64,7 +64,7 @@ struct VerifyCommand: ParsableCommand {
                 "records": .integer(outcome.recordCount), "findings": .array(outcome.findings.map { .text($0.english) }),
                 "notes": .array(outcome.notes.map { .text($0.english) }),
             ])
-            Terminal.write(document.compactText + [10])
+            Terminal.write(jsonLine: document)
             return
         }
         if outcome.verifiedAt != nil {

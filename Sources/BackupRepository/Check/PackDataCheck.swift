@@ -113,7 +113,7 @@ public enum DataSubset: Sendable, Equatable {
             return
         }
         throw BackupError(
-            .usage, "“\(MessageText.shortened(text))” is no part of a repository",
+            .usage, "“\(MessageText.shortened(text))” is not a part of a repository",
             remedy: "Give a percentage such as 10%, or a part such as 1/5.")
     }
 

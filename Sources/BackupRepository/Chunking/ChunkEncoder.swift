@@ -101,7 +101,7 @@ final class ChunkEncoder: @unchecked Sendable {
         }
         guard isSame else {
             throw BackupError(
-                .repositoryDamaged, "a chunk did not survive its compression, so nothing of it was written",
+                .repositoryDamaged, "a chunk was not the same after compression, so nothing of it was written",
                 remedy: "Check the memory of this machine.")
         }
     }

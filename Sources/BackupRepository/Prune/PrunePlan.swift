@@ -43,7 +43,7 @@ struct PrunePlan {
         for (number, snapshot) in snapshots.enumerated() {
             progress?(
                 OperationProgress(
-                    phase: "Looking for what is needed...", processedItems: UInt64(number), totalItems: UInt64(snapshots.count)))
+                    phase: "Finding needed data...", processedItems: UInt64(number), totalItems: UInt64(snapshots.count)))
             _ = try walk.visit(snapshot)
         }
         self.inventory = walk.inventory

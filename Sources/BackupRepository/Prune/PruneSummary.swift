@@ -32,7 +32,7 @@ public enum UnusedLimit: Sendable, Equatable {
             }
         }
         throw BackupError(
-            .usage, "“\(MessageText.shortened(text))” is no limit",
+            .usage, "“\(MessageText.shortened(text))” is not a limit",
             remedy: "Give a percentage such as 5%, a size such as 100M, or unlimited.")
     }
 

@@ -192,7 +192,7 @@ public struct RepositoryPrune {
             for (position, number) in plan.rewritten.enumerated() {
                 progress?(
                     OperationProgress(
-                        phase: "Copying what is needed...", processedItems: UInt64(position),
+                        phase: "Copying needed data...", processedItems: UInt64(position),
                         totalItems: UInt64(plan.rewritten.count), processedBytes: rewriter.publishedByteCount))
                 try copy(plan.inventory.packs[number], reader, verifier)
             }

@@ -93,7 +93,7 @@ extension SnapshotRecord {
         let creationTime = try reader.readTimestamp()
         // The writer never stores any other time, and retention and the schedule depend on it.
         guard creationTime.isWithinCalendar else {
-            throw BackupError(.repositoryDamaged, "a snapshot record has a time that is no date")
+            throw BackupError(.repositoryDamaged, "a snapshot record has an invalid time")
         }
         let parentFlag = try reader.read(UInt8.self)
         guard parentFlag <= 1 else { throw BackupError(.repositoryDamaged, "a snapshot record's parent is damaged") }

@@ -84,7 +84,7 @@ public enum BackgroundMount {
             }
         }
         _ = consume reader
-        guard count > 0 else { throw BackupError(.inputOutput, "the program that asked for the mount gave no key") }
+        guard count > 0 else { throw BackupError(.inputOutput, "the program that requested the mount gave no key") }
         return bytes.withUnsafeBytes { SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
     }
 

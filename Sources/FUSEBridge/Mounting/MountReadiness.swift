@@ -18,7 +18,7 @@ public final class ReadinessChannel: Sendable {
     /// - Throws: `interrupted` when the waiting process is gone: the program that requested the mount was stopped and no longer
     ///   wants it.
     public func reportReady() throws(BackupError) {
-        guard send(.ready) else { throw BackupError(.interrupted, "the program that asked for the mount is gone") }
+        guard send(.ready) else { throw BackupError(.interrupted, "the program that requested the mount has ended") }
     }
 
     /// Reports that the mount failed, and that this program is about to end.

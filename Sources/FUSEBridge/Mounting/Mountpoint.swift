@@ -15,7 +15,7 @@ public enum Mountpoint {
         if stat(mountpoint, &value) == -1 {
             guard errno == ENOENT else { throw SystemCall.error(errno, action: "use the mountpoint", path: path) }
             throw BackupError(
-                .notFound, "the mountpoint is not there", path: path, remedy: "Make it with `mkdir -p \(path)`.")
+                .notFound, "the mountpoint does not exist", path: path, remedy: "Make it with `mkdir -p \(path)`.")
         }
         guard value.st_mode & S_IFMT == S_IFDIR else {
             throw BackupError(.notADirectory, "the mountpoint is not a folder", path: path, remedy: "Name an empty folder.")

@@ -145,7 +145,7 @@ public enum ManifestMembers {
     ) throws(BackupError) {
         let tokenizer = JSONTokenizer(source)
         do throws(BackupError) {
-            guard try tokenizer.next() == .beginArray else { throw tokenizer.failure("it is no array") }
+            guard try tokenizer.next() == .beginArray else { throw tokenizer.failure("it is not an array") }
             while try tokenizer.next() == .beginObject {
                 var texts: [[UInt8]?] = [nil, nil]
                 while try tokenizer.next() == .key {

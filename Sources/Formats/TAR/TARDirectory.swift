@@ -132,13 +132,13 @@ struct TARDirectory {
             throw ArchiveFailure.damaged("The archive has no end: it is cut off at byte \(window.size).")
         }
         guard window.size - position <= Self.tailLimitBytes else {
-            throw ArchiveFailure.damaged("Behind the archive's end stand \(window.size - position) bytes.")
+            throw ArchiveFailure.damaged("The archive's end is followed by \(window.size - position) bytes.")
         }
         var offset = position
         while offset < window.size {
             let count = Int(min(window.size - offset, 64 << 10))
             guard try window.bytes(at: offset, count: count).allSatisfy({ $0 == 0 }) else {
-                throw ArchiveFailure.damaged("Behind the archive's end stand bytes that belong to no entry.")
+                throw ArchiveFailure.damaged("The archive's end is followed by bytes that belong to no entry.")
             }
             offset += UInt64(count)
         }

@@ -191,7 +191,7 @@ struct ZIPEndRecord {
             )
         }
         guard (first == ZIPFormat.endRecordSignature) == (entryCount == 0 && centralEnd == 0) else {
-            throw ArchiveFailure.damaged("Something stands in front of the archive's first entry.")
+            throw ArchiveFailure.damaged("There is data before the archive's first entry.")
         }
     }
 

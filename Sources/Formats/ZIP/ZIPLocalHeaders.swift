@@ -95,7 +95,7 @@ struct ZIPLocalHeaders {
         let count = range.upperBound - range.lowerBound
         guard [12, 16, 20, 24].contains(count) else {
             throw ArchiveFailure.damaged(
-                "After the data of \(ArchiveFailure.quoted(name)) stand \(count) bytes that belong to no entry.")
+                "The data of \(ArchiveFailure.quoted(name)) is followed by \(count) bytes that belong to no entry.")
         }
         var fields = try window.bytes(at: range.lowerBound, count: Int(count))
         if count == 16 || count == 24 {

@@ -69,7 +69,7 @@ extension MediaBackup {
         for (name, status) in zip(names, before) {
             guard let status else { continue }
             guard status.kind == .regular else {
-                problems.append((name, BackupError(.sourceUnreadable, "is no file any more", path: task.path(of: name))))
+                problems.append((name, BackupError(.sourceUnreadable, "is no longer a file", path: task.path(of: name))))
                 continue
             }
             if let entry = unchanged(name, status, in: task) {

@@ -65,7 +65,8 @@ public struct OperationRecord: Sendable, Equatable {
     }
 }
 
-/// The form of an operation in `history.jsonl`, in `status.json` and in the output of `backupfs history --json`.
+/// The form of an operation in `history.jsonl` and in `status.json`. `backupfs history --json` prints it with names in
+/// snake_case.
 extension OperationRecord {
     /// The order is stable; unknown values are null.
     public var historyJSON: OrderedJSON {
@@ -123,7 +124,7 @@ extension OperationRecord {
         return members
     }
 
-    private static var unusable: BackupError { BackupError(.damagedContent, "this is no line of a history") }
+    private static var unusable: BackupError { BackupError(.damagedContent, "this is not a line of a history") }
 }
 
 /// A line in memory.

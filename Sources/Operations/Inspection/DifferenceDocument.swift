@@ -179,8 +179,8 @@ enum DifferenceJSON {
         ]
         for (name, state) in [("old", file.old), ("new", file.new)] {
             guard let state else { continue }
-            members.append(.init(name + "Size", .integer(state.size)))
-            members.append(.init(name + "Time", .text(ISO8601.format(state.modificationTime))))
+            members.append(.init(name + "_size", .integer(state.size)))
+            members.append(.init(name + "_time", .text(ISO8601.format(state.modificationTime))))
         }
         return .object(members)
     }

@@ -138,7 +138,7 @@ final class FileTreeVerifier: Sendable {
             return known[link]
         }
         if let first, first.entry.isSameFile(as: entry), first.inode != status.inode {
-            add(path, "it is no hard link of another file any more")
+            add(path, "it is no longer a hard link of another file")
         }
     }
 }

@@ -31,7 +31,7 @@ struct RecordVerifier {
     /// Files that could not be written are already reported; checks that depend on them are skipped.
     mutating func run(_ snapshot: Snapshot, _ root: Directory) throws(BackupError) {
         guard let app = snapshot.record.attributes["app"], app == definition.name else {
-            notes.append("the records were not looked at: the backup is of another app")
+            notes.append("the records were not checked: the backup is of another app")
             return
         }
         rows = try copiedRows()

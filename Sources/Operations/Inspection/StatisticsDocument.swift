@@ -26,21 +26,21 @@ public struct StatisticsDocument: Sendable {
         json = .members([
             "snapshots": .array(statistics.snapshots.map(Self.describe)),
             "total": .members([
-                "snapshotCount": .integer(statistics.snapshots.count), "logicalBytes": .integer(statistics.logicalBytes),
-                "uniqueBytes": .integer(total.uniqueBytes), "storedBytes": .integer(statistics.storedBytes),
-                "structureBytes": .integer(statistics.structures.storedBytes),
-                "chunkCount": .integer(total.chunkCount + statistics.structures.chunkCount),
-                "deduplicationRatio": Self.ratio(statistics.logicalBytes, total.uniqueBytes),
-                "compressionRatio": Self.ratio(total.uniqueBytes, total.storedBytes),
+                "snapshot_count": .integer(statistics.snapshots.count), "logical_bytes": .integer(statistics.logicalBytes),
+                "unique_bytes": .integer(total.uniqueBytes), "stored_bytes": .integer(statistics.storedBytes),
+                "structure_bytes": .integer(statistics.structures.storedBytes),
+                "chunk_count": .integer(total.chunkCount + statistics.structures.chunkCount),
+                "deduplication_ratio": Self.ratio(statistics.logicalBytes, total.uniqueBytes),
+                "compression_ratio": Self.ratio(total.uniqueBytes, total.storedBytes),
                 "ratio": Self.ratio(statistics.logicalBytes, statistics.storedBytes),
             ]),
-            "storedAs": .members([
+            "stored_as": .members([
                 "raw": Self.describe(statistics.byCodec[.raw]), "deflate": Self.describe(statistics.byCodec[.deflate]),
-                "difference": Self.describe(statistics.byCodec[.deflateAgainstBase]),
+                "delta": Self.describe(statistics.byCodec[.deflateAgainstBase]),
             ]),
             "repository": .members([
-                "packCount": .integer(totals.packCount), "packBytes": .integer(totals.packByteCount),
-                "chunkCount": .integer(totals.chunkCount),
+                "pack_count": .integer(totals.packCount), "pack_bytes": .integer(totals.packByteCount),
+                "chunk_count": .integer(totals.chunkCount),
             ]),
         ])
     }
@@ -49,17 +49,17 @@ public struct StatisticsDocument: Sendable {
         .members([
             "name": .text(item.snapshot.name.description), "id": .text(item.snapshot.id.hexadecimal),
             "kind": .text(item.snapshot.kind == .safety ? "safety" : "snapshot"),
-            "createdAt": .text(ISO8601.format(item.snapshot.creationTime.wholeSeconds)),
-            "files": .integer(item.snapshot.record.root.totals.fileCount), "logicalBytes": .integer(item.logicalBytes),
-            "uniqueBytes": .integer(item.added.uniqueBytes), "storedBytes": .integer(item.addedStoredBytes),
-            "exclusiveBytes": .integer(item.exclusive.storedBytes),
+            "created_at": .text(ISO8601.format(item.snapshot.creationTime.wholeSeconds)),
+            "files": .integer(item.snapshot.record.root.totals.fileCount), "logical_bytes": .integer(item.logicalBytes),
+            "unique_bytes": .integer(item.added.uniqueBytes), "stored_bytes": .integer(item.addedStoredBytes),
+            "exclusive_bytes": .integer(item.exclusive.storedBytes),
         ])
     }
 
     private static func describe(_ amount: RepositoryStatistics.Amount?) -> OrderedJSON {
         .members([
-            "chunkCount": .integer(amount?.chunkCount ?? 0), "uniqueBytes": .integer(amount?.uniqueBytes ?? 0),
-            "storedBytes": .integer(amount?.storedBytes ?? 0),
+            "chunk_count": .integer(amount?.chunkCount ?? 0), "unique_bytes": .integer(amount?.uniqueBytes ?? 0),
+            "stored_bytes": .integer(amount?.storedBytes ?? 0),
         ])
     }
 
@@ -111,7 +111,7 @@ public struct RecordStatisticsDocument: Sendable {
 
     public var json: OrderedJSON {
         .members([
-            "databaseBytes": databaseBytes.map { .integer($0) } ?? .null,
+            "database_bytes": databaseBytes.map { .integer($0) } ?? .null,
             "collections": .object(collections.map { .init($0.name, Self.describe($0)) }),
         ])
     }

@@ -117,7 +117,7 @@ struct MissingDatabase {
         let parent = FileSystem.parentPath(path)
         guard !isInStore(path), try !FileSystem.exists(parent) else { return }
         throw BackupError(
-            .notFound, "the folder of the app's data is not there", path: parent,
+            .notFound, "the folder of the app's data does not exist", path: parent,
             remedy: "Mount its disk, or make the folder.")
     }
 

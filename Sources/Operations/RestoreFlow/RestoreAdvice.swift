@@ -15,7 +15,7 @@ extension RestoreRunner {
             return BackupError(
                 .repositoryDamaged, ImportMessages.corruptedFile, path: source.name,
                 remedy:
-                    "Restore what is whole of it with: backupfs restore --allow-damaged \(ShellWords.text(of: [source.name]))",
+                    "Restore its undamaged parts with: backupfs restore --allow-damaged \(ShellWords.text(of: [source.name]))",
                 findings: [error.path.map { "\($0): \(error.message)" } ?? error.message] + error.findings)
         case .invalidContent where source.origin == .foreign:
             guard let other = otherApp(of: source) else { return error }

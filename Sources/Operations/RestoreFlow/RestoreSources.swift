@@ -26,7 +26,7 @@ extension RestoreRunner {
             throw BackupError(
                 .notFound, "there is no such file", path: source,
                 remedy: isNamedLikeFile && !source.contains("/")
-                    ? "Check the name and the folder. It is no backup's name either: see backupfs snapshots" : "Check the path.")
+                    ? "Check the name and the folder. No backup has this name either: see backupfs snapshots" : "Check the path.")
         }
         // The newest one may be the other store's, with that store's data.
         if source == "latest" { try store.requireNoSuccessor() }

@@ -95,7 +95,7 @@ public struct RetentionPeriod: Sendable, Equatable {
 
     private static func unusable(_ text: String, m ambiguous: TimeUnit?) -> BackupError {
         BackupError(
-            .usage, "“\(MessageText.shortened(text))” is no length of time",
+            .usage, "“\(MessageText.shortened(text))” is not a length of time",
             remedy: ambiguous == nil && text.contains("m")
                 ? "Write min for minutes and mo for months: m is minutes to the schedule, and months to forget. Such as 90min, 26h or 7d."
                 : "Give years, months, weeks, days and hours, such as 1y6mo or 30d.")

@@ -68,24 +68,24 @@ public enum SettingName: String, CaseIterable, Sendable {
         case .media: ["The app's media folder."]
         case .language:
             [
-                "The language of README.txt, of what a restore says and of the commands: en, ru, kk, tr or de. Without it: that of the environment",
+                "The language of README.txt, of the reports of restores and of the commands: en, ru, kk, tr or de. Default: the environment's",
                 "(LANG).",
             ]
         case .channel:
             [
-                "Which version of the app this is, production or development, for apps that have both: backups of each are called, counted and",
-                "removed apart.",
+                "Which version of the app this is, production or development, for apps that have both. The backups of each have names, counts",
+                "and retention of their own.",
             ]
         case .schedule:
             [
-                "When backups are made by themselves, in local time: off, daily, weekly, every 24h, Mon..Fri 03:30, *-*-01 12:00 (as systemd's",
-                "OnCalendar has it). Without it: as the app's definition says.",
+                "When automatic backups run, in local time: off, daily, weekly, every 24h, Mon..Fri 03:30, *-*-01 12:00 (as in systemd's",
+                "OnCalendar). Default: the schedule in the app's definition.",
             ]
-        case .skipUnchanged: ["Whether a backup that is due is left out when nothing has changed since the newest one."]
+        case .skipUnchanged: ["Whether a due backup is skipped when nothing has changed since the newest one."]
         case .readAgainHours:
             [
-                "Where the media folder's file system keeps no change time (exFAT, SMB, sshfs), every file is read again so many hours after the last",
-                "time; 0 for each backup.",
+                "Where the media folder's file system keeps no change times (exFAT, SMB, sshfs), a backup reads every file again this many",
+                "hours after the last time; 0: at each backup.",
             ]
         case .makeDirectoryWait:
             [
@@ -95,38 +95,38 @@ public enum SettingName: String, CaseIterable, Sendable {
             ["Whether old backups are removed after each new one. The newest, pinned ones, and safety backups always stay."]
         case .counted:
             [
-                "Which are counted and removed: automatic (made by the schedule), unnamed (called by their time), or all. Without it: as the",
-                "app's definition says.",
+                "Which backups the rules count and remove: automatic (made by the schedule), unnamed (named by their time), or all. Default:",
+                "the choice in the app's definition.",
             ]
         case .keepLast:
             [
-                "What stays: the newest 5, the newest of each of the last 7 days, …, all of the last year. What one of them keeps stays. Without",
-                "any of them: as the app's definition says.",
+                "Which backups to keep: the newest 5, the newest of each of the last 7 days, …, all of the last year. A backup stays if any rule",
+                "keeps it. Default: the rules in the app's definition.",
             ]
         case .undeleteDays:
-            ["For how many days a removed backup can be brought back with: backupfs undelete. Its room is given back after that."]
-        case .prune: ["Whether the room of removed backups is given back, once a week."]
+            ["For how many days a removed backup can be brought back with: backupfs undelete. After that, its space is freed."]
+        case .prune: ["Whether the space of removed backups is freed, once a week."]
         case .refuseNewerSchema:
-            ["Whether a restore refuses a file that a later version of the app has made, instead of trying it with a warning."]
+            ["Whether a restore refuses a file from a later version of the app, instead of trying it with a warning."]
         case .beforeRestore:
             [
-                "Commands around a restore, run by /bin/sh: to stop a service, and to start it again. When the first fails, nothing is restored."
+                "Commands before and after a restore, run by /bin/sh: to stop a service, and to start it again. If the first fails, nothing is restored."
             ]
         case .notify:
             [
-                "A command, run by /bin/sh when a backup or a restore that somebody has asked for has ended: it finds in $BACKUPFS_MESSAGE what to say.",
-                "Whether it is run: on, off. Without it: as the app's definition says.",
+                "A command, run by /bin/sh when a backup or a restore that a user started has ended: $BACKUPFS_MESSAGE has the text. Whether it",
+                "runs: on, off. Default: the choice in the app's definition.",
             ]
         case .notifyAutomatic:
             [
-                "What of the backups that are made by themselves is told: off; failures (after so many failures in a row, or when none was made for",
-                "so many days, once a day while it lasts, and once when they work again); all (each of them as well). Besides notify another",
-                "command can be run for it: to write a mail, or to call a monitor.",
+                "Notifications about automatic backups: off; failures (after this many failures in a row, or this many days without a backup; once",
+                "a day while that lasts, and once when backups work again); all (also one for each backup). automatic-hook is another command",
+                "beside notify: to send a mail, or to call a monitor.",
             ]
         case .log:
             [
-                "Where the log goes: file, journal (of systemd), stderr or none. Without it: the journal where systemd runs the program as a",
-                "service, else the file. A file that reaches its size is begun anew, and so many of those before it stay.",
+                "Where the log goes: file, journal (of systemd), stderr or none. Default: the journal where systemd runs the program as a",
+                "service, else the file. A file that reaches its size is rotated, and this many old ones stay.",
             ]
         case .keepHourly, .keepDaily, .keepWeekly, .keepMonthly, .keepYearly, .keepWithin, .afterRestore, .hookTimeoutSeconds,
             .notifications, .notifyFailures, .notifyOverdueDays, .automaticHook, .logLevel, .logFile, .logSizeBytes, .logFiles:

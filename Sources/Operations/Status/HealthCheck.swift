@@ -60,8 +60,8 @@ public struct HealthCheck: Sendable {
     public var json: OrderedJSON {
         .members([
             "message_type": .text("check"), "healthy": .boolean(finding == .healthy), "finding": .text(finding.rawValue),
-            "lastBackup": .optional(newest.map { ISO8601.format($0.creationTime.wholeSeconds) }),
-            "maximumAge": .text(maximumAge.text), "message": .optional(message?.english),
+            "last_backup": .optional(newest.map { ISO8601.format($0.creationTime.wholeSeconds) }),
+            "maximum_age": .text(maximumAge.text), "message": .optional(message?.english),
             "warnings": .array(warnings.map { .text($0.english) }),
         ])
     }

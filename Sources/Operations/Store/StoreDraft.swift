@@ -230,7 +230,7 @@ struct StoreDraft {
             try fill(folder, definition)
         } else if adopted == nil, FileSystem.statusIfPresent(folder)?.kind != .directory {
             throw BackupError(
-                .notFound, "the app's media folder is not there", path: folder, remedy: "Name it with --media.")
+                .notFound, "the app's media folder does not exist", path: folder, remedy: "Name it with --media.")
         }
     }
 

@@ -69,7 +69,7 @@ public struct StorePaths: Sendable {
     static func requireOneLine(_ path: String) throws(BackupError) {
         guard path.utf8.contains(10) else { return }
         throw BackupError(
-            .usage, "a line feed stands in this path, and neither a store nor a repository can lie there", path: path,
+            .usage, "this path has a line feed in it, so it cannot hold a store or a repository", path: path,
             remedy: "Choose another path, or rename the folder.")
     }
 
@@ -168,7 +168,7 @@ public enum StoreLocation {
         if let data = Environment.text("XDG_DATA_HOME"), data.hasPrefix("/") { return "\(data)/backupfs" }
         if let home = Environment.text("HOME"), home.hasPrefix("/") { return "\(home)/.local/share/backupfs" }
         throw BackupError(
-            .usage, "no store is named and there is no home folder to find the default one in", remedy: "Give --store DIR.")
+            .usage, "no store is named, and without a home folder there is no default one", remedy: "Give --store DIR.")
     }
 
     /// Whether there is a store at a path, or something that cannot be examined.

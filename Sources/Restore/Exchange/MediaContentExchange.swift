@@ -42,7 +42,7 @@ struct MediaContentExchange {
     func publish() throws(BackupError) {
         for path in [newPath, oldPath] where try FileSystem.identityIfPresent(path) == nil {
             throw BackupError(
-                .notFound, "the media files that a restore had prepared are not there any more", path: stagingPath,
+                .notFound, "the media files that a restore had prepared no longer exist", path: stagingPath,
                 remedy:
                     "If their disk is not mounted, mount it. If they are lost, check the app's media, and then remove restore.journal from the store."
             )

@@ -41,7 +41,7 @@ enum MediaExchange {
         if try FileSystem.status(media.path).inode == media.stagedInode { return }
         guard let staged = try FileSystem.look(media.stagingPath), staged.inode == media.stagedInode else {
             throw BackupError(
-                .notFound, "the media folder that a restore had prepared is not there any more", path: media.stagingPath,
+                .notFound, "the media folder that a restore had prepared no longer exists", path: media.stagingPath,
                 remedy:
                     "The records are those of the restored file. Check the app's media, and then remove restore.journal from the store."
             )
@@ -116,7 +116,7 @@ enum MediaAddition {
     static func publish(_ media: RestoreJournal.Media) throws(BackupError) {
         guard let staged = try FileSystem.look(media.stagingPath), staged.inode == media.stagedInode else {
             throw BackupError(
-                .notFound, "the media files that a restore had prepared are not there any more", path: media.stagingPath,
+                .notFound, "the media files that a restore had prepared no longer exist", path: media.stagingPath,
                 remedy:
                     "The records are those of the restored file. Check the app's media, and then remove restore.journal from the store."
             )

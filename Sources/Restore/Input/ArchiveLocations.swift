@@ -69,7 +69,7 @@ struct ArchiveLocations {
         guard !hasMedia, let first = firstInFolder else { return }
         let folder = MessageText.name(mediaPaths.archivePath(of: []))
         throw BackupError(
-            .invalidContent, "Import failed: the archive's media do not lie in \(folder)", path: name,
+            .invalidContent, "Import failed: the archive's media are not in \(folder)", path: name,
             remedy: """
                 If they are the media of \(definition.title), give their folder that name, and pack it again. To restore the records \
                 alone, unpack the archive, and restore \(MessageText.name(records.path)).

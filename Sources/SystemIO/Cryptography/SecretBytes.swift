@@ -58,7 +58,7 @@ public enum SecureRandom {
         guard RAND_bytes(buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(buffer.count)) == 1 else {
             throw BackupError(
                 .inputOutput, "the system gives no random numbers, without which nothing can be encrypted",
-                remedy: "Check that /dev/urandom is there.")
+                remedy: "Check that /dev/urandom exists.")
         }
     }
 

@@ -210,7 +210,7 @@ final class PendingBackup: Sendable {
     /// The error for requests after a cancellation.
     var endsAlready: BackupError {
         BackupError(
-            .busy, "the backup has been asked to end, and still runs", path: name.description,
+            .busy, "the backup was asked to stop and is still running", path: name.description,
             remedy: "Wait a moment, and look again.")
     }
 

@@ -103,7 +103,7 @@ final class TreeContext: Sendable {
             guard error.code == .notFound || error.code == .noRepository else { throw error }
             throw BackupError(
                 .inputOutput, "the repository cannot be reached: \(error.message)", path: error.path,
-                remedy: "Check whether its disk is there, and mounted.")
+                remedy: "Check that its disk is connected and mounted.")
         }
         announcer.announce(repository.snapshots())
         return true

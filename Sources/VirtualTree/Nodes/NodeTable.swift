@@ -23,7 +23,7 @@ final class NodeTable: Sendable {
     func node(_ inode: InodeNumber) throws(BackupError) -> any Node {
         if inode == .root { return root }
         guard let node = entries.withLock({ $0[inode.rawValue]?.node }) else {
-            throw BackupError(.notFound, "the file is not there any more")
+            throw BackupError(.notFound, "the file no longer exists")
         }
         return node
     }

@@ -35,7 +35,7 @@ struct HelperScriptTests {
             try room.sh("mv $S/app/away $S/app/database.sqlite; echo nonsense > $R/x.json")
             // A rejection is not a failure.
             try room.fails("cp $R/x.json $M/restore/", saying: "Invalid argument")
-            try expect(1, "WARNING: lastError: the database is not there", "\(health) $M")
+            try expect(1, "WARNING: lastError: the database does not exist", "\(health) $M")
             // A later backup shows that all is well again. Times have whole seconds.
             try room.sh("sleep 1.1; mkdir $M/snapshots/new")
             try expect(0, "OK", "\(health) -a 1 $M")

@@ -14,7 +14,7 @@ struct HistoryTests {
         #expect(
             try room.sh(
                 "backupfs history --store $S; backupfs history --automatic --store $S; backupfs history --json --store $S")
-                == "Nothing has been done yet.\nThe schedule has not asked for anything yet.\n[]")
+                == "Nothing has been done yet.\nThe schedule has not started a backup yet.\n[]")
         try room.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-01-10T10:00:00Z"])
         try room.sh(
             "backupfs backup --label mine --json --store $S | tail -1 > $R/summary", ["BACKUPFS_NOW": "2026-01-10T11:00:00Z"])
@@ -24,24 +24,26 @@ struct HistoryTests {
             ["BACKUPFS_NOW": "2026-01-11T12:00:00Z"])
         #expect(
             try room.sh(
-                "backupfs history --json --store $S | jq -c '.[] | [.operation,.automatic,.startedAt,.result,.error,.snapshot]'")
+                "backupfs history --json --store $S | jq -c '.[] | [.operation,.automatic,.started_at,.result,.error,.snapshot]'")
                     == """
                     ["backup",false,"2026-01-10T11:00:00Z","ok",null,"mine"]
                     ["backup",false,"2026-01-10T12:00:00Z","refused","alreadyExists",null]
                     ["backup",true,"2026-01-11T12:00:00Z","ok",null,"2026-01-11_12-00-00"]
                     """)
         #expect(
-            try room.sh("backupfs history --json --store $S | jq -c '.[0] | [.sizeBytes,.files,.storedBytes]'")
+            try room.sh("backupfs history --json --store $S | jq -c '.[0] | [.size_bytes,.files,.stored_bytes]'")
                 == room.sh("jq -c '[.bytes,.files,.bytes_stored]' $R/summary"))
         #expect(
             try room.sh(
-                "backupfs history --json --store $S | jq -c '.[] | select(.durationMilliseconds < 0 or .durationMilliseconds > 60000)'"
+                "backupfs history --json --store $S | jq -c '.[] | select(.duration_milliseconds < 0 or .duration_milliseconds > 60000)'"
             ) == "")
         #expect(try room.sh("backupfs history --automatic --json --store $S | jq -r '.[].snapshot'") == "2026-01-11_12-00-00")
         #expect(try room.sh("backupfs history --last 2 --json --store $S | jq -r '.[].result' | paste -sd' '") == "refused ok")
         #expect(
-            try room.sh("backupfs status --json --store $S | jq -c .history")
-                == room.sh("backupfs history --json --store $S | jq -c ."))
+            try room.sh(
+                "backupfs status --json --store $S | jq -c '.history | map([.operation, .startedAt, .result, .storedBytes])'")
+                == room.sh("backupfs history --json --store $S | jq -c 'map([.operation, .started_at, .result, .stored_bytes])'"))
+        #expect(try room.sh("backupfs history --json --store $S | jq -r 'map(.version) | unique[]'") == "1")
         let lines = try room.sh(
             "backupfs history --store $S | sed -E 's/[0-9]+\\.[0-9]+ s/TIME/; s/[0-9.]+ KiB/SIZE/g; s/ +/ /g'"
         ).split(separator: "\n")

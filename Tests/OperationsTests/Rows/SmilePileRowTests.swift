@@ -61,7 +61,7 @@ struct SmilePileRowTests {
         let environment = ["LC_ALL": "ar_EG.UTF-8", "BACKUPFS_NOW": "2025-10-01T12:00:00Z", "TZ": "Asia/Kolkata"]
         try room.sh("backupfs backup --store $S; backupfs backup --store $S", environment)
         #expect(
-            try room.sh("backupfs snapshots --json --store $S | jq -r '.[].fileName'", environment)
+            try room.sh("backupfs snapshots --json --store $S | jq -r '.[].file_name'", environment)
                 == "SmilePile_Backup_20251001_173000.zip\nSmilePile_Backup_20251001_173000_2.zip")
         #expect(
             try room.sh(

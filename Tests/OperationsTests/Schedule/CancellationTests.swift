@@ -86,7 +86,7 @@ struct CancellationTests {
         try room.sh("backupfs init --store $S >/dev/null")
         #expect(
             try room.sh("backupfs cancel --store $S; backupfs cancel --json --store $S")
-                == "Nothing is running.\n{\"message_type\":\"cancelled\",\"operation\":null}")
+                == "Nothing is running.\n{\"message_type\":\"cancelled\",\"operation\":null,\"version\":1}")
         #expect(try room.run("backupfs cancel --store $R/none").status == 10)
     }
 

@@ -62,7 +62,7 @@ struct ConfigTests {
         let lines = try room.sh("wc -l < $S/store.yaml")
         let last = try #require(Int(lines.trimmingCharacters(in: .whitespaces)))
         #expect(
-            result.complaint.contains("store.yaml: line \(last - 1): schedule: “dayly” is no schedule. Did you mean daily?"),
+            result.complaint.contains("store.yaml: line \(last - 1): schedule: “dayly” is not a schedule. Did you mean daily?"),
             "\(result)")
         #expect(result.complaint.contains("line \(last): keep-last: takes a number"), "\(result)")
         // All other commands report the same, and do nothing.

@@ -74,6 +74,6 @@ struct DeleteTests {
         #expect(try names(room) == "a b c")
         #expect(
             try room.sh("backupfs delete a b --yes --json --store $S | tail -1")
-                == #"{"message_type":"deleted","removed":["a","b"],"kept":0}"#)
+                == #"{"message_type":"deleted","removed":["a","b"],"kept":0,"version":1}"#)
     }
 }

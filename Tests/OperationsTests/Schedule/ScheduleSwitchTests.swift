@@ -56,7 +56,7 @@ struct ScheduleSwitchTests {
         #expect(
             try room.sh(next, now)
                 == """
-                Next backup: none by itself, since autoBackupEnabled is off in KeepTrack
+                Next backup: no automatic one, since autoBackupEnabled is off in KeepTrack
                 Make them all the same with: backupfs config set schedule 'every 24h'
                 """)
         #expect(

@@ -30,7 +30,8 @@ struct UndeleteTests {
         #expect(try names(room) == "c")
         #expect(try names(room, "--removed") == "a b")
         #expect(
-            try room.sh("backupfs snapshots --removed --json --store $S | jq -r '.[] | [.removedAt, .staysUntil] | join(\" \")'")
+            try room.sh(
+                "backupfs snapshots --removed --json --store $S | jq -r '.[] | [.removed_at, .stays_until] | join(\" \")'")
                 == "2026-01-02T10:00:00Z 2026-01-09T10:00:00Z\n2026-01-02T10:00:00Z 2026-01-09T10:00:00Z")
         #expect(try room.sh("backupfs status --json --store $S | jq .removedBackupCount") == "2")
         #expect(try room.sh("backupfs status --store $S").contains("Removed backups that can be brought back: 2"))
@@ -192,7 +193,7 @@ struct UndeleteTests {
         // A machine without a clock battery may have this time until the network corrects it.
         let behind = ["BACKUPFS_NOW": "1970-01-01T00:03:00Z"]
         try room.sh("backupfs delete a --yes --store $S; backupfs prune --max-unused 0 --store $S", behind)
-        let removed = "backupfs snapshots --removed --json --store $S | jq -r '.[] | [.removedAt, .staysUntil] | join(\" \")'"
+        let removed = "backupfs snapshots --removed --json --store $S | jq -r '.[] | [.removed_at, .stays_until] | join(\" \")'"
         #expect(try room.sh(removed, Self.at(20)) == " 2026-01-27T10:00:00Z")
         #expect(try room.sh("backupfs snapshots --removed --store $S", Self.at(20)).contains("unknown"))
         // The first prune by a right clock starts the period.
@@ -249,7 +250,7 @@ struct UndeleteTests {
         // Without it the time can be known: for both, although one was made later than it was removed.
         try room.sh("backupfs delete future --yes --store $S", Self.at(20))
         #expect(!(try room.sh(prune, Self.at(20)).contains("removed backup")))
-        let until = "backupfs snapshots --removed --json --store $S | jq -r '[.[].staysUntil] | unique | join(\" \")'"
+        let until = "backupfs snapshots --removed --json --store $S | jq -r '[.[].stays_until] | unique | join(\" \")'"
         #expect(try room.sh(until, Self.at(21)) == "2026-01-27T10:00:00Z")
         try room.sh(prune, Self.at(28))
         #expect(try names(room, "--removed") == "")
@@ -267,7 +268,7 @@ struct UndeleteTests {
         }
         func id(_ condition: String) throws -> String {
             try room.sh(
-                "backupfs snapshots --removed --json --store $S | jq -r '.[] | select(.removedAt \(condition) null) | .id[:12]'")
+                "backupfs snapshots --removed --json --store $S | jq -r '.[] | select(.removed_at \(condition) null) | .id[:12]'")
         }
         let (first, last) = (try id("=="), try id("!="))
         try room.sh("backupfs delete \(last) --now --yes --store $S; backupfs undelete \(first) --store $S", Self.at(3))

@@ -65,9 +65,9 @@ struct PrometheusTests {
         ] {
             #expect(after.contains("backupfs_\(line)"), "\(line)")
         }
-        let size = try room.sh("backupfs snapshots --json --store $S | jq '.[0].sizeBytes'")
+        let size = try room.sh("backupfs snapshots --json --store $S | jq '.[0].size_bytes'")
         #expect(after.contains("backupfs_last_backup_size_bytes|\(place)|\(size)"))
-        let packs = try room.sh("backupfs stats --json --store $S | jq .repository.packBytes")
+        let packs = try room.sh("backupfs stats --json --store $S | jq .repository.pack_bytes")
         #expect(after.contains("backupfs_repository_size_bytes|\(place)|\(packs)"))
         #expect(!after.contains { $0.hasPrefix("backupfs_last_error_timestamp") || $0.hasPrefix("backupfs_operation_percent") })
 

@@ -23,7 +23,7 @@ struct RetryTests {
         #expect(try room.sh("backupfs snapshots --tag big --json --store $S | jq -r '.[].name'") == "it's *new*")
         // Now there is nothing to retry, and nothing to report; the old failure can still be looked up.
         let nothing = try room.run("backupfs retry --store $S")
-        #expect(nothing.status == 1 && nothing.complaint.contains("nothing has failed that has not gone well since"))
+        #expect(nothing.status == 1 && nothing.complaint.contains("there is nothing to retry: what failed has succeeded since"))
         #expect(try !room.sh("backupfs status --store $S").contains("Last error"))
         #expect(try room.sh("backupfs status --prometheus --store $S | grep '^backupfs_last_error{' | grep -o '[01]$'") == "0")
         #expect(try room.sh("backupfs status --json --store $S | jq -r .lastError.operation") == "backup")
@@ -70,7 +70,7 @@ struct RetryTests {
             """)
         let result = try room.run("backupfs retry --store $S")
         #expect(result.status == 1)
-        #expect(result.complaint.contains("was not asked for by a command that could be tried again: restore"))
+        #expect(result.complaint.contains("the last failed operation cannot be retried: restore"))
         #expect(try !room.sh("backupfs status --store $S").contains("backupfs retry"))
     }
 
@@ -93,7 +93,7 @@ struct RetryTests {
             "sed -i 's/backupfs backup /backupfs delete --all --yes /' $S/last-error.json; grep -q 'delete --all' $S/last-error.json"
         )
         let doctored = try room.run("backupfs retry --store $S")
-        #expect(doctored.status == 1 && doctored.complaint.contains("was not asked for by a command"))
+        #expect(doctored.status == 1 && doctored.complaint.contains("the last failed operation cannot be retried"))
         #expect(try room.sh("backupfs snapshots --json --store $S | jq length") == "1")
         try room.sh("sed -i 's/backupfs delete --all --yes /backupfs backup /' $S/last-error.json; chmod o+w $S")
         let open = try room.run("backupfs retry --store $S")

@@ -96,7 +96,7 @@ struct StatusCommandTests {
         let version = try room.sh("jq -r .metadata.appVersion $R/x.json")
         #expect(
             try room.sh(
-                "backupfs snapshots --json --store $S | jq -c '.[0] | [.fileName, .createdAt, .deviceName, .appVersion, .fileSize]'"
+                "backupfs snapshots --json --store $S | jq -c '.[0] | [.file_name, .created_at, .device_name, .app_version, .file_size]'"
             )
                 == #"["ev_charging_tracker_backup_2026-01-11_14-30-00.json","2026-01-11T14:30:00Z","\#(device)","\#(version)",\#(size)]"#
         )
@@ -161,7 +161,7 @@ struct StatusCommandTests {
         #expect(try check("7d", at: "2026-01-18T14:30:00Z").hasPrefix("0 "))
         #expect(
             try check("7d", at: "2026-01-18T14:30:01Z", "--json")
-                == #"1 {"message_type":"check","healthy":false,"finding":"too_old","lastBackup":"2026-01-11T14:30:00Z","maximumAge":"7d","message":null,"warnings":[]}"#
+                == #"1 {"message_type":"check","healthy":false,"finding":"too_old","last_backup":"2026-01-11T14:30:00Z","maximum_age":"7d","message":null,"warnings":[],"version":1}"#
                 + "\n")
         // The schedule's next one fails: there is a recent backup, but there will be no others.
         _ = try room.run(
@@ -187,7 +187,7 @@ struct StatusCommandTests {
         #expect(try check(at: "2026-01-01T00:00:00Z") == "1 \(ahead) Last backup: 2031-01-01 00:00:00\n")
         #expect(
             try check(at: "2030-12-30T23:59:59Z", "--json")
-                == #"1 {"message_type":"check","healthy":false,"finding":"clock","lastBackup":"2031-01-01T00:00:00Z","maximumAge":"26h","message":null,"warnings":[]}"#
+                == #"1 {"message_type":"check","healthy":false,"finding":"clock","last_backup":"2031-01-01T00:00:00Z","maximum_age":"26h","message":null,"warnings":[],"version":1}"#
                 + "\n")
         // The clocks of two machines may differ by a day.
         #expect(try check(at: "2030-12-31T00:00:00Z").hasPrefix("0 OK."))

@@ -6,9 +6,10 @@ extension HostileInput {
         .tar("cut off in the content", .damagedContent, "cut off", "write(header(b'a', 700) + b'content')"),
         .tar("without an end", .damagedContent, "no end", "write(member(b'a'))"),
         .tar("half an end", .damagedContent, "no end", "write(member(b'a') + bytes(512))"),
-        .tar("bytes behind the end", .damagedContent, "Behind the archive's end", "write(member(b'a') + END + b'x')"),
         .tar(
-            "another archive behind the end", .damagedContent, "Behind the archive's end",
+            "bytes behind the end", .damagedContent, "The archive's end is followed by bytes", "write(member(b'a') + END + b'x')"),
+        .tar(
+            "another archive behind the end", .damagedContent, "The archive's end is followed by bytes",
             "write(member(b'a') + END + member(b'b') + END)"),
         .tar("a wrong checksum later", .damagedContent, "checksum", "write(member(b'a') + member(b'b', total=1) + END)"),
         .tar(
