@@ -82,7 +82,7 @@ struct ExploreCommandTests {
                 """)
             let filter = """
                 jq -c '[.from.name, .to.name], (.records.photos|[.added,.changed,.removed], (.changes[]|[.change,.key,.fields])),
-                  (.files|[.added,.changed,.removed], (.changes[]|[.change,.path,.oldSize,.newSize]|select(.[1]!="database.sqlite")))'
+                  (.files|[.added,.changed,.removed], (.changes[]|[.change,.path,.old_size,.new_size]|select(.[1]!="database.sqlite")))'
                 """
             let expected = """
                 [1,1,1]

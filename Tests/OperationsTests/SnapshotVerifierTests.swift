@@ -179,7 +179,7 @@ struct SnapshotVerifierTests {
             ls -I CACHEDIR.TAG $S/spool | wc -l; backupfs status --store $S > /dev/null; ls -A -I CACHEDIR.TAG $S/spool | wc -l
             backupfs snapshots --store $S --json | grep verified_at | xargs
             """)
-        #expect(result == "2\n0\nverifiedAt: null,")
+        #expect(result == "2\n0\nverified_at: null,")
     }
 
     @Test func `no room`() throws {

@@ -114,8 +114,8 @@ public enum SettingName: String, CaseIterable, Sendable {
             ]
         case .notify:
             [
-                "A command, run by /bin/sh when a backup or a restore that a user started has ended: $BACKUPFS_MESSAGE has the text. Whether it",
-                "runs: on, off. Default: the choice in the app's definition.",
+                "A command, run by /bin/sh when a backup or a restore that a user started has ended; $BACKUPFS_MESSAGE has the text. Whether",
+                "it runs: on, off. Default: the choice in the app's definition.",
             ]
         case .notifyAutomatic:
             [
