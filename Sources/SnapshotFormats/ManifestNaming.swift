@@ -6,8 +6,8 @@ import Synchronization
 
 /// The place where an export records the names of media files in the app's archive: a collection of the export. Stored with each
 /// snapshot, so its archive stays the same whatever happens to the definition.
-package struct ManifestNaming: Sendable {
-    package let collection: String
+public struct ManifestNaming: Sendable {
+    public let collection: String
     /// The members with the path of a file in records, and with its path in the archive.
     let recordPathField: String
     let archivePathField: String
@@ -15,7 +15,7 @@ package struct ManifestNaming: Sendable {
     let folder: String
 
     /// - Returns: `nil` for an app whose archive uses the media files' own paths.
-    package init?(_ definition: AppDefinition) {
+    public init?(_ definition: AppDefinition) {
         guard definition.media?.archiveNaming == .keyed, let pointer = MediaPointer(definition) else { return nil }
         for each in definition.collections where each.source == .manifest {
             func field(_ value: MediaValue) -> String? { each.fields.first { $0.mediaValue == value }?.name }
@@ -30,16 +30,16 @@ package struct ManifestNaming: Sendable {
     }
 
     /// - Parameter text: in the form of `text`.
-    package init?(_ text: String) {
+    public init?(_ text: String) {
         let parts = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 4 else { return nil }
         (collection, recordPathField, archivePathField, folder) = (parts[0], parts[1], parts[2], parts[3])
     }
 
-    package var text: String { [collection, recordPathField, archivePathField, folder].joined(separator: "\n") }
+    public var text: String { [collection, recordPathField, archivePathField, folder].joined(separator: "\n") }
 
     /// The names of a snapshot's media files; empty without such a collection.
-    package static func names(
+    public static func names(
         _ naming: ManifestNaming?, root: Directory, in repository: Repository
     ) throws(BackupError) -> ArchiveNames {
         guard let naming, let media = root.entry(named: "media")?.storedDirectory,
@@ -51,7 +51,7 @@ package struct ManifestNaming: Sendable {
     }
 
     /// Whether a file in the archive has a name longer than file names can be.
-    package func hasLongNames(in source: any ByteSource) throws(BackupError) -> Bool {
+    public func hasLongNames(in source: any ByteSource) throws(BackupError) -> Bool {
         var isFound = false
         try ManifestMembers.forEach(in: source, recordPathField, archivePathField) { (_, archivePath) throws(BackupError) in
             if BytePath.lastComponent(of: archivePath).count > FileName.byteCountLimit { isFound = true }
@@ -60,7 +60,7 @@ package struct ManifestNaming: Sendable {
     }
 
     /// - Parameter source: the collection, in the form of `data/NAME.json`.
-    package func names(in source: any ByteSource, _ catalog: any MediaCatalog) throws(BackupError) -> ArchiveNames {
+    public func names(in source: any ByteSource, _ catalog: any MediaCatalog) throws(BackupError) -> ArchiveNames {
         var named: [[UInt8]: [[UInt8]]] = [:]
         try ManifestMembers.forEach(in: source, recordPathField, archivePathField) {
             (recordPath, archivePath) throws(BackupError) in
@@ -74,7 +74,7 @@ package struct ManifestNaming: Sendable {
 }
 
 /// A media folder in a backup, or in one being made. Reads only folders.
-package final class StoredMediaCatalog: MediaCatalog {
+public final class StoredMediaCatalog: MediaCatalog {
     /// How many folders to cache.
     private static let countLimit = 64
 
@@ -83,13 +83,13 @@ package final class StoredMediaCatalog: MediaCatalog {
     private let known = Mutex<[[UInt8]: Directory]>([:])
 
     /// - Parameter root: a folder whose chunks are all in the catalog.
-    package init(_ root: StoredDirectory, in repository: Repository) {
+    public init(_ root: StoredDirectory, in repository: Repository) {
         self.root = root
         self.repository = repository
     }
 
     /// - Parameter path: relative to the folder.
-    package func entry(at path: [UInt8]) throws(BackupError) -> TreeEntry? {
+    public func entry(at path: [UInt8]) throws(BackupError) -> TreeEntry? {
         try folder(BytePath.folder(of: path))?.entry(named: FileName(bytes: BytePath.lastComponent(of: path)))
     }
 
@@ -109,12 +109,12 @@ package final class StoredMediaCatalog: MediaCatalog {
         return directory
     }
 
-    package func file(at path: [UInt8]) throws(BackupError) -> MediaFileFacts? {
+    public func file(at path: [UInt8]) throws(BackupError) -> MediaFileFacts? {
         guard let entry = try entry(at: path), entry.kind == .file else { return nil }
         return Self.facts(of: entry, path)
     }
 
-    package func forEachFile(_ body: (MediaFileFacts) throws(BackupError) -> Void) throws(BackupError) {
+    public func forEachFile(_ body: (MediaFileFacts) throws(BackupError) -> Void) throws(BackupError) {
         try forEachFile(in: repository.directory(root), [], body)
     }
 
@@ -138,12 +138,12 @@ package final class StoredMediaCatalog: MediaCatalog {
             path: path, size: entry.size, modificationTime: entry.modificationTime, checksums: entry.checksums)
     }
 
-    package func state() -> String? { root.content.fingerprint.hexadecimal }
+    public func state() -> String? { root.content.fingerprint.hexadecimal }
 }
 
 /// Orders a folder's entries so that whole paths ascend by their bytes: a folder sorts as its name with a slash.
-package enum MediaOrder {
-    package static func precedes(_ left: (name: FileName, isFolder: Bool), _ right: (name: FileName, isFolder: Bool)) -> Bool {
+public enum MediaOrder {
+    public static func precedes(_ left: (name: FileName, isFolder: Bool), _ right: (name: FileName, isFolder: Bool)) -> Bool {
         let slash: [UInt8] = [UInt8(ascii: "/")]
         let leftBytes = left.isFolder ? left.name.bytes + slash : left.name.bytes
         let rightBytes = right.isFolder ? right.name.bytes + slash : right.name.bytes

@@ -187,14 +187,14 @@ extension SnapshotArchive {
     }
 
     /// The archive layout for restoring a snapshot: its own, plus the records and the media, which a layout may leave out.
-    package static func layoutForRestore(of snapshot: Snapshot) -> ArchivePathMap {
+    public static func layoutForRestore(of snapshot: Snapshot) -> ArchivePathMap {
         let layout = snapshot.record.archiveLayout.including(["export.json", "media/"])
         // Manifests with file names give the places in the app's own archive.
         return snapshot.record.attributes[Snapshot.archiveNamesAttribute] == nil ? layout.withoutNestedTargets : layout
     }
 
     /// The names of its media files in its archives.
-    package static func names(of snapshot: Snapshot, in repository: Repository) throws(BackupError) -> ArchiveNames {
+    public static func names(of snapshot: Snapshot, in repository: Repository) throws(BackupError) -> ArchiveNames {
         guard let naming = snapshot.record.attributes[Snapshot.archiveNamesAttribute].flatMap({ ManifestNaming($0) }) else {
             return .none
         }
@@ -204,14 +204,14 @@ extension SnapshotArchive {
 
 /// Exact sizes of a backup's archives in bytes.
 public struct ArchiveSizes {
-    package let zip: UInt64
-    package let tar: UInt64
+    public let zip: UInt64
+    public let tar: UInt64
     /// The number of members, the same in the ZIP and the tar archive.
-    package let memberCount: UInt64
+    public let memberCount: UInt64
 
     /// Measures both in one walk of the folders.
     /// - Parameter root: the backup's root, whose chunks are all in the catalog.
-    package init(
+    public init(
         of root: Directory, layout: ArchivePathMap, names: ArchiveNames, time: Timestamp, in repository: Repository
     ) throws(BackupError) {
         var zip = ZIPLayout.SizeCounter()
