@@ -96,6 +96,7 @@ test: test-fuse check build
 
 # `make test-all CAMPAIGN_MINUTES=60`: of the soak and the two hosts; the fuzzer has half of it for each target.
 CAMPAIGN_MINUTES ?= 20
+test-all: export BACKUPFS_ROUNDS = all
 test-all: test
 	$(MAKE) crash-matrix
 	$(MAKE) soak MINUTES=$(CAMPAIGN_MINUTES)

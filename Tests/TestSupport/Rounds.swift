@@ -1,0 +1,13 @@
+/// The seeds of a test that repeats one check with random data. `make test` takes a part of them, another one in each run;
+/// `make test-all` (`BACKUPFS_ROUNDS=all`) takes all of them. A failure names its seed as the argument of the test.
+public enum Rounds {
+    /// - Parameters:
+    ///   - count: how many seeds there are: 0 up to `count` - 1.
+    ///   - step: one of so many is tried.
+    /// - Returns: at least one seed.
+    public static func seeds(_ count: UInt64, oneIn step: UInt64) -> [UInt64] {
+        precondition(count > 0 && step > 0, "a test without rounds tests nothing")
+        guard Machine.environment("BACKUPFS_ROUNDS") != "all" else { return Array(0..<count) }
+        return Array(stride(from: UInt64.random(in: 0..<min(step, count)), to: count, by: Int(step)))
+    }
+}
