@@ -123,7 +123,7 @@ import Testing
         #expect(try findings() == ["\(path)/key.copy"])
     }
 
-    /// The disk has no room for the n-th change to a file, and perhaps for no other: an error means that the old password is
+    /// The disk has no space for the n-th change to a file, and perhaps for no other: an error means that the old password is
     /// valid.
     @Test(arguments: FullDisk.Duration.allCases)
     func `a change that fails leaves the old password, or says that it is not certain`(duration: FullDisk.Duration) throws {

@@ -142,7 +142,7 @@ import Testing
         try expectRefusal(at: 2, naming: "the record of 1 backup is missing")
     }
 
-    @Test func `when all backups were removed, and that is known, a prune gives their room back`() throws {
+    @Test func `when all backups were removed, and that is known, a prune frees their space`() throws {
         let repository = try make()
         try repository.withdrawSnapshots(repository.snapshots().map(\.id), at: Timestamp(seconds: Self.day))
         #expect(try prune(at: 2).run().removedPackCount == 0)
@@ -187,8 +187,8 @@ import Testing
         try expectWhole(2..<3)
     }
 
-    @Test func `what was removed for good on a full disk, where the register had no room, is not missing`() throws {
-        /// No room for the register, whenever it is written.
+    @Test func `what was removed for good on a full disk, where the register had no space, is not missing`() throws {
+        /// No space for the register, whenever it is written.
         struct FullDiskForRegister: FileObserver {
             func perform(_ operation: FileOperation, _ body: () throws(BackupError) -> Void) throws(BackupError) {
                 if case .rename(_, let new) = operation, new.hasSuffix("/register") { throw BackupError(.noSpace, "full") }
@@ -205,7 +205,7 @@ import Testing
             #expect(try readFile(path + "/register") == before)
             #expect(try RepositoryPrune(repository, maxUnused: .bytes(0)).run().removedPackCount == 2)
         }
-        // With the room that was given back the register is written.
+        // With the space that was freed the register is written.
         _ = try RepositoryPrune(repository, maxUnused: .bytes(0)).run()
         try expectWhole(1..<3)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BackupRepository
 
-/// `prune` gives room back, never takes a byte that is needed, and may die at any point.
+/// `prune` frees space, never takes a byte that is needed, and may die at any point.
 @Suite struct PruneTests {
     private let folder: TemporaryFolder
     private var path: String { folder("repository") }

@@ -55,7 +55,7 @@ import Testing
         #expect(try unneeded().isEmpty)
     }
 
-    /// On a disk of this machine the locks tell who writes, and room is given back at once.
+    /// On a disk of this machine the locks tell who writes, and space is freed at once.
     @Test func `on a disk of its own nothing is young`() throws {
         #expect(try prune(.onSharedStorage).youngPackCount == 0)
         #expect(try unneeded().isEmpty)

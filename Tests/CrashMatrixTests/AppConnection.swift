@@ -9,8 +9,8 @@ final class AppConnection {
     init(_ world: World) throws {
         let path = Template.databasePath(.diary, world)
         job = try world.start(["bash", "-c", "(echo 'select 1 from photos limit 1;'; exec sleep 1000) | exec sqlite3 '\(path)'"])
-        for _ in 0..<10_000 where world.outputSoFar.isEmpty { usleep(1_000) }
-        guard !world.outputSoFar.isEmpty else { throw Machine.Unusable("the app did not open its database") }
+        for _ in 0..<10_000 where job.outputSoFar.isEmpty { usleep(1_000) }
+        guard !job.outputSoFar.isEmpty else { throw Machine.Unusable("the app did not open its database") }
     }
 
     deinit { kill() }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Every call of a restore that changes a file, SQLite's own included, goes wrong in every way it can: the process dies before it
-/// or in the middle of it, there is no room, or the disk fails, once or from then on. Then the store is opened again, and the
+/// or in the middle of it, there is no space, or the disk fails, once or from then on. Then the store is opened again, and the
 /// data is exactly the old or exactly the new.
 @Suite(.tallied)
 struct CrashMatrixTests {

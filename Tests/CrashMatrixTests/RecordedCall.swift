@@ -4,8 +4,8 @@ import TestSupport
 struct RecordedCall: Equatable {
     enum Kind: Character {
         case change = "c"
-        /// It can find no room.
-        case roomNeeded = "r"
+        /// It can find no space.
+        case spaceNeeded = "r"
         case write = "w"
     }
 

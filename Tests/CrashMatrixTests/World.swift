@@ -5,34 +5,24 @@ import TestSupport
 
 /// A store with its app's data in a folder of its own, and the program under test.
 final class World {
-    private let room: TemporaryFolder
+    private let top: TemporaryFolder
+    private let sandbox: Sandbox
     /// What the fault layer watches: the store, and the app's data where that lies elsewhere.
     let path: String
     let inputsPath: String
-    private var jobCount = 0
 
     var storePath: String { "\(path)/store" }
     /// Lies where the layer does not look.
-    var logPath: String { "\(room.path)/calls" }
+    var logPath: String { "\(top.path)/calls" }
 
-    init() throws {
-        room = try TemporaryFolder(inMemory: true)
-        // The layer compares with paths that have no links in them.
-        guard let real = realpath(room.path, nil) else { throw Machine.Unusable("no real path of \(room.path)") }
-        defer { free(real) }
-        path = String(cString: real) + "/world"
-        inputsPath = "\(room.path)/inputs"
-        for folder in [path, inputsPath, room("scratch")] { try FileSystem.makeDirectories(folder) }
+    convenience init() throws {
+        try self.init(inputsPath: nil)
+        for folder in [path, inputsPath] { try FileSystem.makeDirectories(folder) }
     }
 
     /// A copy of another one's store and app. The inputs are the other's.
-    init(copying other: World) throws {
-        room = try TemporaryFolder(inMemory: true)
-        guard let real = realpath(room.path, nil) else { throw Machine.Unusable("no real path of \(room.path)") }
-        defer { free(real) }
-        path = String(cString: real) + "/world"
-        inputsPath = other.inputsPath
-        try FileSystem.makeDirectories(room("scratch"))
+    convenience init(copying other: World) throws {
+        try self.init(inputsPath: other.inputsPath)
         try run(["cp", "-a", other.path, path]).requireSuccess()
         // An app's data, or a repository, that does not lie in its store is named by its whole path.
         for folder in try DirectoryReader(path: path).names() {
@@ -43,15 +33,28 @@ final class World {
         }
     }
 
-    // MARK: Programs
-
-    func start(_ command: [String], _ extra: [String: String] = [:]) throws -> Job {
-        jobCount += 1
-        return try Job(command, environment: Self.variables.merging(extra) { $1 }, scratch: scratch(jobCount))
+    private init(inputsPath: String?) throws {
+        top = try TemporaryFolder(inMemory: true)
+        // The layer compares with paths that have no links in them.
+        guard let real = realpath(top.path, nil) else { throw Machine.Unusable("no real path of \(top.path)") }
+        defer { free(real) }
+        path = String(cString: real) + "/world"
+        self.inputsPath = inputsPath ?? top("inputs")
+        sandbox = try Sandbox(
+            at: top.path,
+            variables: [
+                "S": "\(path)/store", "W": path, "I": self.inputsPath, "LC_ALL": "C.UTF-8", "HOME": "/nonexistent",
+                // Automatic backups would come in between.
+                "BACKUPFS_SCHEDULE": "off",
+            ], shellOptions: "-eu -o pipefail")
     }
 
+    // MARK: Programs
+
+    func start(_ command: [String], _ extra: [String: String] = [:]) throws -> Job { try sandbox.start(command, extra) }
+
     @discardableResult
-    func run(_ command: [String], _ extra: [String: String] = [:]) throws -> Job.Result { try start(command, extra).wait() }
+    func run(_ command: [String], _ extra: [String: String] = [:]) throws -> Job.Result { try sandbox.run(command, extra) }
 
     /// The program under test, with this store.
     func backupfs(_ arguments: [String], _ extra: [String: String] = [:]) throws -> Job.Result {
@@ -60,24 +63,10 @@ final class World {
 
     /// A bash script that must succeed: `$S` is the store, `$W` the folder around it, `$I` that of the inputs.
     @discardableResult
-    func shell(_ script: String) throws -> String {
-        try run(["bash", "-c", "set -euo pipefail\n\(script)"], ["S": storePath, "W": path, "I": inputsPath]).requireSuccess()
-    }
-
-    /// What a program that was started last has said so far.
-    var outputSoFar: String { Job.read(scratch(jobCount) + ".out") }
+    func shell(_ script: String) throws -> String { try sandbox.sh(script) }
 
     /// A folder of this world where the layer does not look.
-    func folder(_ name: String) throws -> String { try room.makeFolder(name) }
-
-    private func scratch(_ number: Int) -> String { room("scratch/\(number)") }
-
-    private static let variables = [
-        "PATH": (Machine.environment("PATH") ?? "/usr/bin:/bin") + ":/usr/sbin:/sbin", "TZ": "UTC", "LC_ALL": "C.UTF-8",
-        // Automatic backups would come in between.
-        "BACKUPFS_SCHEDULE": "off",
-        "HOME": "/nonexistent",
-    ]
+    func folder(_ name: String) throws -> String { try top.makeFolder(name) }
 
     // MARK: What is there
 

@@ -15,13 +15,13 @@
 
 // MARK: Opening
 
-// An open that neither makes nor empties anything changes nothing. Making needs room.
+// An open that neither makes nor empties anything changes nothing. Making needs space.
 static enum verdict consider_open(const char *call, int folder, const char *path, int flags) {
     if ((flags & (O_CREAT | O_TRUNC)) == 0 && (flags & O_TMPFILE) != O_TMPFILE) return PROCEED;
     int saved = errno;
     bool makes = (flags & O_CREAT) == 0 || faccessat(folder, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
     errno = saved;
-    return consider_path(call, makes ? NEEDS_ROOM : CHANGES, folder, path);
+    return consider_path(call, makes ? NEEDS_SPACE : CHANGES, folder, path);
 }
 
 #define MODE_ARGUMENT(flags)                                                  \
@@ -93,7 +93,7 @@ FTRUNCATE(ftruncate64)
 // They return the error and leave errno alone.
 #define POSIX_FALLOCATE(name)                                                 \
     int name(int descriptor, off_t offset, off_t length) {                    \
-        if (consider_descriptor("fallocate", NEEDS_ROOM, descriptor) == FAIL) return errno; \
+        if (consider_descriptor("fallocate", NEEDS_SPACE, descriptor) == FAIL) return errno; \
         return NEXT(name)(descriptor, offset, length);                        \
     }
 POSIX_FALLOCATE(posix_fallocate)
@@ -101,7 +101,7 @@ POSIX_FALLOCATE(posix_fallocate64)
 
 #define FALLOCATE(name)                                                       \
     int name(int descriptor, int mode, off_t offset, off_t length) {          \
-        if (consider_descriptor("fallocate", NEEDS_ROOM, descriptor) == FAIL) return -1; \
+        if (consider_descriptor("fallocate", NEEDS_SPACE, descriptor) == FAIL) return -1; \
         return NEXT(name)(descriptor, mode, offset, length);                  \
     }
 FALLOCATE(fallocate)
@@ -111,7 +111,7 @@ FALLOCATE(fallocate64)
 
 #define ON_DESCRIPTOR(name)                                                   \
     int name(int descriptor) {                                                \
-        if (consider_descriptor(#name, NEEDS_ROOM, descriptor) == FAIL) return -1; \
+        if (consider_descriptor(#name, NEEDS_SPACE, descriptor) == FAIL) return -1; \
         return NEXT(name)(descriptor);                                        \
     }
 ON_DESCRIPTOR(fdatasync)
@@ -122,19 +122,19 @@ int fsync(int descriptor) {
         errno = EINVAL;
         return -1;
     }
-    if (consider_descriptor("fsync", NEEDS_ROOM, descriptor) == FAIL) return -1;
+    if (consider_descriptor("fsync", NEEDS_SPACE, descriptor) == FAIL) return -1;
     return NEXT(fsync)(descriptor);
 }
 
 // MARK: Names
 
 int rename(const char *old, const char *new) {
-    if (consider_path("rename", NEEDS_ROOM, AT_FDCWD, new) == FAIL) return -1;
+    if (consider_path("rename", NEEDS_SPACE, AT_FDCWD, new) == FAIL) return -1;
     return NEXT(rename)(old, new);
 }
 
 int renameat(int folder, const char *old, int target, const char *new) {
-    if (consider_path("rename", NEEDS_ROOM, target, new) == FAIL) return -1;
+    if (consider_path("rename", NEEDS_SPACE, target, new) == FAIL) return -1;
     return NEXT(renameat)(folder, old, target, new);
 }
 
@@ -143,7 +143,7 @@ int renameat2(int folder, const char *old, int target, const char *new, unsigned
         errno = EINVAL;
         return -1;
     }
-    if (consider_path("rename", NEEDS_ROOM, target, new) == FAIL) return -1;
+    if (consider_path("rename", NEEDS_SPACE, target, new) == FAIL) return -1;
     return NEXT(renameat2)(folder, old, target, new, flags);
 }
 
@@ -161,41 +161,41 @@ long syscall(long number, ...) {
         return -1;
     }
     if (number == SYS_renameat2) {
-        verdict = consider_path("rename", NEEDS_ROOM, (int)values[2], (const char *)values[3]);
+        verdict = consider_path("rename", NEEDS_SPACE, (int)values[2], (const char *)values[3]);
     } else if (number == SYS_syncfs) {
-        verdict = consider_descriptor("syncfs", NEEDS_ROOM, (int)values[0]);
+        verdict = consider_descriptor("syncfs", NEEDS_SPACE, (int)values[0]);
     }
     if (verdict == FAIL) return -1;
     return NEXT(syscall)(number, values[0], values[1], values[2], values[3], values[4], values[5]);
 }
 
 int link(const char *old, const char *new) {
-    if (consider_path("link", NEEDS_ROOM, AT_FDCWD, new) == FAIL) return -1;
+    if (consider_path("link", NEEDS_SPACE, AT_FDCWD, new) == FAIL) return -1;
     return NEXT(link)(old, new);
 }
 
 int linkat(int folder, const char *old, int target, const char *new, int flags) {
-    if (consider_path("link", NEEDS_ROOM, target, new) == FAIL) return -1;
+    if (consider_path("link", NEEDS_SPACE, target, new) == FAIL) return -1;
     return NEXT(linkat)(folder, old, target, new, flags);
 }
 
 int symlink(const char *text, const char *path) {
-    if (consider_path("symlink", NEEDS_ROOM, AT_FDCWD, path) == FAIL) return -1;
+    if (consider_path("symlink", NEEDS_SPACE, AT_FDCWD, path) == FAIL) return -1;
     return NEXT(symlink)(text, path);
 }
 
 int symlinkat(const char *text, int folder, const char *path) {
-    if (consider_path("symlink", NEEDS_ROOM, folder, path) == FAIL) return -1;
+    if (consider_path("symlink", NEEDS_SPACE, folder, path) == FAIL) return -1;
     return NEXT(symlinkat)(text, folder, path);
 }
 
 int mkdir(const char *path, mode_t mode) {
-    if (consider_path("mkdir", NEEDS_ROOM, AT_FDCWD, path) == FAIL) return -1;
+    if (consider_path("mkdir", NEEDS_SPACE, AT_FDCWD, path) == FAIL) return -1;
     return NEXT(mkdir)(path, mode);
 }
 
 int mkdirat(int folder, const char *path, mode_t mode) {
-    if (consider_path("mkdir", NEEDS_ROOM, folder, path) == FAIL) return -1;
+    if (consider_path("mkdir", NEEDS_SPACE, folder, path) == FAIL) return -1;
     return NEXT(mkdirat)(folder, path, mode);
 }
 

@@ -9,7 +9,7 @@
 enum call_class {
     LOOKS,       // changes nothing; can fail with EIO if it is asked for
     CHANGES,     // can fail with EIO only
-    NEEDS_ROOM,  // can fail with ENOSPC as well: all that makes names or bytes, and fsync, which may be the first to look for room
+    NEEDS_SPACE,  // can fail with ENOSPC as well: all that makes names or bytes, and fsync, which may be the first to look for space
     WRITES,      // can be done by half as well
 };
 

@@ -22,8 +22,8 @@ static const struct {
     enum fault fault;
     enum call_class least;  // the calls that can have it
 } faults[] = {
-    {"kill", KILL, CHANGES},       {"tear", TEAR_WRITE, WRITES},          {"full-once", FULL_ONCE, NEEDS_ROOM},
-    {"full", FULL, NEEDS_ROOM},    {"broken-once", BROKEN_ONCE, CHANGES}, {"broken", BROKEN, CHANGES},
+    {"kill", KILL, CHANGES},       {"tear", TEAR_WRITE, WRITES},          {"full-once", FULL_ONCE, NEEDS_SPACE},
+    {"full", FULL, NEEDS_SPACE},    {"broken-once", BROKEN_ONCE, CHANGES}, {"broken", BROKEN, CHANGES},
     {"unseen", UNSEEN, LOOKS},     {"stall", STALL, CHANGES},       {"stop", STOP, CHANGES},
 };
 
@@ -108,7 +108,7 @@ _Noreturn void die(void) {
 
 static void log_call(enum call_class class, const char *call, const char *path) {
     if (log_descriptor == -1) return;
-    static const char letters[] = {[LOOKS] = 'l', [CHANGES] = 'c', [NEEDS_ROOM] = 'r', [WRITES] = 'w'};
+    static const char letters[] = {[LOOKS] = 'l', [CHANGES] = 'c', [NEEDS_SPACE] = 'r', [WRITES] = 'w'};
     char line[PATH_MAX + 64];
     int length = snprintf(line, sizeof line, "%c %s %s\n", letters[class], call, path);
     // One write of a file opened for appending: lines of several threads do not mix.

@@ -133,7 +133,7 @@ struct TARLayoutTests {
         }
     }
 
-    /// " path=" and the newline are 7 bytes: 1 and 90 leave room for the digits, one byte more needs another digit.
+    /// " path=" and the newline are 7 bytes: 1 and 90 leave space for the digits, one byte more needs another digit.
     @Test("a length counts its own digits", arguments: [(2, 11), (90, 99), (91, 101), (92, 102), (989, 999), (990, 1001)])
     func recordLengths(pathLength: Int, length: Int) throws {
         let path = String(repeating: "x", count: pathLength - 2) + "é"

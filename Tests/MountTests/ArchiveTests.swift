@@ -10,13 +10,13 @@ struct ArchiveTests {
     ]
 
     @Test func `ZIP-01: every program at hand accepts the archive, straight from the mount`() throws {
-        try Room.withMount("--sample") { room in
-            try room.sh("mkdir $M/snapshots/one")
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
             for archive in ["$M/snapshots/one/archive.zip", "$M/live/archive.zip"] {
                 for (tool, command) in Self.readers where Machine.hasTool(tool) {
                     // zip -T creates its temporary file beside the archive.
                     let path = tool == "zip" ? "$R/tmp/copy.zip" : archive
-                    try room.sh("\(tool == "zip" ? "cp \(archive) \(path); " : "")\(command) \(path)")
+                    try sandbox.sh("\(tool == "zip" ? "cp \(archive) \(path); " : "")\(command) \(path)")
                 }
             }
         }
@@ -26,53 +26,55 @@ struct ArchiveTests {
     func `unpacked it is the backup`(command: String) throws {
         let tool = String(command.prefix { $0 != " " })
         guard Machine.hasTool(tool) else { return }
-        try Room.withMount("--sample") { room in
-            try room.sh("mkdir $M/snapshots/one $R/unpacked; cd $R/unpacked; \(command) $M/snapshots/one/archive.zip")
-            try room.sh("diff -r -x 'archive.*' -x SHA256SUMS -x MD5SUMS $M/snapshots/one $R/unpacked")
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one $R/unpacked; cd $R/unpacked; \(command) $M/snapshots/one/archive.zip")
+            try sandbox.sh("diff -r -x 'archive.*' -x SHA256SUMS -x MD5SUMS $M/snapshots/one $R/unpacked")
             // The listings cover the same files, so where they are part of the archive they are identical.
-            try room.sh(
+            try sandbox.sh(
                 """
                 cd $R/unpacked; [ ! -e SHA256SUMS ] || cmp SHA256SUMS $M/snapshots/one/SHA256SUMS
                 sha256sum -c $M/snapshots/one/SHA256SUMS
                 """
             )
             #expect(
-                try room.sh("find $R/unpacked -type f | wc -l") == room.sh("unzip -Z1 $M/snapshots/one/archive.zip | grep -vc /$")
+                try sandbox.sh("find $R/unpacked -type f | wc -l")
+                    == sandbox.sh("unzip -Z1 $M/snapshots/one/archive.zip | grep -vc /$")
             )
         }
     }
 
     @Test func `its bytes are the same whoever reads them, however often, and in whatever order`() throws {
-        try Room.withMount("--sample") { room in
-            try room.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/archive.zip $R/first.zip")
-            let told = try room.sh("stat -c %s $M/snapshots/one/archive.zip")
-            #expect(try room.sh("stat -c %s $R/first.zip") == told)
-            try room.remount()
-            try room.sh("cmp $R/first.zip $M/snapshots/one/archive.zip")
-            try room.expectSameBytes("snapshots/one/archive.zip", as: "first.zip")
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/archive.zip $R/first.zip")
+            let told = try sandbox.sh("stat -c %s $M/snapshots/one/archive.zip")
+            #expect(try sandbox.sh("stat -c %s $R/first.zip") == told)
+            try sandbox.remount()
+            try sandbox.sh("cmp $R/first.zip $M/snapshots/one/archive.zip")
+            try sandbox.expectSameBytes("snapshots/one/archive.zip", as: "first.zip")
             for size in [1, 7, 1000, 131_072] {
-                try room.sh(
+                try sandbox.sh(
                     "cmp <(dd if=$M/snapshots/one/archive.zip bs=\(size) skip=3 count=50 status=none) "
                         + "<(dd if=$R/first.zip bs=\(size) skip=3 count=50 status=none)")
             }
-            try room.sh("cmp <(tail -c 1000 $M/snapshots/one/archive.zip) <(tail -c 1000 $R/first.zip)")
+            try sandbox.sh("cmp <(tail -c 1000 $M/snapshots/one/archive.zip) <(tail -c 1000 $R/first.zip)")
         }
     }
 
     @Test func `entries carry the backup's time and are in a fixed order`() throws {
-        try Room.withMount("--sample", Room.fixedClock) { room in
-            try room.sh("mkdir $M/snapshots/one $M/snapshots/two")
+        try Sandbox.withMount("--sample", Sandbox.fixedClock) { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one $M/snapshots/two")
             let list = "unzip -Z1 $M/snapshots/one/archive.zip"
-            #expect(try room.sh("\(list) | sort | uniq -d") == "")
+            #expect(try sandbox.sh("\(list) | sort | uniq -d") == "")
             #expect(
-                try room.sh("zipinfo -T -l $M/snapshots/one/archive.zip | grep -c 20260111.143000") == room.sh("\(list) | wc -l"))
-            #expect(try room.sh(list) == room.sh("unzip -Z1 $M/snapshots/two/archive.zip"))
+                try sandbox.sh("zipinfo -T -l $M/snapshots/one/archive.zip | grep -c 20260111.143000")
+                    == sandbox.sh("\(list) | wc -l"))
+            #expect(try sandbox.sh(list) == sandbox.sh("unzip -Z1 $M/snapshots/two/archive.zip"))
         }
     }
 
     @Test func `an export written by a command is the same archive`() throws {
-        try Room.withMount("--sample") { room in
-            try room.sh(
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh(
                 """
                 mkdir $M/snapshots/one; backupfs export one --zip -o $R/out.zip --store $S
                 cmp $R/out.zip $M/snapshots/one/archive.zip
@@ -84,8 +86,8 @@ struct ArchiveTests {
     /// The bytes that the mounting process reads from anywhere, including packs, show what a program's access to an archive
     /// costs.
     @Test func `one file out of an archive, or its list, costs little more than that`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh(
                 """
                 head -c 64000000 /dev/urandom > $P/large.raw; printf needle > $P/needle.txt; mkdir $M/snapshots/one
                 for name in archive.zip archive.tar; do [ $(stat -c %s $M/snapshots/one/$name) -gt 64000000 ]; done
@@ -97,9 +99,9 @@ struct ArchiveTests {
                 "dd if=$A.zip skip=30000000 count=5000 bs=1 iflag=skip_bytes status=none | wc -c",
                 #"python3 -c "import tarfile,sys; t=tarfile.open(sys.argv[1]+'.tar'); print(len(t.getnames()))" $A"#,
             ] {
-                try room.remount()
-                let daemon = try #require(room.daemons.first)
-                let read = try room.sh(
+                try sandbox.remount()
+                let daemon = try #require(sandbox.daemons.first)
+                let read = try sandbox.sh(
                     """
                     A=$M/snapshots/one/archive; count() { awk '/^rchar/ { print $2 }' /proc/\(daemon)/io; }
                     before=$(count); \(look) >/dev/null; echo $(($(count) - before))

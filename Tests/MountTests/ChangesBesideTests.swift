@@ -8,9 +8,9 @@ struct ChangesBesideTests {
     /// The kernel has cached all names of the backup when a command deletes it and makes another one with the same name.
     @Test func `STA-10: a backup that a command deleted is gone when the command returns, and its name may mean another`() throws
     {
-        try Room.withMount("--sample") { room in
+        try Sandbox.withMount("--sample") { sandbox in
             for number in 1...8 {
-                try room.sh(
+                try sandbox.sh(
                     """
                     sqlite3 $S/app/database.sqlite "update cars set name = 'car \(number)'"
                     backupfs backup --label one --store $S >/dev/null
@@ -31,9 +31,9 @@ struct ChangesBesideTests {
     }
 
     @Test func `a record that somebody takes away is noticed within a second`() throws {
-        try Room.withMount("--sample") { room in
-            try room.sh("mkdir $M/snapshots/one $M/snapshots/two; stat $M/snapshots/one/export.json >/dev/null")
-            try room.sh(
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one $M/snapshots/two; stat $M/snapshots/one/export.json >/dev/null")
+            try sandbox.sh(
                 """
                 mv $S/repository/snapshots/*.snapshot $R/home/
                 for i in $(seq 30); do [ -e $M/snapshots/one ] || break; sleep 0.1; done
@@ -45,23 +45,23 @@ struct ChangesBesideTests {
     }
 
     @Test func `a mount ends at once while somebody deletes what it shows`() throws {
-        try Room.use { room in
-            try room.sh("backupfs init --store $S --sample")
-            try room.mount()
-            try room.sh(
+        try Sandbox.use { sandbox in
+            try sandbox.sh("backupfs init --store $S --sample")
+            try sandbox.mount()
+            try sandbox.sh(
                 "for i in 1 2 3 4 5 6; do backupfs backup --label b$i --store $S >/dev/null; done; find $M/snapshots >/dev/null")
             // Read before a command runs: a process with a lower number would be mistaken for the mount.
-            let daemon = try #require(room.daemons.first)
-            let remover = try room.start(
+            let daemon = try #require(sandbox.daemons.first)
+            let remover = try sandbox.start(
                 "for i in 1 2 3 4 5; do backupfs forget b$i --yes --store $S >/dev/null || exit 1; done")
-            let lister = try room.start("for i in $(seq 40); do ls -lR $M/snapshots >/dev/null 2>&1; done; true")
-            try room.sh("sleep 0.2")
+            let lister = try sandbox.start("for i in $(seq 40); do ls -lR $M/snapshots >/dev/null 2>&1; done; true")
+            try sandbox.sh("sleep 0.2")
             #expect(kill(daemon, SIGTERM) == 0)
             #expect(try remover.wait(limitSeconds: 60).exitCode == 0)
             _ = try lister.wait(limitSeconds: 60)
-            #expect(room.waitForProcesses())
-            #expect(room.mounts == [])
-            #expect(try room.sh("backupfs snapshots --store $S --json | jq -r '.[].name'") == "b6")
+            #expect(sandbox.waitForProcesses())
+            #expect(sandbox.mounts == [])
+            #expect(try sandbox.sh("backupfs snapshots --store $S --json | jq -r '.[].name'") == "b6")
         }
     }
 }

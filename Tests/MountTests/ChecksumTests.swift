@@ -20,50 +20,50 @@ struct ChecksumTests {
         """
 
     @Test func `CHK-01, CHK-02: attributes agree with md5sum, sha1sum, sha256sum and gzip for every file`() throws {
-        try Room.withMount("--sample") { room in
-            try room.write(SampleDocument.text, to: "old.json")
-            try room.sh("mkdir $M/snapshots/one; cp $R/old.json $M/restore/")
-            let wrong = try room.sh("set -- $M/snapshots/one $M/exports $M/safety; \(Self.comparison)")
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.write(SampleDocument.text, to: "old.json")
+            try sandbox.sh("mkdir $M/snapshots/one; cp $R/old.json $M/restore/")
+            let wrong = try sandbox.sh("set -- $M/snapshots/one $M/exports $M/safety; \(Self.comparison)")
             #expect(wrong == "")
             // Thirteen files of the backup, one export, one safety backup.
-            #expect(try room.sh("wc -l < $R/counted") == "15")
+            #expect(try sandbox.sh("wc -l < $R/counted") == "15")
         }
     }
 
     @Test func `attributes of live files are those of what is read`() throws {
-        try Room.withMount("--sample", Room.fixedClock) { room in
-            #expect(try room.sh("set -- $M/live; \(Self.comparison)") == "")
-            #expect(try room.sh("wc -l < $R/counted") == "10")
-            let before = try room.sh("getfattr --only-values -n user.checksum.sha256 $M/live/data/cars.json")
-            try room.sh("sqlite3 $S/app/database.sqlite \"update cars set name='Another' where id=1\"")
-            #expect(try room.sh("getfattr --only-values -n user.checksum.sha256 $M/live/data/cars.json") != before)
-            #expect(try room.sh("set -- $M/live; \(Self.comparison)") == "")
+        try Sandbox.withMount("--sample", Sandbox.fixedClock) { sandbox in
+            #expect(try sandbox.sh("set -- $M/live; \(Self.comparison)") == "")
+            #expect(try sandbox.sh("wc -l < $R/counted") == "10")
+            let before = try sandbox.sh("getfattr --only-values -n user.checksum.sha256 $M/live/data/cars.json")
+            try sandbox.sh("sqlite3 $S/app/database.sqlite \"update cars set name='Another' where id=1\"")
+            #expect(try sandbox.sh("getfattr --only-values -n user.checksum.sha256 $M/live/data/cars.json") != before)
+            #expect(try sandbox.sh("set -- $M/live; \(Self.comparison)") == "")
         }
     }
 
     @Test func `CHK-06: sha256sum and md5sum check a backup's listing`() throws {
-        try Room.withMount("--sample") { room in
-            try room.sh("mkdir $M/snapshots/one")
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
             let script = "cd $M/snapshots/one; sha256sum --strict -c SHA256SUMS"
             #expect(
-                try room.sh(script).split(separator: "\n").sorted() == [
+                try sandbox.sh(script).split(separator: "\n").sorted() == [
                     "changes.json: OK", "data/cars.json: OK", "data/delayedNotifications.json: OK", "data/expenses.json: OK",
                     "data/plannedMaintenance.json: OK", "database.sqlite: OK", "export.json: OK", "manifest.json: OK",
                     "schema.json: OK",
                 ])
-            #expect(try room.sh("cd $M/snapshots/one; md5sum --strict -c MD5SUMS | wc -l") == "9")
-            try room.sh("cd $M/live; sha256sum --strict -c SHA256SUMS")
+            #expect(try sandbox.sh("cd $M/snapshots/one; md5sum --strict -c MD5SUMS | wc -l") == "9")
+            try sandbox.sh("cd $M/live; sha256sum --strict -c SHA256SUMS")
             // A copy elsewhere with a damaged byte is detected.
-            try room.sh(
+            try sandbox.sh(
                 "cp -r $M/snapshots/one $R/copy; printf x | dd of=$R/copy/database.sqlite bs=1 seek=5000 conv=notrunc status=none"
             )
-            try room.fails("cd $R/copy; sha256sum -c SHA256SUMS", saying: "database.sqlite: FAILED")
+            try sandbox.fails("cd $R/copy; sha256sum -c SHA256SUMS", saying: "database.sqlite: FAILED")
         }
     }
 
     @Test func `other attributes: MIME types, what a backup is, and nothing for what is unknown`() throws {
-        try Room.withMount("--sample", Room.fixedClock) { room in
-            try room.sh("mkdir $M/snapshots/one")
+        try Sandbox.withMount("--sample", Sandbox.fixedClock) { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
             let types = [
                 "README.txt": "text/plain", "status.json": "application/json", "snapshots/one/archive.zip": "application/zip",
                 "snapshots/one/archive.tar": "application/x-tar", "live/archive.tar": "application/x-tar",
@@ -72,58 +72,60 @@ struct ChecksumTests {
                 "exports/ev_charging_tracker_backup_2026-01-11_14-30-00.json": "application/json",
             ]
             for (file, type) in types {
-                #expect(try room.sh("getfattr --only-values -n user.mime_type $M/\(file)") == type, "\(file)")
+                #expect(try sandbox.sh("getfattr --only-values -n user.mime_type $M/\(file)") == type, "\(file)")
             }
             let attributes = [
                 "app": "ev-charging-tracker", "created-at": "2026-01-11T14:30:00Z", "schema-version": "1", "pinned": "0",
                 "files": "9",
             ]
             for (name, value) in attributes {
-                #expect(try room.sh("getfattr --only-values -n user.backupfs.\(name) $M/snapshots/one") == value, "\(name)")
+                #expect(try sandbox.sh("getfattr --only-values -n user.backupfs.\(name) $M/snapshots/one") == value, "\(name)")
             }
             #expect(
-                try room.sh("getfattr --only-values -n user.backupfs.records $M/snapshots/one")
-                    == room.sh(
+                try sandbox.sh("getfattr --only-values -n user.backupfs.records $M/snapshots/one")
+                    == sandbox.sh(
                         "jq '[.cars,.expenses,.plannedMaintenance,.delayedNotifications]|map(length)|add' $M/live/export.json"))
             #expect(
-                try room.sh("getfattr --only-values -n user.backupfs.size $M/snapshots/one")
-                    == room.sh(
+                try sandbox.sh("getfattr --only-values -n user.backupfs.size $M/snapshots/one")
+                    == sandbox.sh(
                         "cd $M/snapshots/one; cut -c67- SHA256SUMS | xargs stat -c %s | awk '{ sum += $1 } END { print sum }'"))
             for name in ["stored-size", "device", "app-version"] {
-                try room.sh("getfattr --only-values -n user.backupfs.\(name) $M/snapshots/one | grep .")
+                try sandbox.sh("getfattr --only-values -n user.backupfs.\(name) $M/snapshots/one | grep .")
             }
             for name in ["user.unknown", "security.selinux", "system.posix_acl_access", "trusted.x"] {
                 for file in ["snapshots/one", "snapshots/one/export.json", "live/export.json", "README.txt", "."] {
-                    let result = try room.run("getfattr -n \(name) $M/\(file)")
+                    let result = try sandbox.run("getfattr -n \(name) $M/\(file)")
                     let isAbsent = ["No such attribute", "Operation not supported"].contains { result.errors.contains($0) }
                     #expect(result.exitCode != 0 && isAbsent, "\(name) of \(file): \(result.text)")
                 }
             }
             #expect(
-                try room.sh("getfattr $M/snapshots/one/export.json 2>/dev/null | grep ^user | sort").split(separator: "\n") == [
-                    "user.checksum.crc32", "user.checksum.md5", "user.checksum.sha1", "user.checksum.sha256", "user.mime_type",
-                ])
+                try sandbox.sh("getfattr $M/snapshots/one/export.json 2>/dev/null | grep ^user | sort").split(separator: "\n")
+                    == [
+                        "user.checksum.crc32", "user.checksum.md5", "user.checksum.sha1", "user.checksum.sha256",
+                        "user.mime_type",
+                    ])
         }
     }
 
     @Test func `a backup is pinned and unpinned by an attribute`() throws {
-        try Room.withMount { room in
-            try room.sh("mkdir $M/snapshots/one")
+        try Sandbox.withMount { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
             let read = "getfattr --only-values -n user.backupfs.pinned $M/snapshots/one"
-            try room.sh("setfattr -n user.backupfs.pinned -v 1 $M/snapshots/one")
-            #expect(try room.sh(read) == "1")
-            #expect(try room.sh("backupfs snapshots --store $S --json | jq -c '.[0].pinned'") == "true")
-            try room.fails("rmdir $M/snapshots/one", saying: "Operation not permitted")
-            try room.fails("find $M/snapshots -mindepth 1 -delete", saying: "Operation not permitted")
-            #expect(try room.names("snapshots") == ["latest", "one"])
-            try room.remount()
-            #expect(try room.sh(read) == "1")
-            try room.sh("setfattr -x user.backupfs.pinned $M/snapshots/one")
-            #expect(try room.sh(read) == "0")
-            try room.fails("setfattr -n user.backupfs.pinned -v yes $M/snapshots/one", saying: "Invalid argument")
-            try room.fails("setfattr -n user.backupfs.app -v other $M/snapshots/one", saying: "Read-only file system")
-            try room.fails("setfattr -n user.mine -v 1 $M/snapshots/one", saying: "Read-only file system")
-            try room.sh("rmdir $M/snapshots/one")
+            try sandbox.sh("setfattr -n user.backupfs.pinned -v 1 $M/snapshots/one")
+            #expect(try sandbox.sh(read) == "1")
+            #expect(try sandbox.sh("backupfs snapshots --store $S --json | jq -c '.[0].pinned'") == "true")
+            try sandbox.fails("rmdir $M/snapshots/one", saying: "Operation not permitted")
+            try sandbox.fails("find $M/snapshots -mindepth 1 -delete", saying: "Operation not permitted")
+            #expect(try sandbox.names("snapshots") == ["latest", "one"])
+            try sandbox.remount()
+            #expect(try sandbox.sh(read) == "1")
+            try sandbox.sh("setfattr -x user.backupfs.pinned $M/snapshots/one")
+            #expect(try sandbox.sh(read) == "0")
+            try sandbox.fails("setfattr -n user.backupfs.pinned -v yes $M/snapshots/one", saying: "Invalid argument")
+            try sandbox.fails("setfattr -n user.backupfs.app -v other $M/snapshots/one", saying: "Read-only file system")
+            try sandbox.fails("setfattr -n user.mine -v 1 $M/snapshots/one", saying: "Read-only file system")
+            try sandbox.sh("rmdir $M/snapshots/one")
         }
     }
 }

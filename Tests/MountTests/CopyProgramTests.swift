@@ -54,35 +54,35 @@ struct CopyProgramTests {
         program.script.replacing("FILE", with: "$R/\(file)").replacing("TO", with: "$M/restore/x.json")
     }
 
-    private func reset(_ room: Room) throws {
-        try room.write(SampleDocument.variant("before"), to: "other.json")
-        try room.sh("rm -f $M/restore/x.json; cp $R/other.json $M/restore/other.json; rm $M/restore/other.json")
+    private func reset(_ sandbox: Sandbox) throws {
+        try sandbox.write(SampleDocument.variant("before"), to: "other.json")
+        try sandbox.sh("rm -f $M/restore/x.json; cp $R/other.json $M/restore/other.json; rm $M/restore/other.json")
     }
 
     @Test func `each restores a good file and is told of a bad one`() throws {
-        try Room.withMount { room in
-            room.variables["SFTP"] = Self.sftpServer
-            try room.write(SampleDocument.text, to: "old.json")
-            try room.write(SampleDocument.replacing("\"carId\": 1\n", "\"carId\": 99\n"), to: "bad.json")
+        try Sandbox.withMount { sandbox in
+            sandbox.variables["SFTP"] = Self.sftpServer
+            try sandbox.write(SampleDocument.text, to: "old.json")
+            try sandbox.write(SampleDocument.replacing("\"carId\": 1\n", "\"carId\": 99\n"), to: "bad.json")
             var rows: [[String]] = []
             for program in Self.programs {
                 guard canRun(program) else {
                     Issue.record("\(program.name) cannot be run here: see install-dependencies.sh")
                     continue
                 }
-                try reset(room)
-                let good = try room.run("set -e -o pipefail; \(script(program, "old.json"))")
+                try reset(sandbox)
+                let good = try sandbox.run("set -e -o pipefail; \(script(program, "old.json"))")
                 #expect(good.exitCode == 0, "\(program.name): \(good.text)")
-                let hasRestored = try room.sh("jq -r .cars[0].name $M/live/export.json") == "Tesla Model 3"
+                let hasRestored = try sandbox.sh("jq -r .cars[0].name $M/live/export.json") == "Tesla Model 3"
                 #expect(hasRestored, "\(program.name) restored nothing")
-                try reset(room)
-                let before = try room.state()
-                let bad = try room.run("set -e -o pipefail; \(script(program, "bad.json"))")
+                try reset(sandbox)
+                let before = try sandbox.state()
+                let bad = try sandbox.run("set -e -o pipefail; \(script(program, "bad.json"))")
                 #expect(
                     (bad.exitCode != 0) == program.isTold ?? (bad.exitCode != 0), "\(program.name): \(bad.exitCode) \(bad.text)")
-                #expect(try room.state() == before, "\(program.name)")
-                #expect(try room.report(".result") == "refused", "\(program.name)")
-                #expect(try room.sh("cat $M/restore/last.txt").contains("expense 1 refers to unknown car 99"))
+                #expect(try sandbox.state() == before, "\(program.name)")
+                #expect(try sandbox.report(".result") == "refused", "\(program.name)")
+                #expect(try sandbox.sh("cat $M/restore/last.txt").contains("expense 1 refers to unknown car 99"))
                 let told =
                     switch program.isTold {
                     case true?: Self.words(bad)
@@ -108,47 +108,47 @@ struct CopyProgramTests {
     }
 
     @Test func `a name with spaces and emoji, and the same name twice`() throws {
-        try Room.withMount { room in
-            try room.write(SampleDocument.text, to: "old.json")
-            try room.write(SampleDocument.variant("before"), to: "other.json")
+        try Sandbox.withMount { sandbox in
+            try sandbox.write(SampleDocument.text, to: "old.json")
+            try sandbox.write(SampleDocument.variant("before"), to: "other.json")
             for name in ["my backup (2).json", "Резервная копия 🚗⚡.json", "-rf", "a'b\"c$d.json", "новый\tфайл.json"] {
                 let path = "$M/restore/" + "'" + name.replacing("'", with: "'\\''") + "'"
-                try room.sh("cp $R/other.json $M/restore/other.json; cp -- $R/old.json \(path)")
-                #expect(try room.sh("jq -r .cars[0].name $M/live/export.json") == "Tesla Model 3", "\(name)")
-                #expect(try room.report(".file") == name)
+                try sandbox.sh("cp $R/other.json $M/restore/other.json; cp -- $R/old.json \(path)")
+                #expect(try sandbox.sh("jq -r .cars[0].name $M/live/export.json") == "Tesla Model 3", "\(name)")
+                #expect(try sandbox.report(".file") == name)
                 // The same name, the same content: a second copy is a second restore.
-                try room.sh("sqlite3 $S/app/database.sqlite \"update cars set name = 'x'\"; cp -- $R/old.json \(path)")
-                #expect(try room.sh("jq -r .cars[0].name $M/live/export.json") == "Tesla Model 3", "\(name) again")
+                try sandbox.sh("sqlite3 $S/app/database.sqlite \"update cars set name = 'x'\"; cp -- $R/old.json \(path)")
+                #expect(try sandbox.sh("jq -r .cars[0].name $M/live/export.json") == "Tesla Model 3", "\(name) again")
             }
         }
     }
 
     @Test func `of two files at once one is restored, and the other one is restored too or told to wait`() throws {
-        try Room.withMount("--sample") { room in
-            try room.write(SampleDocument.variant("one", expenses: 3_000), to: "one.json")
-            try room.write(SampleDocument.variant("two", expenses: 3_000), to: "two.json")
-            let result = try room.sh(
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.write(SampleDocument.variant("one", expenses: 3_000), to: "one.json")
+            try sandbox.write(SampleDocument.variant("two", expenses: 3_000), to: "two.json")
+            let result = try sandbox.sh(
                 """
                 cp $R/one.json $M/restore/ 2>$R/one.err & one=$!; cp $R/two.json $M/restore/ 2>$R/two.err & two=$!
                 a=0; wait $one || a=$?; b=0; wait $two || b=$?; echo $a $b
                 """)
             #expect(["0 0", "0 1", "1 0"].contains(result))
-            let names = try room.sh("jq -r '[.cars[].name] | unique | join(\" \")' $M/live/export.json")
+            let names = try sandbox.sh("jq -r '[.cars[].name] | unique | join(\" \")' $M/live/export.json")
             #expect(names == "one" || names == "two")
-            let failed = try room.sh("cat $R/one.err $R/two.err")
+            let failed = try sandbox.sh("cat $R/one.err $R/two.err")
             #expect(failed == "" || failed.contains("Device or resource busy"), "\(failed)")
             if result == "1 0" { #expect(names == "two") }
             if result == "0 1" { #expect(names == "one") }
-            #expect(try room.sh("jq '.expenses | length' $M/live/export.json") == "3000")
+            #expect(try sandbox.sh("jq '.expenses | length' $M/live/export.json") == "3000")
         }
     }
 
     @Test(arguments: ["INT", "TERM", "KILL"])
     func `a copy that is stopped half way changes nothing, and can be made again`(signal: String) throws {
-        try Room.withMount("--sample") { room in
-            try room.write(SampleDocument.text, to: "old.json")
-            let before = try room.state()
-            try room.sh(
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.write(SampleDocument.text, to: "old.json")
+            let before = try sandbox.state()
+            try sandbox.sh(
                 """
                 mkfifo $R/slow; (head -c 900 $R/old.json; sleep 30) > $R/slow & feeder=$!
                 env --default-signal=INT cat $R/slow > $M/restore/x.json & cat=$!
@@ -156,10 +156,10 @@ struct CopyProgramTests {
                 [ "$(stat -c %s $M/restore/x.json)" = 900 ]
                 kill -\(signal) $cat; wait $cat || true; kill $feeder; wait $feeder 2>/dev/null || true
                 """)
-            #expect(try room.state() == before)
-            #expect(try room.names("safety") == [])
-            try room.sh("cp $R/old.json $M/restore/x.json")
-            #expect(try room.sh("jq -r .cars[0].name $M/live/export.json") == "Tesla Model 3")
+            #expect(try sandbox.state() == before)
+            #expect(try sandbox.names("safety") == [])
+            try sandbox.sh("cp $R/old.json $M/restore/x.json")
+            #expect(try sandbox.sh("jq -r .cars[0].name $M/live/export.json") == "Tesla Model 3")
         }
     }
 }

@@ -6,27 +6,27 @@ import Testing
 struct DatabaseTests {
     @Test(arguments: ["snapshots/one", "live"])
     func `sqlite3 opens the copy from the mount and finds it sound`(folder: String) throws {
-        try Room.withMount("--sample") { room in
-            try room.sh("mkdir $M/snapshots/one")
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
             let path = "$M/\(folder)/database.sqlite"
             for name in ["file:\(path)?mode=ro", "file:\(path)?immutable=1", path] {
                 #expect(
-                    try room.sh("sqlite3 \"\(name)\" 'pragma integrity_check; select count(*) from expenses'") == "ok\n1200",
+                    try sandbox.sh("sqlite3 \"\(name)\" 'pragma integrity_check; select count(*) from expenses'") == "ok\n1200",
                     "\(name)")
             }
             // Not in a journal mode that needs files beside it.
-            #expect(try room.sh("sqlite3 \"file:\(path)?mode=ro\" 'pragma journal_mode'") == "delete")
-            #expect(try room.sh("ls $M/\(folder) | grep -c sqlite") == "1")
+            #expect(try sandbox.sh("sqlite3 \"file:\(path)?mode=ro\" 'pragma journal_mode'") == "delete")
+            #expect(try sandbox.sh("ls $M/\(folder) | grep -c sqlite") == "1")
             #expect(
-                try room.sh("sqlite3 \(path) .dump | sha256sum")
-                    == room.sh("sqlite3 -readonly $S/app/database.sqlite .dump | sha256sum"))
-            try room.fails("sqlite3 \(path) 'delete from cars'", saying: "readonly")
+                try sandbox.sh("sqlite3 \(path) .dump | sha256sum")
+                    == sandbox.sh("sqlite3 -readonly $S/app/database.sqlite .dump | sha256sum"))
+            try sandbox.fails("sqlite3 \(path) 'delete from cars'", saying: "readonly")
         }
     }
 
     @Test func `EXP-03: the copy agrees with the export of the same backup, whatever the app writes meanwhile`() throws {
-        try Room.withMount("--sample") { room in
-            let writer = try room.start(
+        try Sandbox.withMount("--sample") { sandbox in
+            let writer = try sandbox.start(
                 """
                 number=10000
                 while [ ! -e $R/stop ]; do
@@ -43,29 +43,29 @@ struct DatabaseTests {
                 done
                 """)
             for number in 1...4 {
-                try room.sh("mkdir $M/snapshots/s\(number)")
-                let counts = try room.sh(
+                try sandbox.sh("mkdir $M/snapshots/s\(number)")
+                let counts = try sandbox.sh(
                     """
                     cd $M/snapshots/s\(number)
                     sqlite3 database.sqlite 'select count(*) from cars; select count(*) from expenses'
                     """
                 )
-                #expect(try room.sh("jq '(.cars|length), (.expenses|length)' $M/snapshots/s\(number)/export.json") == counts)
+                #expect(try sandbox.sh("jq '(.cars|length), (.expenses|length)' $M/snapshots/s\(number)/export.json") == counts)
                 #expect(
-                    try room.sh("cd $M/snapshots/s\(number); jq '(.cars|length) - (.expenses|length)' export.json") == "-1197")
-                #expect(try room.sh("cd $M/snapshots/s\(number)/data; jq length cars.json; jq length expenses.json") == counts)
+                    try sandbox.sh("cd $M/snapshots/s\(number); jq '(.cars|length) - (.expenses|length)' export.json") == "-1197")
+                #expect(try sandbox.sh("cd $M/snapshots/s\(number)/data; jq length cars.json; jq length expenses.json") == counts)
             }
-            try room.sh("touch $R/stop")
+            try sandbox.sh("touch $R/stop")
             #expect(try writer.wait().exitCode == 0)
-            #expect(try room.run("cmp -s $M/snapshots/s1/database.sqlite $M/snapshots/s4/database.sqlite").exitCode == 1)
+            #expect(try sandbox.run("cmp -s $M/snapshots/s1/database.sqlite $M/snapshots/s4/database.sqlite").exitCode == 1)
         }
     }
 
     @Test func `data files are the very bytes that stand in the export`() throws {
-        try Room.withMount("--sample") { room in
-            try room.sh("mkdir $M/snapshots/one")
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
             for folder in ["snapshots/one", "live"] {
-                let result = try room.sh(
+                let result = try sandbox.sh(
                     """
                     cd $M/\(folder); python3 - <<'END'
                     export = open("export.json", "rb").read()

@@ -6,28 +6,28 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct DropProtocolTests {
     /// Writes `old.json`, a good file; `bad.json`, a complete one with a broken reference; `a` and `b`, the halves of `old.json`.
-    private func withFiles(_ body: (Room) throws -> Void) throws {
-        try Room.withMount { room in
-            try room.write(SampleDocument.text, to: "old.json")
-            try room.write(SampleDocument.replacing("\"carId\": 1\n", "\"carId\": 99\n"), to: "bad.json")
-            try room.sh(
+    private func withFiles(_ body: (Sandbox) throws -> Void) throws {
+        try Sandbox.withMount { sandbox in
+            try sandbox.write(SampleDocument.text, to: "old.json")
+            try sandbox.write(SampleDocument.replacing("\"carId\": 1\n", "\"carId\": 99\n"), to: "bad.json")
+            try sandbox.sh(
                 """
                 cd $R; head -c 900 old.json > a; tail -c +901 old.json > b; touch -d '2025-05-05 05:05:05' old.json
                 chmod 640 old.json
                 """
             )
-            try body(room)
+            try body(sandbox)
         }
     }
 
     /// Restores other data, so that the next restore is visible.
-    private func reset(_ room: Room) throws {
-        try room.write(SampleDocument.variant("before"), to: "other.json")
-        try room.sh("cp $R/other.json $M/restore/; [ \"$(jq -r .cars[0].name $M/live/export.json)\" = before ]")
+    private func reset(_ sandbox: Sandbox) throws {
+        try sandbox.write(SampleDocument.variant("before"), to: "other.json")
+        try sandbox.sh("cp $R/other.json $M/restore/; [ \"$(jq -r .cars[0].name $M/live/export.json)\" = before ]")
     }
 
-    private func hasRestored(_ room: Room) throws -> Bool {
-        try room.sh("jq -r .cars[0].name $M/live/export.json") == "Tesla Model 3"
+    private func hasRestored(_ sandbox: Sandbox) throws -> Bool {
+        try sandbox.sh("jq -r .cars[0].name $M/live/export.json") == "Tesla Model 3"
     }
 
     static let copiers = [
@@ -52,23 +52,23 @@ struct DropProtocolTests {
     ]
 
     @Test func `every way to copy a file in restores it, once`() throws {
-        try withFiles { room in
+        try withFiles { sandbox in
             for copier in Self.copiers {
-                try reset(room)
-                try room.sh("rm -f $M/restore/x.json; sleep 0.01")
+                try reset(sandbox)
+                try sandbox.sh("rm -f $M/restore/x.json; sleep 0.01")
                 // (Not `ls -i`, which pads the numbers to one width: the same file's line could differ.)
                 let list = "find $M/safety -type f -printf '%i %f\\n'"
-                let safety = try room.sh(list)
-                try room.sh(copier)
-                #expect(try hasRestored(room), "\(copier)")
+                let safety = try sandbox.sh(list)
+                try sandbox.sh(copier)
+                #expect(try hasRestored(sandbox), "\(copier)")
                 // One restore makes one safety backup, and the oldest of them is removed.
-                let added = Set(try room.sh(list).split(separator: "\n")).subtracting(safety.split(separator: "\n"))
+                let added = Set(try sandbox.sh(list).split(separator: "\n")).subtracting(safety.split(separator: "\n"))
                 #expect(added.count == 1, "\(copier) restored \(added.count) times")
-                let copied = try room.sh("cat $M/restore/x.json")
+                let copied = try sandbox.sh("cat $M/restore/x.json")
                 #expect(copied + "\n" == SampleDocument.text, "\(copier): \(copied)")
             }
             #expect(
-                try room.names("restore") == [
+                try sandbox.names("restore") == [
                     "last.json", "last.txt", "merge", "other.json", "preview", "replace", "skip", "x.json",
                 ])
         }
@@ -85,96 +85,97 @@ struct DropProtocolTests {
         "dd if=$R/bad.json of=$M/restore/x.json conv=fsync status=none",
     ])
     func `a program that copies a bad file in is told`(copier: String) throws {
-        try withFiles { room in
-            let before = try room.state()
+        try withFiles { sandbox in
+            let before = try sandbox.state()
             // mv has its own message for EINVAL from a rename.
             let words =
                 copier.contains("mv $M") ? "cannot move" : copier.contains("rsync") ? "Invalid argument (22)" : "Invalid argument"
-            try room.fails(copier, saying: words)
-            #expect(try room.state() == before)
-            #expect(try room.names("safety") == [])
-            #expect(try room.report(".success") == "false")
+            try sandbox.fails(copier, saying: words)
+            #expect(try sandbox.state() == before)
+            #expect(try sandbox.names("safety") == [])
+            #expect(try sandbox.report(".success") == "false")
             // A rejected mv leaves its source in place.
-            if copier.contains("mv $R/x.json") { try room.sh("cmp $R/x.json $R/bad.json") }
+            if copier.contains("mv $R/x.json") { try sandbox.sh("cmp $R/x.json $R/bad.json") }
         }
     }
 
     @Test func `where a program cannot be told, the report tells`() throws {
-        try withFiles { room in
+        try withFiles { sandbox in
             for copier in [
                 "printf '%s\\n' \"$(cat $R/bad.json)\" > $M/restore/x.json", "rsync -a --inplace $R/bad.json $M/restore/x.json",
             ] {
-                _ = try room.run("rm -f $M/restore/x.json; \(copier)")
-                #expect(try room.report("[.result, .file] | @json") == #"["refused","x.json"]"#)
-                #expect(try room.sh("getfattr --only-values -n user.backupfs.error $M/restore/x.json").contains("unknown car 99"))
-                try room.sh("rm $M/restore/last.json 2>/dev/null || true")
+                _ = try sandbox.run("rm -f $M/restore/x.json; \(copier)")
+                #expect(try sandbox.report("[.result, .file] | @json") == #"["refused","x.json"]"#)
+                #expect(
+                    try sandbox.sh("getfattr --only-values -n user.backupfs.error $M/restore/x.json").contains("unknown car 99"))
+                try sandbox.sh("rm $M/restore/last.json 2>/dev/null || true")
             }
         }
     }
 
     @Test func `times and modes that programs set stay, and the bytes can be read back`() throws {
-        try withFiles { room in
-            try room.sh("cp -p $R/old.json $M/restore/; cmp $R/old.json $M/restore/old.json")
-            #expect(try room.sh("stat -c '%y %a %s' $M/restore/old.json") == room.sh("stat -c '%y %a %s' $R/old.json"))
+        try withFiles { sandbox in
+            try sandbox.sh("cp -p $R/old.json $M/restore/; cmp $R/old.json $M/restore/old.json")
+            #expect(try sandbox.sh("stat -c '%y %a %s' $M/restore/old.json") == sandbox.sh("stat -c '%y %a %s' $R/old.json"))
             #expect(
-                try room.sh(
+                try sandbox.sh(
                     "rsync -ani --no-p --no-g --no-o $R/old.json $M/restore/; rsync -a --no-o --no-g $R/old.json $M/restore/")
                     == "")
-            try room.sh(
+            try sandbox.sh(
                 """
                 touch -d '2001-02-03 04:05:06' $M/restore/old.json; chmod 600 $M/restore/old.json
                 chown 65534 $M/restore/old.json || true
                 """
             )
-            #expect(try room.sh("stat -c '%y' $M/restore/old.json") == "2001-02-03 04:05:06.000000000 +0000")
+            #expect(try sandbox.sh("stat -c '%y' $M/restore/old.json") == "2001-02-03 04:05:06.000000000 +0000")
             // None of this is another restore.
-            #expect(try room.names("safety").count == 1)
+            #expect(try sandbox.names("safety").count == 1)
         }
     }
 
     @Test func `touch and unfinished names restore nothing`() throws {
-        try withFiles { room in
-            let before = try room.state()
-            try room.sh("touch $M/restore/x.json; true > $M/restore/y.json; truncate -s 0 $M/restore/z.json")
+        try withFiles { sandbox in
+            let before = try sandbox.state()
+            try sandbox.sh("touch $M/restore/x.json; true > $M/restore/y.json; truncate -s 0 $M/restore/z.json")
             for name in [".hidden", "x.part", "x.partial", "x.crdownload", "x.tmp", "x.json~", ".old.json.AbCdEf"] {
-                try room.sh("cp $R/old.json \"$M/restore/\(name)\"; cp $R/bad.json \"$M/restore/\(name)\"")
+                try sandbox.sh("cp $R/old.json \"$M/restore/\(name)\"; cp $R/bad.json \"$M/restore/\(name)\"")
             }
-            #expect(try room.state() == before)
-            #expect(try room.names("safety") == [])
-            #expect(try room.sh("stat -c %s $M/restore/x.json") == "0")
+            #expect(try sandbox.state() == before)
+            #expect(try sandbox.names("safety") == [])
+            #expect(try sandbox.sh("stat -c %s $M/restore/x.json") == "0")
             // An empty file is reported as not restored.
-            #expect(try room.sh("jq -r .result $M/restore/last.json 2>/dev/null || echo none") != "success")
+            #expect(try sandbox.sh("jq -r .result $M/restore/last.json 2>/dev/null || echo none") != "success")
             // A file that is finally complete, but bad, keeps its unfinished name.
-            try room.fails("mv $M/restore/x.part $M/restore/final.json", saying: "cannot move")
-            #expect(try room.names("restore").contains("x.part"))
-            #expect(try !room.names("restore").contains("final.json"))
+            try sandbox.fails("mv $M/restore/x.part $M/restore/final.json", saying: "cannot move")
+            #expect(try sandbox.names("restore").contains("x.part"))
+            #expect(try !sandbox.names("restore").contains("final.json"))
         }
     }
 
     @Test func `a copy that is killed half way changes nothing`() throws {
-        try withFiles { room in
-            try room.write(SampleDocument.variant("long", expenses: 2000), to: "long.json")
-            let before = try room.state()
-            let job = try room.start(
+        try withFiles { sandbox in
+            try sandbox.write(SampleDocument.variant("long", expenses: 2000), to: "long.json")
+            let before = try sandbox.state()
+            let job = try sandbox.start(
                 """
                 python3 -c "import time; f=open('$M/restore/x.json','wb',0); f.write(open('$R/long.json','rb').read()[:100000])
                 open('$R/half','w'); time.sleep(60)"
                 """
             )
-            try room.wait(for: "\(room.path)/half")
+            try sandbox.wait(for: "\(sandbox.path)/half")
             kill(-job.process, SIGKILL)
             #expect(try job.wait().exitCode == 137)
-            #expect(try room.state() == before)
-            #expect(try room.names("safety") == [])
+            #expect(try sandbox.state() == before)
+            #expect(try sandbox.names("safety") == [])
             // The same file, complete, over it.
-            try room.sh("cp $R/long.json $M/restore/x.json")
-            #expect(try room.sh("jq '.expenses|length' $M/live/export.json") == "2000")
+            try sandbox.sh("cp $R/long.json $M/restore/x.json")
+            #expect(try sandbox.sh("jq '.expenses|length' $M/live/export.json") == "2000")
         }
     }
 
     @Test func `duplicated descriptors restore once, and another copy restores again`() throws {
-        try withFiles { room in
-            try room.sh(
+        try withFiles { sandbox in
+            try sandbox.sh(
                 """
                 python3 - <<'END'
                 import os
@@ -189,36 +190,36 @@ struct DropProtocolTests {
                 os.close(file)
                 END
                 """)
-            #expect(try hasRestored(room))
-            #expect(try room.names("safety").count == 1)
-            try room.sh("sqlite3 $S/app/database.sqlite \"update cars set name='changed'\"; cp $R/old.json $M/restore/x.json")
-            #expect(try hasRestored(room))
-            #expect(try room.names("safety").count == 2)
+            #expect(try hasRestored(sandbox))
+            #expect(try sandbox.names("safety").count == 1)
+            try sandbox.sh("sqlite3 $S/app/database.sqlite \"update cars set name='changed'\"; cp $R/old.json $M/restore/x.json")
+            #expect(try hasRestored(sandbox))
+            #expect(try sandbox.names("safety").count == 2)
         }
     }
 
     @Test func `a name can be used again, renamed and removed`() throws {
-        try withFiles { room in
-            try room.fails("cp $R/bad.json $M/restore/x.json", saying: "Invalid argument")
-            try room.sh("cp $R/old.json $M/restore/x.json")
-            #expect(try hasRestored(room))
-            try room.fails("getfattr -n user.backupfs.error $M/restore/x.json", saying: "No such attribute")
-            try room.sh("mv $M/restore/x.json $M/restore/y.json")
-            #expect(try room.names("safety").count == 1)
-            try room.sh("cp $R/old.json $R/z.json; mv -f $R/z.json $M/restore/y.json; rm $M/restore/y.json")
-            #expect(try room.names("restore") == ["last.json", "last.txt", "merge", "preview", "replace", "skip"])
-            #expect(try room.names("safety").count == 2)
+        try withFiles { sandbox in
+            try sandbox.fails("cp $R/bad.json $M/restore/x.json", saying: "Invalid argument")
+            try sandbox.sh("cp $R/old.json $M/restore/x.json")
+            #expect(try hasRestored(sandbox))
+            try sandbox.fails("getfattr -n user.backupfs.error $M/restore/x.json", saying: "No such attribute")
+            try sandbox.sh("mv $M/restore/x.json $M/restore/y.json")
+            #expect(try sandbox.names("safety").count == 1)
+            try sandbox.sh("cp $R/old.json $R/z.json; mv -f $R/z.json $M/restore/y.json; rm $M/restore/y.json")
+            #expect(try sandbox.names("restore") == ["last.json", "last.txt", "merge", "preview", "replace", "skip"])
+            #expect(try sandbox.names("safety").count == 2)
             // Listed until then, gone with the mount; the reports stay.
-            try room.sh("cp $R/old.json $M/restore/x.json")
-            try room.remount()
-            #expect(try room.names("restore") == ["last.json", "last.txt", "merge", "preview", "replace", "skip"])
-            #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
+            try sandbox.sh("cp $R/old.json $M/restore/x.json")
+            try sandbox.remount()
+            #expect(try sandbox.names("restore") == ["last.json", "last.txt", "merge", "preview", "replace", "skip"])
+            #expect(try sandbox.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
         }
     }
 
     @Test func `what is not a file to restore is refused`() throws {
-        try withFiles { room in
-            let before = try room.state()
+        try withFiles { sandbox in
+            let before = try sandbox.state()
             let cases = [
                 ("cp $R/old.json $M/restore/last.json", "Read-only file system"), ("rm $M/restore/preview", ""),
                 ("rmdir $M/restore/preview", "Read-only file system"), ("mkdir $M/restore/folder", "Operation not permitted"),
@@ -230,14 +231,14 @@ struct DropProtocolTests {
                 ("cp $R/old.json $M/restore/nowhere/", ""),
                 ("touch $M/restore/x.json; setfattr -n user.mine -v 1 $M/restore/x.json", "Operation not supported"),
             ]
-            for (command, words) in cases { try room.fails(command, saying: words) }
-            #expect(try room.state() == before)
+            for (command, words) in cases { try sandbox.fails(command, saying: words) }
+            #expect(try sandbox.state() == before)
         }
     }
 
     @Test func `FEV-14: large files come through whole`() throws {
-        try Room.withMount { room in
-            try room.sh(
+        try Sandbox.withMount { sandbox in
+            try sandbox.sh(
                 """
                 python3 - <<'END'
                 import json, os
@@ -249,8 +250,8 @@ struct DropProtocolTests {
                 END
                 cp $R/large.json $M/restore/
                 """)
-            try room.sh("cmp $R/large.json $M/restore/large.json")
-            try room.sh("cmp <(jq -c .expenses $R/large.json) <(jq -c .expenses $M/live/export.json)")
+            try sandbox.sh("cmp $R/large.json $M/restore/large.json")
+            try sandbox.sh("cmp <(jq -c .expenses $R/large.json) <(jq -c .expenses $M/live/export.json)")
         }
     }
 }

@@ -7,14 +7,14 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct EndOfMountTests {
     /// Runs a test with a mounted backup `one`, whose photo `big.raw` has 5 MB, and unmounts afterwards.
-    private func withBackup(_ body: (Room) throws -> Void) throws {
-        try Room.use { room in
-            try PhotoDiary.setUp(room)
-            try room.sh("head -c 5000000 /dev/urandom > $P/big.raw")
-            try room.mount()
-            try room.sh("mkdir $M/snapshots/one")
-            try body(room)
-            if !room.mounts.isEmpty { try room.unmount() }
+    private func withBackup(_ body: (Sandbox) throws -> Void) throws {
+        try Sandbox.use { sandbox in
+            try PhotoDiary.setUp(sandbox)
+            try sandbox.sh("head -c 5000000 /dev/urandom > $P/big.raw")
+            try sandbox.mount()
+            try sandbox.sh("mkdir $M/snapshots/one")
+            try body(sandbox)
+            if !sandbox.mounts.isEmpty { try sandbox.unmount() }
         }
     }
 
@@ -52,50 +52,50 @@ struct EndOfMountTests {
         print(ends)
         """
 
-    private func startReaders(_ room: Room) throws -> Job {
-        try room.write(Self.readers, to: "readers.py")
-        let job = try room.start("exec python3 $R/readers.py")
-        try room.wait(for: "\(room.path)/reading")
+    private func startReaders(_ sandbox: Sandbox) throws -> Job {
+        try sandbox.write(Self.readers, to: "readers.py")
+        let job = try sandbox.start("exec python3 $R/readers.py")
+        try sandbox.wait(for: "\(sandbox.path)/reading")
         return job
     }
 
     @Test(arguments: [SIGTERM, SIGINT, SIGKILL])
     func `a signal while files are read: right bytes, then an error`(signal: Int32) throws {
-        try withBackup { room in
-            let job = try startReaders(room)
-            let daemon = try #require(room.daemons.first)
+        try withBackup { sandbox in
+            let job = try startReaders(sandbox)
+            let daemon = try #require(sandbox.daemons.first)
             #expect(kill(daemon, signal) == 0)
             #expect(try job.wait().trimmed == "['an error', 'an error', 'an error', 'an error']")
-            #expect(room.waitForProcesses())
-            #expect(room.mounts == (signal == SIGKILL ? [room.mountpoint] : []))
-            try room.sh("backupfs check --store $S --read-data")
-            try room.mount()
-            #expect(room.mounts == [room.mountpoint])
-            try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; diff -r media $P")
+            #expect(sandbox.waitForProcesses())
+            #expect(sandbox.mounts == (signal == SIGKILL ? [sandbox.mountpoint] : []))
+            try sandbox.sh("backupfs check --store $S --read-data")
+            try sandbox.mount()
+            #expect(sandbox.mounts == [sandbox.mountpoint])
+            try sandbox.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; diff -r media $P")
         }
     }
 
     @Test func `a new mount takes a dead one's place, though files of that are open`() throws {
-        try withBackup { room in
-            let holder = try room.start(
+        try withBackup { sandbox in
+            let holder = try sandbox.start(
                 """
                 exec 3< $M/live/archive.zip; head -c 10 <&3 >/dev/null; touch $R/open
                 until [ -e $R/done ]; do sleep 0.02; done; tail -c 100 <&3
                 """)
-            try room.wait(for: "\(room.path)/open")
-            for daemon in room.daemons { kill(daemon, SIGKILL) }
+            try sandbox.wait(for: "\(sandbox.path)/open")
+            for daemon in sandbox.daemons { kill(daemon, SIGKILL) }
             // The mount is not dead until the kernel has closed its connection.
-            try room.sh("until ! stat -f $M 2>/dev/null; do sleep 0.01; done")
-            try room.mount()
-            try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS")
-            try room.sh("touch $R/done")
+            try sandbox.sh("until ! stat -f $M 2>/dev/null; do sleep 0.01; done")
+            try sandbox.mount()
+            try sandbox.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS")
+            try sandbox.sh("touch $R/done")
             let result = try holder.wait()
             #expect(result.exitCode != 0 && result.output.isEmpty, "\(result.errors)")
         }
     }
 
     @Test func `an ordinary unmount is refused while files are open or mapped, and breaks nothing`() throws {
-        try withBackup { room in
+        try withBackup { sandbox in
             let holder = """
                 import mmap, os
                 M, R = os.environ["M"], os.environ["R"]
@@ -111,132 +111,133 @@ struct EndOfMountTests {
                 assert view[:] == open(M + "/snapshots/one/archive.zip", "rb").read()
                 view.close()
                 """
-            try room.write(holder, to: "holder.py")
-            #expect(try room.sh("python3 $R/holder.py") == "11\n11")
-            try room.sh("mkdir $M/snapshots/two; cd $M/snapshots/two; sha256sum --quiet -c SHA256SUMS")
+            try sandbox.write(holder, to: "holder.py")
+            #expect(try sandbox.sh("python3 $R/holder.py") == "11\n11")
+            try sandbox.sh("mkdir $M/snapshots/two; cd $M/snapshots/two; sha256sum --quiet -c SHA256SUMS")
         }
     }
 
     @Test func `after a lazy unmount open files can be read to their end, and the process ends with the last`() throws {
-        try withBackup { room in
-            let holder = try room.start(
+        try withBackup { sandbox in
+            let holder = try sandbox.start(
                 """
                 exec 3< $M/snapshots/one/media/big.raw 4< $M/live/archive.tar 5< $M/snapshots/one/archive.zip
                 for number in 3 4 5; do head -c 1000 <&$number > $R/got-$number; done; touch $R/open
                 until [ -e $R/done ]; do sleep 0.02; done
                 for number in 3 4 5; do cat <&$number >> $R/got-$number; done
                 """)
-            try room.sh("cp $M/snapshots/one/archive.zip $R/archive.zip; cat $M/live/archive.tar > $R/archive.tar")
-            try room.wait(for: "\(room.path)/open")
-            try room.sh("umount -l $M || fusermount3 -u -z $M")
-            #expect(room.mounts == [])
-            #expect(try room.sh("ls -A $M") == "")
-            #expect(room.daemons.count == 1)
+            try sandbox.sh("cp $M/snapshots/one/archive.zip $R/archive.zip; cat $M/live/archive.tar > $R/archive.tar")
+            try sandbox.wait(for: "\(sandbox.path)/open")
+            try sandbox.sh("umount -l $M || fusermount3 -u -z $M")
+            #expect(sandbox.mounts == [])
+            #expect(try sandbox.sh("ls -A $M") == "")
+            #expect(sandbox.daemons.count == 1)
             // It still holds the store.
-            try room.fails("backupfs mount --store $S $M", saying: "the process that serves it has not ended", exitCode: 11)
-            try room.sh("touch $R/done")
+            try sandbox.fails("backupfs mount --store $S $M", saying: "the process that serves it has not ended", exitCode: 11)
+            try sandbox.sh("touch $R/done")
             let result = try holder.wait()
             #expect(result.exitCode == 0, "\(result.text)")
-            try room.sh("cmp $R/got-3 $P/big.raw; cmp $R/got-4 $R/archive.tar; cmp $R/got-5 $R/archive.zip")
-            #expect(room.waitForProcesses())
-            try room.mount()
+            try sandbox.sh("cmp $R/got-3 $P/big.raw; cmp $R/got-4 $R/archive.tar; cmp $R/got-5 $R/archive.zip")
+            #expect(sandbox.waitForProcesses())
+            try sandbox.mount()
         }
     }
 
     @Test(arguments: ["backup.pack-written", "backup.record-written", "backup.published"], ["SIGTERM", "a lazy unmount"])
     func `a backup that runs when the mount ends is whole afterwards, or not there`(point: String, end: String) throws {
-        try Room.use { room in
-            try PhotoDiary.setUp(room)
-            try room.sh("backupfs backup --store $S --label first; head -c 5000000 /dev/urandom > $P/big.raw; touch $R/pause")
-            try room.mount(["BACKUPFS_FAULT": "\(point)=pause:\(room.path)/pause"])
-            let daemon = try #require(room.daemons.first)
-            let backup = try room.start("mkdir $M/snapshots/second")
-            try room.sh("until [ \"$(jq -r .state $M/status.json)\" = running ]; do sleep 0.02; done")
-            if end == "SIGTERM" { kill(daemon, SIGTERM) } else { try room.sh("umount -l $M || fusermount3 -u -z $M") }
-            try room.sh("sleep 0.2; rm $R/pause")
+        try Sandbox.use { sandbox in
+            try PhotoDiary.setUp(sandbox)
+            try sandbox.sh("backupfs backup --store $S --label first; head -c 5000000 /dev/urandom > $P/big.raw; touch $R/pause")
+            try sandbox.mount(["BACKUPFS_FAULT": "\(point)=pause:\(sandbox.path)/pause"])
+            let daemon = try #require(sandbox.daemons.first)
+            let backup = try sandbox.start("mkdir $M/snapshots/second")
+            try sandbox.sh("until [ \"$(jq -r .state $M/status.json)\" = running ]; do sleep 0.02; done")
+            if end == "SIGTERM" { kill(daemon, SIGTERM) } else { try sandbox.sh("umount -l $M || fusermount3 -u -z $M") }
+            try sandbox.sh("sleep 0.2; rm $R/pause")
             let result = try backup.wait()
-            #expect(room.waitForProcesses())
-            #expect(room.mounts == [])
-            try room.mount()
-            let names = try room.names("snapshots")
+            #expect(sandbox.waitForProcesses())
+            #expect(sandbox.mounts == [])
+            try sandbox.mount()
+            let names = try sandbox.names("snapshots")
             #expect(
                 names == ["first", "latest", "second"] || result.exitCode != 0 && names == ["first", "latest"],
                 "\(names) \(result.text)")
-            try room.sh("for s in $M/snapshots/*/; do cd $s; sha256sum --quiet --strict -c SHA256SUMS; done")
-            if names.contains("second") { try room.sh("cmp $P/big.raw $M/snapshots/second/media/big.raw") }
-            try room.sh("mkdir $M/snapshots/third; cd $M/snapshots/third; sha256sum --quiet -c SHA256SUMS; diff -r media $P")
-            try room.unmount()
-            try CrashTests.expectNoLeftovers(room)
+            try sandbox.sh("for s in $M/snapshots/*/; do cd $s; sha256sum --quiet --strict -c SHA256SUMS; done")
+            if names.contains("second") { try sandbox.sh("cmp $P/big.raw $M/snapshots/second/media/big.raw") }
+            try sandbox.sh("mkdir $M/snapshots/third; cd $M/snapshots/third; sha256sum --quiet -c SHA256SUMS; diff -r media $P")
+            try sandbox.unmount()
+            try CrashTests.expectNoLeftovers(sandbox)
         }
     }
 
     @Test(arguments: ["restore.before-commit", "restore.committed"])
     func `CON-03: a restore that runs when the mount ends is done, or nothing has happened`(point: String) throws {
-        try Room.use { room in
-            try room.sh("backupfs init --store $S --sample; touch $R/pause")
-            try room.mount(["BACKUPFS_FAULT": "\(point)=pause:\(room.path)/pause"])
-            try room.write(SampleDocument.variant("new", expenses: 3), to: "new.json")
-            let old = try room.databaseDump()
-            let restore = try room.start("cp $R/new.json $M/restore/")
-            try room.sh("until [ \"$(jq -r .operation.phase $M/status.json)\" = 'Importing data...' ]; do sleep 0.02; done")
-            let daemon = try #require(room.daemons.first)
+        try Sandbox.use { sandbox in
+            try sandbox.sh("backupfs init --store $S --sample; touch $R/pause")
+            try sandbox.mount(["BACKUPFS_FAULT": "\(point)=pause:\(sandbox.path)/pause"])
+            try sandbox.write(SampleDocument.variant("new", expenses: 3), to: "new.json")
+            let old = try sandbox.databaseDump()
+            let restore = try sandbox.start("cp $R/new.json $M/restore/")
+            try sandbox.sh("until [ \"$(jq -r .operation.phase $M/status.json)\" = 'Importing data...' ]; do sleep 0.02; done")
+            let daemon = try #require(sandbox.daemons.first)
             kill(daemon, SIGTERM)
-            try room.sh("sleep 0.2; rm $R/pause")
+            try sandbox.sh("sleep 0.2; rm $R/pause")
             let result = try restore.wait()
-            #expect(room.waitForProcesses())
-            try room.mount()
-            let isNew = try room.sh("jq '.expenses|length' $M/live/export.json") == "3"
+            #expect(sandbox.waitForProcesses())
+            try sandbox.mount()
+            let isNew = try sandbox.sh("jq '.expenses|length' $M/live/export.json") == "3"
             if !isNew {
                 #expect(result.exitCode != 0)
-                #expect(try room.databaseDump() == old)
+                #expect(try sandbox.databaseDump() == old)
             }
-            #expect(try room.report(".success") == "\(isNew)")
-            try CrashTests.expectNoLeftovers(room)
-            try room.unmount()
+            #expect(try sandbox.report(".success") == "\(isNew)")
+            try CrashTests.expectNoLeftovers(sandbox)
+            try sandbox.unmount()
         }
     }
 
     // MARK: rsync --delete
 
     @Test func `a dead mount is an error and no empty folder, and rsync --delete removes nothing`() throws {
-        try withBackup { room in
+        try withBackup { sandbox in
             // No second process watches over the first, so nothing unmounts automatically.
-            #expect(room.processes.count == 1, "\(room.processes)")
-            try room.sh(
+            #expect(sandbox.processes.count == 1, "\(sandbox.processes)")
+            try sandbox.sh(
                 "rsync -a --delete $M/snapshots/ $R/copy/; rsync -a --delete $M/ $R/whole/ --exclude /live --exclude /restore")
-            let copied = try room.sh("cd $R; find copy whole | sort")
-            try room.crash()
-            #expect(room.mounts == [room.mountpoint])
+            let copied = try sandbox.sh("cd $R; find copy whole | sort")
+            try sandbox.crash()
+            #expect(sandbox.mounts == [sandbox.mountpoint])
             // The kernel returns ECONNABORTED to the first request, and ENOTCONN to all others.
-            _ = try room.run("ls $M")
+            _ = try sandbox.run("ls $M")
             for folder in ["$M", "$M/snapshots", "$M/snapshots/one", "$M/snapshots/one/media"] {
-                try room.fails("ls \(folder)", saying: "Transport endpoint is not connected")
-                try room.fails("find \(folder) -mindepth 1 -name '*.json' -delete", saying: "Transport endpoint is not connected")
-                try room.fails("rsync -a --delete \(folder)/ $R/copy/", saying: "Transport endpoint is not connected")
+                try sandbox.fails("ls \(folder)", saying: "Transport endpoint is not connected")
+                try sandbox.fails(
+                    "find \(folder) -mindepth 1 -name '*.json' -delete", saying: "Transport endpoint is not connected")
+                try sandbox.fails("rsync -a --delete \(folder)/ $R/copy/", saying: "Transport endpoint is not connected")
             }
-            try room.fails("rsync -a --delete $M/ $R/whole/ --exclude /live --exclude /restore", saying: "Transport endpoint")
-            #expect(try room.sh("cd $R; find copy whole | sort") == copied)
+            try sandbox.fails("rsync -a --delete $M/ $R/whole/ --exclude /live --exclude /restore", saying: "Transport endpoint")
+            #expect(try sandbox.sh("cd $R; find copy whole | sort") == copied)
         }
     }
 
     @Test func `the guide's two ways of copying remove nothing where nothing is mounted`() throws {
-        try withBackup { room in
-            try room.sh("mkdir $R/usb; mountpoint -q $M && rsync -a --delete $M/snapshots/ $R/usb/snapshots/")
-            try room.sh("rsync -a --delete $M/snapshots/latest/ $R/usb/latest/")
-            let copied = try room.sh("cd $R/usb; find . | sort")
-            #expect(try room.sh("diff -r $M/snapshots/one $R/usb/snapshots/one; diff -r $M/snapshots/one $R/usb/latest") == "")
-            try room.unmount()
-            #expect(try room.run("mountpoint -q $M && rsync -a --delete $M/ $R/usb/").exitCode != 0)
+        try withBackup { sandbox in
+            try sandbox.sh("mkdir $R/usb; mountpoint -q $M && rsync -a --delete $M/snapshots/ $R/usb/snapshots/")
+            try sandbox.sh("rsync -a --delete $M/snapshots/latest/ $R/usb/latest/")
+            let copied = try sandbox.sh("cd $R/usb; find . | sort")
+            #expect(try sandbox.sh("diff -r $M/snapshots/one $R/usb/snapshots/one; diff -r $M/snapshots/one $R/usb/latest") == "")
+            try sandbox.unmount()
+            #expect(try sandbox.run("mountpoint -q $M && rsync -a --delete $M/ $R/usb/").exitCode != 0)
             for folder in ["snapshots", "snapshots/latest", "snapshots/one"] {
-                try room.fails("rsync -a --delete $M/\(folder)/ $R/usb/snapshots/", saying: "No such file or directory")
+                try sandbox.fails("rsync -a --delete $M/\(folder)/ $R/usb/snapshots/", saying: "No such file or directory")
             }
-            #expect(try room.sh("cd $R/usb; find . | sort") == copied)
+            #expect(try sandbox.sh("cd $R/usb; find . | sort") == copied)
         }
     }
 
     @Test func `other backup programs leave the mount out when told to stay on one file system`() throws {
-        try withBackup { room in
-            let found = try room.sh(
+        try withBackup { sandbox in
+            let found = try sandbox.sh(
                 """
                 cd $R; tar --one-file-system --exclude './[^m]*' -cf x.tar . 2>/dev/null; tar -tf x.tar
                 rsync -ax --include /mnt --exclude '/*' ./ elsewhere/

@@ -5,12 +5,12 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ErrnoNameTests {
     @Test func `calls that make something of a name`() throws {
-        try ErrnoTableTests.mounted { room in
-            let table = try room.python(Self.callsOnNames)
+        try ErrnoTableTests.mounted { sandbox in
+            let table = try sandbox.python(Self.callsOnNames)
             let expected = Self.answersOfNames.split(separator: "\n")
             for (line, told) in zip(expected, table.split(separator: "\n")) { #expect(told == line) }
             #expect(table.split(separator: "\n").count == expected.count)
-            #expect(try room.names("snapshots") == ["latest", "one", "two"])
+            #expect(try sandbox.names("snapshots") == ["latest", "one", "two"])
         }
     }
 

@@ -8,24 +8,24 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ErrnoTableTests {
     @Test func `calls on what is there, and on what is not`() throws {
-        try Self.mounted { room in
-            let table = try room.python(Self.callsOnPlaces)
+        try Self.mounted { sandbox in
+            let table = try sandbox.python(Self.callsOnPlaces)
             let expected = Self.answersOfPlaces.split(separator: "\n")
             for (line, told) in zip(expected, table.split(separator: "\n")) { #expect(told == line) }
             #expect(table.split(separator: "\n").count == expected.count)
-            #expect(try room.names("snapshots") == ["latest", "one", "two"])
-            #expect(try room.sh("cat $M/live/media/one.jpg $M/snapshots/one/media/one.jpg") == "oneone")
+            #expect(try sandbox.names("snapshots") == ["latest", "one", "two"])
+            #expect(try sandbox.sh("cat $M/live/media/one.jpg $M/snapshots/one/media/one.jpg") == "oneone")
         }
     }
 
-    static func mounted(_ body: (Room) throws -> Void) throws {
-        try Room.use { room in
-            try PhotoDiary.setUp(room)
+    static func mounted(_ body: (Sandbox) throws -> Void) throws {
+        try Sandbox.use { sandbox in
+            try PhotoDiary.setUp(sandbox)
             // Names in exports/ contain the time: when a backup is made again, it gets the same one.
-            try room.mount(Room.fixedClock)
-            try room.sh("ln -s loop $P/loop; \(AttributeSemanticsTests.fill); rm $M/restore/a.zip")
-            try body(room)
-            try room.unmount()
+            try sandbox.mount(Sandbox.fixedClock)
+            try sandbox.sh("ln -s loop $P/loop; \(AttributeSemanticsTests.fill); rm $M/restore/a.zip")
+            try body(sandbox)
+            try sandbox.unmount()
         }
     }
 

@@ -5,9 +5,9 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests)) struct ExchangedDiskTests {
     @Test(arguments: [false, true])
     func `a mount writes nothing into another repository at the same path`(isEncrypted: Bool) throws {
-        try Room.use { room in
+        try Sandbox.use { sandbox in
             let options = isEncrypted ? "--encrypt --password-file $R/password" : ""
-            try room.sh(
+            try sandbox.sh(
                 """
                 echo secret > $R/password; mkdir $R/other
                 sqlite3 $R/app.db 'create table t(id integer primary key, x text); insert into t(x) values ("canary")'
@@ -15,28 +15,28 @@ import Testing
                 backupfs init --store $R/other/store --sample --repository $R/disk2 \(options)
                 BACKUPFS_PASSWORD_FILE=$R/password backupfs backup --label two --store $R/other/store
                 """)
-            try room.mount()
-            try room.sh(
+            try sandbox.mount()
+            try sandbox.sh(
                 """
                 mv $R/disk $R/away; mv $R/disk2 $R/disk; sqlite3 $R/app.db 'insert into t(x) values ("canary 2")'
                 (cd $R/disk; find . -type f -not -name 'catalog*' -not -name '*.lock' -not -name lock | sort | xargs sha256sum) > $R/before
                 """)
             for change in ["mkdir $M/snapshots/three", "mv $M/snapshots/one $M/snapshots/four", "rmdir $M/snapshots/one"] {
-                let refused = try room.run(change)
+                let refused = try sandbox.run(change)
                 #expect(refused.exitCode != 0, "\(change)")
             }
-            try room.sh(
+            try sandbox.sh(
                 """
                 (cd $R/disk; find . -type f -not -name 'catalog*' -not -name '*.lock' -not -name lock | sort | xargs sha256sum) > $R/after
                 diff $R/before $R/after; ! grep -r canary $R/disk
                 mv $R/disk $R/disk2; mv $R/away $R/disk
                 """)
             // The right disk is back.
-            try room.sh("mkdir $M/snapshots/three; ls $M/snapshots | paste -sd' '")
-            try room.unmount()
-            #expect(try room.sh("backupfs snapshots --json --store $S | jq -r 'map(.name) | join(\" \")'") == "one three")
+            try sandbox.sh("mkdir $M/snapshots/three; ls $M/snapshots | paste -sd' '")
+            try sandbox.unmount()
+            #expect(try sandbox.sh("backupfs snapshots --json --store $S | jq -r 'map(.name) | join(\" \")'") == "one three")
             for store in ["$S", "$R/other/store"] {
-                try room.sh("BACKUPFS_PASSWORD_FILE=$R/password backupfs check --read-data --store \(store)")
+                try sandbox.sh("BACKUPFS_PASSWORD_FILE=$R/password backupfs check --read-data --store \(store)")
             }
         }
     }

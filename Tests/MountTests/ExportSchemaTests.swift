@@ -61,59 +61,59 @@ struct ExportSchemaTests {
     ]
 
     /// Writes broken exports, and returns for each the schema's verdict and that of a restore.
-    private static func check(_ room: Room, _ changes: [String], export: String, schema: String) throws -> [String] {
-        try room.write(changes.joined(separator: "\n"), to: "changes")
-        try room.python(
+    private static func check(_ sandbox: Sandbox, _ changes: [String], export: String, schema: String) throws -> [String] {
+        try sandbox.write(changes.joined(separator: "\n"), to: "changes")
+        try sandbox.python(
             """
             for number, change in enumerate(open(R + "/changes").read().split("\\n")):
                 d = json.loads(read("\(export)"))
                 exec(change)
                 json.dump(d, open(R + f"/{number}.json", "w"))
             """)
-        return try SchemaCheck.lines(changes.indices.map { "\(room.path)/\($0).json" }, by: "\(room.mountpoint)/\(schema)")
+        return try SchemaCheck.lines(changes.indices.map { "\(sandbox.path)/\($0).json" }, by: "\(sandbox.mountpoint)/\(schema)")
     }
 
     @Test func `exports are valid by the schema beside them, and broken ones are not`() throws {
-        try Room.withMount("--sample") { room in
-            try room.sh("mkdir $M/snapshots/one; cmp $M/snapshots/one/schema.json $M/live/schema.json")
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one; cmp $M/snapshots/one/schema.json $M/live/schema.json")
             for folder in ["snapshots/one", "live"] {
-                let top = "\(room.mountpoint)/\(folder)"
+                let top = "\(sandbox.mountpoint)/\(folder)"
                 #expect(try SchemaCheck.lines(["\(top)/export.json"], by: "\(top)/schema.json") == ["export.json: valid"])
             }
             #expect(
-                try room.sh("jq -c '[.\"$schema\",.\"$id\",.title,.required]' $M/live/schema.json")
+                try sandbox.sh("jq -c '[.\"$schema\",.\"$id\",.title,.required]' $M/live/schema.json")
                     == #"["https://json-schema.org/draft/2020-12/schema","urn:backupfs:app:ev-charging-tracker:1","EV Charging Tracker","#
                     + #"["metadata","cars","expenses","plannedMaintenance","delayedNotifications"]]"#)
             let lines = try Self.check(
-                room, Self.cases.map(\.change), export: "live/export.json", schema: "snapshots/one/schema.json")
+                sandbox, Self.cases.map(\.change), export: "live/export.json", schema: "snapshots/one/schema.json")
             for (index, each) in Self.cases.enumerated() {
                 #expect(
                     lines[index].contains(each.place) && !lines[index].hasSuffix(": valid"), "\(each.change): \(lines[index])")
                 // A restore rejects everything that the schema rejects.
-                let result = try room.run("backupfs restore $R/\(index).json --dry-run --store $S")
+                let result = try sandbox.run("backupfs restore $R/\(index).json --dry-run --store $S")
                 #expect(result.exitCode == 1, "\(each.change): \(result.text)")
             }
-            let accepted = try Self.check(room, Self.harmless, export: "live/export.json", schema: "live/schema.json")
+            let accepted = try Self.check(sandbox, Self.harmless, export: "live/export.json", schema: "live/schema.json")
             for (index, line) in accepted.enumerated() {
                 #expect(line == "\(index).json: valid", "\(Self.harmless[index]): \(line)")
                 guard Self.harmless[index] != "d['expenses'] = []" else { continue }
-                try room.sh("backupfs restore $R/\(index).json --dry-run --store $S >/dev/null")
+                try sandbox.sh("backupfs restore $R/\(index).json --dry-run --store $S >/dev/null")
             }
         }
     }
 
     @Test func `an app of one's own has a schema too`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("mkdir $M/snapshots/one")
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
             for folder in ["snapshots/one", "live"] {
-                let top = "\(room.mountpoint)/\(folder)"
+                let top = "\(sandbox.mountpoint)/\(folder)"
                 #expect(try SchemaCheck.lines(["\(top)/export.json"], by: "\(top)/schema.json") == ["export.json: valid"])
             }
             let changes = [
                 "del d['photos'][0]['file']", "d['photos'][0]['caption'] = 5", "d['photos'][0]['id'] = None",
                 "d['photos'][0]['caption'] = None",
             ]
-            let lines = try Self.check(room, changes, export: "live/export.json", schema: "live/schema.json")
+            let lines = try Self.check(sandbox, changes, export: "live/export.json", schema: "live/schema.json")
             #expect(
                 lines[0].contains("$.photos[0]: 'file'") && lines[1].contains("$.photos[0].caption")
                     && lines[2].contains("$.photos[0].id"))
@@ -122,22 +122,22 @@ struct ExportSchemaTests {
     }
 
     @Test func `the schema is a file of the backup like the others`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("mkdir $M/snapshots/one; echo more > $P/more.jpg; mkdir $M/snapshots/two; cp $M/live/schema.json $R/")
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one; echo more > $P/more.jpg; mkdir $M/snapshots/two; cp $M/live/schema.json $R/")
             for folder in ["snapshots/one", "snapshots/two", "live"] {
-                try room.sh(
+                try sandbox.sh(
                     "cmp $M/\(folder)/schema.json $R/schema.json; cmp <(unzip -p $M/\(folder)/archive.zip schema.json) $R/schema.json"
                 )
-                try room.sh(
+                try sandbox.sh(
                     "cd $M/\(folder); grep -q '  schema.json$' SHA256SUMS; tar -xOf archive.tar schema.json | cmp - $R/schema.json"
                 )
             }
-            #expect(try room.sh("getfattr --only-values -n user.mime_type $M/live/schema.json") == "application/json")
+            #expect(try sandbox.sh("getfattr --only-values -n user.mime_type $M/live/schema.json") == "application/json")
             // The app's data has changed, but its description has not.
-            try room.sh(
+            try sandbox.sh(
                 "sqlite3 $S/app/database.sqlite \"update photos set caption = 'new' where id = 1\"; cmp $M/live/schema.json $R/schema.json"
             )
-            try room.fails("cp $R/schema.json $M/restore/", saying: "Invalid argument")
+            try sandbox.fails("cp $R/schema.json $M/restore/", saying: "Invalid argument")
         }
     }
 }

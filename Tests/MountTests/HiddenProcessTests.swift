@@ -24,15 +24,15 @@ struct HiddenProcessTests {
     @Test(
         .enabled(if: OrdinaryUserTests.isPossible && Machine.hasTool("unshare"), "needs root, setpriv, unshare and fusermount3"))
     func `T-B6: root, whom the mount cannot look at, is told of a refusal by any of its threads`() throws {
-        try Room.use { room in
-            let mode = try room.sh("stat -c %a /dev/fuse")
-            try room.sh("chmod 666 /dev/fuse")
-            defer { _ = try? room.sh("chmod \(mode) /dev/fuse") }
-            try room.write(SampleDocument.text, to: "good.json")
-            try room.write(String(SampleDocument.text.dropLast(200)), to: "half.json")
-            try room.write(Self.copy, to: "copy.py")
-            try room.write("user_allow_other\n", to: "fuse.conf")
-            try room.write(
+        try Sandbox.use { sandbox in
+            let mode = try sandbox.sh("stat -c %a /dev/fuse")
+            try sandbox.sh("chmod 666 /dev/fuse")
+            defer { _ = try? sandbox.sh("chmod \(mode) /dev/fuse") }
+            try sandbox.write(SampleDocument.text, to: "good.json")
+            try sandbox.write(String(SampleDocument.text.dropLast(200)), to: "half.json")
+            try sandbox.write(Self.copy, to: "copy.py")
+            try sandbox.write("user_allow_other\n", to: "fuse.conf")
+            try sandbox.write(
                 """
                 mount -t proc -o hidepid=2 proc /proc; mount --bind $R/fuse.conf /etc/fuse.conf
                 user="setpriv --reuid=65534 --regid=65534 --clear-groups"
@@ -42,12 +42,12 @@ struct HiddenProcessTests {
                 $user jq -r .result $M/restore/last.json
                 $user backupfs umount --store $R/store $M
                 """, to: "hidden.sh")
-            try room.sh(
+            try sandbox.sh(
                 """
                 cp --remove-destination $(readlink -f $R/bin/backupfs) $R/bin/backupfs; chown -R nobody $R; chmod 755 $R $R/bin/*
                 chown root $R/fuse.conf; setpriv --reuid=65534 --regid=65534 --clear-groups backupfs init --store $R/store
                 """)
-            #expect(try room.sh("unshare -m --propagation private bash -e $R/hidden.sh") == "22\n0\nsuccess")
+            #expect(try sandbox.sh("unshare -m --propagation private bash -e $R/hidden.sh") == "22\n0\nsuccess")
         }
     }
 }

@@ -9,22 +9,22 @@ struct HostileInputTests {
 
     /// - Parameter make: a script that creates `$R/bad`, with `$M/snapshots/one` available.
     private func check(_ cases: [(make: String, words: String, message: String)]) throws {
-        try Room.withMount("--sample") { room in
-            try room.write(SampleDocument.text, to: "old.json")
-            try room.sh("mkdir $M/snapshots/one")
-            let before = try room.state()
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.write(SampleDocument.text, to: "old.json")
+            try sandbox.sh("mkdir $M/snapshots/one")
+            let before = try sandbox.state()
             for (make, words, message) in cases {
-                try room.sh(make)
-                try room.fails("cp $R/bad $M/restore/", saying: words, exitCode: 1)
-                let said = try room.report(".message")
+                try sandbox.sh(make)
+                try sandbox.fails("cp $R/bad $M/restore/", saying: words, exitCode: 1)
+                let said = try sandbox.report(".message")
                 #expect(said.hasPrefix(message), "\(make)")
-                #expect(try room.sh("cat $M/restore/last.txt").contains(message), "\(make)")
-                try room.sh("rm $M/restore/bad")
+                #expect(try sandbox.sh("cat $M/restore/last.txt").contains(message), "\(make)")
+                try sandbox.sh("rm $M/restore/bad")
             }
-            #expect(try room.state() == before)
-            #expect(try room.names("safety") == [])
-            #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
-            #expect(try room.sh("find $R $S ! -path '*/tmp/*' -name 'evil*' ! -path $R/evil.py") == "")
+            #expect(try sandbox.state() == before)
+            #expect(try sandbox.names("safety") == [])
+            #expect(try sandbox.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
+            #expect(try sandbox.sh("find $R $S ! -path '*/tmp/*' -name 'evil*' ! -path $R/evil.py") == "")
         }
     }
 
@@ -167,9 +167,9 @@ struct HostileInputTests {
     }
 
     @Test func `archives that other programs made are taken`() throws {
-        try Room.withMount { room in
-            try room.write(SampleDocument.text, to: "old.json")
-            try room.sh("mkdir $R/top; cp $R/old.json $R/top/export.json; touch $R/top/note.txt")
+        try Sandbox.withMount { sandbox in
+            try sandbox.write(SampleDocument.text, to: "old.json")
+            try sandbox.sh("mkdir $R/top; cp $R/old.json $R/top/export.json; touch $R/top/note.txt")
             var makers = [
                 "cd $R/top; python3 -m zipfile -c $R/made.zip export.json", "cd $R; python3 -m zipfile -c $R/made.zip top",
             ]
@@ -180,9 +180,9 @@ struct HostileInputTests {
             if Machine.hasTool("bsdtar") { makers.append("cd $R; bsdtar --format zip -cf $R/made.zip top") }
             if Machine.hasTool("jar") { makers.append("cd $R/top; jar cMf $R/made.zip export.json") }
             for maker in makers {
-                try room.write(SampleDocument.variant("before"), to: "other.json")
-                try room.sh("rm -f $R/made.zip; cp $R/other.json $M/restore/; \(maker); cp $R/made.zip $M/restore/")
-                #expect(try room.sh("jq -r '.cars[0].name' $M/live/export.json") == "Tesla Model 3", "\(maker)")
+                try sandbox.write(SampleDocument.variant("before"), to: "other.json")
+                try sandbox.sh("rm -f $R/made.zip; cp $R/other.json $M/restore/; \(maker); cp $R/made.zip $M/restore/")
+                #expect(try sandbox.sh("jq -r '.cars[0].name' $M/live/export.json") == "Tesla Model 3", "\(maker)")
             }
         }
     }

@@ -26,56 +26,56 @@ struct HostileNameTests {
         """
 
     /// Runs a test with the backup `one` of photos with such names.
-    private func withBackup(_ body: (Room) throws -> Void) throws {
-        try PhotoDiary.withMount { room in
-            try room.write(Self.make, to: "make.py")
+    private func withBackup(_ body: (Sandbox) throws -> Void) throws {
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.write(Self.make, to: "make.py")
             // rsync leaves a time unchanged when the second is the same.
-            try room.sh(
+            try sandbox.sh(
                 """
                 python3 $R/make.py; chmod -R u=rwX,go= $P; find $P -exec touch -h -d '2024-05-06 07:08:09.123456789' {} +
                 mkdir $M/snapshots/one
                 """)
-            try body(room)
+            try body(sandbox)
         }
     }
 
     @Test func `they are shown, read, copied and checked as they are`() throws {
-        try withBackup { room in
-            let source = try room.sh("cd $P; \(PhotoDiary.describe)")
-            #expect(try room.sh("cd $P; find . -type f -printf x") == String(repeating: "x", count: 44))
+        try withBackup { sandbox in
+            let source = try sandbox.sh("cd $P; \(PhotoDiary.describe)")
+            #expect(try sandbox.sh("cd $P; find . -type f -printf x") == String(repeating: "x", count: 44))
             for folder in ["$M/snapshots/one/media", "$M/live/media"] {
-                #expect(try room.sh("cd \(folder); \(PhotoDiary.describe)") == source, "\(folder)")
+                #expect(try sandbox.sh("cd \(folder); \(PhotoDiary.describe)") == source, "\(folder)")
             }
-            try room.sh("cp -a $M/snapshots/one $R/cp; rsync -aHAX $M/snapshots/one/ $R/rsync/; cp -a $M/live $R/live")
+            try sandbox.sh("cp -a $M/snapshots/one $R/cp; rsync -aHAX $M/snapshots/one/ $R/rsync/; cp -a $M/live $R/live")
             for copy in ["cp", "rsync", "live"] {
-                #expect(try room.sh("cd $R/\(copy)/media; \(PhotoDiary.describe)") == source, "\(copy)")
-                try room.sh("cd $R/\(copy); sha256sum --quiet --strict -c SHA256SUMS")
+                #expect(try sandbox.sh("cd $R/\(copy)/media; \(PhotoDiary.describe)") == source, "\(copy)")
+                try sandbox.sh("cd $R/\(copy); sha256sum --quiet --strict -c SHA256SUMS")
             }
-            #expect(try room.sh("rsync -aHAXi $M/snapshots/one/ $R/rsync/") == "")
+            #expect(try sandbox.sh("rsync -aHAXi $M/snapshots/one/ $R/rsync/") == "")
             // 44 photos, export.json, database.sqlite, manifest.json, changes.json, schema.json, data/photos.json.
             for (list, tool) in [("SHA256SUMS", "sha256sum"), ("MD5SUMS", "md5sum")] {
-                #expect(try room.sh("cd $M/snapshots/one; wc -l < \(list); \(tool) --quiet --strict -c \(list)") == "50")
+                #expect(try sandbox.sh("cd $M/snapshots/one; wc -l < \(list); \(tool) --quiet --strict -c \(list)") == "50")
             }
             // Attributes are found by such a name too; a name that is too long is an error.
             #expect(
-                try room.sh("getfattr --only-values -n user.checksum.md5 -- $M/snapshots/one/media/$'invalid-\\xff\\xfe'")
-                    == room.sh("md5sum < $P/$'invalid-\\xff\\xfe' | cut -d' ' -f1"))
-            try room.fails("cat $M/snapshots/one/media/$(printf 'n%.0s' $(seq 256))", saying: "File name too long")
+                try sandbox.sh("getfattr --only-values -n user.checksum.md5 -- $M/snapshots/one/media/$'invalid-\\xff\\xfe'")
+                    == sandbox.sh("md5sum < $P/$'invalid-\\xff\\xfe' | cut -d' ' -f1"))
+            try sandbox.fails("cat $M/snapshots/one/media/$(printf 'n%.0s' $(seq 256))", saying: "File name too long")
         }
     }
 
     @Test func `the archives have them, for Python, bsdtar and GNU tar`() throws {
-        try withBackup { room in
-            try room.write(Self.compare, to: "compare.py")
-            #expect(try room.sh("python3 $R/compare.py") == "fine")
+        try withBackup { sandbox in
+            try sandbox.write(Self.compare, to: "compare.py")
+            #expect(try sandbox.sh("python3 $R/compare.py") == "fine")
             // libarchive merges the two names that Unicode considers equal.
             let compare = "diff -r --no-dereference -x $'e\\xcc\\x81' -x $'\\xc3\\xa9' media $P"
-            try room.sh(
+            try sandbox.sh(
                 "mkdir $R/tar; cd $R/tar; tar --warning=no-unknown-keyword -xf $M/snapshots/one/archive.tar; diff -r --no-dereference media $P"
             )
             guard Machine.hasTool("bsdtar") else { return }
             for kind in ["zip", "tar"] {
-                try room.sh(
+                try sandbox.sh(
                     "mkdir $R/bsdtar-\(kind); cd $R/bsdtar-\(kind); bsdtar -xf $M/snapshots/one/archive.\(kind); \(compare)")
             }
         }
@@ -117,38 +117,38 @@ struct HostileNameTests {
         """
 
     @Test func `a restore brings them back, through the drop folder and into a folder`() throws {
-        try withBackup { room in
-            let files = try room.sh("cd $P; \(PhotoDiary.describeInSeconds)")
-            try room.sh("find $P -mindepth 1 -delete; printf new > $P/new.jpg; cp $M/snapshots/one/archive.zip $M/restore/")
-            #expect(try room.sh("cd $P; \(PhotoDiary.describeInSeconds)") == files)
-            try room.sh("backupfs restore one --store $S --target $R/target; diff -r --no-dereference $R/target/media $P")
-            #expect(try room.sh("cd $R/target/media; \(PhotoDiary.describeInSeconds)") == files)
+        try withBackup { sandbox in
+            let files = try sandbox.sh("cd $P; \(PhotoDiary.describeInSeconds)")
+            try sandbox.sh("find $P -mindepth 1 -delete; printf new > $P/new.jpg; cp $M/snapshots/one/archive.zip $M/restore/")
+            #expect(try sandbox.sh("cd $P; \(PhotoDiary.describeInSeconds)") == files)
+            try sandbox.sh("backupfs restore one --store $S --target $R/target; diff -r --no-dereference $R/target/media $P")
+            #expect(try sandbox.sh("cd $R/target/media; \(PhotoDiary.describeInSeconds)") == files)
         }
     }
 
     @Test func `backups may have such names if they are UTF-8 without control characters`() throws {
-        try PhotoDiary.withMount { room in
+        try PhotoDiary.withMount { sandbox in
             let long = String(repeating: "n", count: 255)
             let names = [
                 "-rf", "trailing ", " leading", #"back\slash"#, #"quote'"`$(x)"#, "emoji 🚗👨‍👩‍👧", "*", "#x#", "a:b?<>|", long,
             ]
             for name in names {
-                room.variables["NAME"] = name
-                try room.sh(
+                sandbox.variables["NAME"] = name
+                try sandbox.sh(
                     """
                     mkdir -- "$M/snapshots/$NAME"; cd -- "$M/snapshots/$NAME"; sha256sum --quiet --strict -c SHA256SUMS
                     test "$(readlink $M/snapshots/latest)" = "$NAME"; cmp "$M/snapshots/$NAME/export.json" export.json
                     """)
             }
-            #expect(try Set(room.names("snapshots")) == Set(names + ["latest"]))
-            try room.remount()
-            #expect(try Set(room.names("snapshots")) == Set(names + ["latest"]))
+            #expect(try Set(sandbox.names("snapshots")) == Set(names + ["latest"]))
+            try sandbox.remount()
+            #expect(try Set(sandbox.names("snapshots")) == Set(names + ["latest"]))
             for name in [#"$'new\nline'"#, #"$'invalid-\xff'"#, #"$'\x7f'"#, "'.hidden'"] {
-                try room.fails("mkdir -- $M/snapshots/\(name)", saying: "Operation not permitted")
+                try sandbox.fails("mkdir -- $M/snapshots/\(name)", saying: "Operation not permitted")
             }
-            try room.fails("mkdir $M/snapshots/\(long)n", saying: "File name too long")
-            for name in names { try room.sh("rmdir -- \"$M/snapshots/$NAME\"", ["NAME": name]) }
-            #expect(try room.names("snapshots") == [])
+            try sandbox.fails("mkdir $M/snapshots/\(long)n", saying: "File name too long")
+            for name in names { try sandbox.sh("rmdir -- \"$M/snapshots/$NAME\"", ["NAME": name]) }
+            #expect(try sandbox.names("snapshots") == [])
         }
     }
 }

@@ -29,9 +29,9 @@ struct HostileTextTests {
         """#
 
     @Test func `T-A10: names and texts with escape sequences do nothing to a terminal`() throws {
-        try Room.use { room in
-            try PhotoDiary.setUp(room)
-            try room.python(
+        try Sandbox.use { sandbox in
+            try PhotoDiary.setUp(sandbox)
+            try sandbox.python(
                 """
                 os.chdir(R)
                 name = "a\\x1b]0;pwned\\x07\\u202e\\nb.jpg"
@@ -41,13 +41,13 @@ struct HostileTextTests {
                 database.execute("insert into photos values (7, ?, '\\x1b[31m')", (name,))
                 database.commit()
                 """)
-            try room.sh(
+            try sandbox.sh(
                 "backupfs backup --store $S --label one; sqlite3 $S/app/database.sqlite 'delete from photos'; rm $P/a*; backupfs backup --store $S --label two"
             )
-            try room.sh(
+            try sandbox.sh(
                 "backupfs export one --json -o $R/bad.json --store $S; sed -i 's/\"photos\"/\"photos\\\\u001b[2J\"/' $R/bad.json; mv $R/bad.json $R/$'b\\033[2J.json'"
             )
-            try room.python(
+            try sandbox.python(
                 Self.harmless + #"""
 
                     os.chdir(R)
@@ -69,29 +69,29 @@ struct HostileTextTests {
     }
 
     @Test func `T-A16: settings with the line ends of another system are changed in their lines`() throws {
-        try Room.use { room in
-            try room.sh("backupfs init --store $S; sed -i 's/$/\\r/' $S/store.yaml; cp $S/store.yaml $R/before.yaml")
-            try room.sh("backupfs config set repository $R/elsewhere --store $S; backupfs config set keep-daily 7 --store $S")
-            #expect(try room.sh("backupfs config get repository --store $S") == "\(room.path)/elsewhere")
-            #expect(try room.sh("backupfs config get keep-daily --store $S") == "7")
-            let difference = try room.sh("diff $R/before.yaml $S/store.yaml | grep -c '^[<>]' || true")
+        try Sandbox.use { sandbox in
+            try sandbox.sh("backupfs init --store $S; sed -i 's/$/\\r/' $S/store.yaml; cp $S/store.yaml $R/before.yaml")
+            try sandbox.sh("backupfs config set repository $R/elsewhere --store $S; backupfs config set keep-daily 7 --store $S")
+            #expect(try sandbox.sh("backupfs config get repository --store $S") == "\(sandbox.path)/elsewhere")
+            #expect(try sandbox.sh("backupfs config get keep-daily --store $S") == "7")
+            let difference = try sandbox.sh("diff $R/before.yaml $S/store.yaml | grep -c '^[<>]' || true")
             #expect(difference == "4", "two lines have changed, and no other")
-            #expect(try room.sh("grep -c -v $'\\r$' $S/store.yaml || true") == "0")
-            try room.sh(
+            #expect(try sandbox.sh("grep -c -v $'\\r$' $S/store.yaml || true") == "0")
+            try sandbox.sh(
                 "backupfs config unset keep-daily --store $S; backupfs config unset schedule --store $S; backupfs config check --store $S || true"
             )
             // Without any line end, and with those of classic Mac OS.
-            try room.sh(
+            try sandbox.sh(
                 "tr -d '\\r' < $R/before.yaml | tr '\\n' '\\r' > $S/store.yaml; backupfs config set keep-daily 9 --store $S")
-            #expect(try room.sh("backupfs config get keep-daily --store $S") == "9")
+            #expect(try sandbox.sh("backupfs config get keep-daily --store $S") == "9")
         }
     }
 
     @Test(.enabled(if: Machine.isRoot, "NOT TESTED: another user needs root"))
     func `T-A21: no command believes what lies in a store of another user`() throws {
-        try Room.use { room in
-            try room.sh("backupfs init --store $S; chown -R 65534 $S")
-            try room.write(
+        try Sandbox.use { sandbox in
+            try sandbox.sh("backupfs init --store $S; chown -R 65534 $S")
+            try sandbox.write(
                 "import fcntl, os, time\nfile = open(os.environ['S'] + '/mount.lock', 'a')\nfcntl.lockf(file, fcntl.LOCK_EX)\n"
                     + "open(os.environ['R'] + '/held', 'w')\ntime.sleep(60)\n", to: "hold.py")
             for command in [
@@ -99,29 +99,30 @@ struct HostileTextTests {
                 "app show",
             ] {
                 // According to its own record, it is mounted somewhere.
-                try room.sh("echo $M > $S/mountpoint; chown 65534 $S/mountpoint; mountpoint -q $M || mount -t tmpfs none $M")
-                let held = try room.start("exec python3 $R/hold.py")
+                try sandbox.sh("echo $M > $S/mountpoint; chown 65534 $S/mountpoint; mountpoint -q $M || mount -t tmpfs none $M")
+                let held = try sandbox.start("exec python3 $R/hold.py")
                 // It must also be reaped: otherwise the tests that wait for processes to end would wait forever.
                 defer {
                     kill(held.process, SIGKILL)
                     _ = try? held.wait()
                 }
-                try room.wait(for: "\(room.path)/held")
-                try room.fails("backupfs \(command) --store $S", saying: "this belongs to another user (65534)", exitCode: 1)
-                #expect(room.mounts == [room.mountpoint], "\(command)")
-                try room.sh("umount $M; rm $R/held")
+                try sandbox.wait(for: "\(sandbox.path)/held")
+                try sandbox.fails("backupfs \(command) --store $S", saying: "this belongs to another user (65534)", exitCode: 1)
+                #expect(sandbox.mounts == [sandbox.mountpoint], "\(command)")
+                try sandbox.sh("umount $M; rm $R/held")
             }
         }
     }
 
     @Test func `T-A10: what a purge tells of users' stores is text`() throws {
-        try Room.use { room in
-            try room.sh(
+        try Sandbox.use { sandbox in
+            try sandbox.sh(
                 "mkdir -p $R/home/.local/share/backupfs; printf 'repository: \"/x\\033[2Jé\\\\033[31m\"\\n' > $R/home/.local/share/backupfs/store.yaml"
             )
-            try room.write("#!/bin/sh\necho \"u:x:1:1::$R/home:/bin/sh\"\n", to: "bin/getent")
-            let script = try room.sh("chmod +x $R/bin/getent; echo \(Machine.projectPath)/mount-scripts/package/postrm")
-            let said = try room.sh("sed -e '/rm -f/d' -e '/rmdir/d' -e '/systemctl/d' \(script) > $R/postrm; sh $R/postrm purge")
+            try sandbox.write("#!/bin/sh\necho \"u:x:1:1::$R/home:/bin/sh\"\n", to: "bin/getent")
+            let script = try sandbox.sh("chmod +x $R/bin/getent; echo \(Machine.projectPath)/mount-scripts/package/postrm")
+            let said = try sandbox.sh(
+                "sed -e '/rm -f/d' -e '/rmdir/d' -e '/systemctl/d' \(script) > $R/postrm; sh $R/postrm purge")
             #expect(!said.contains("\u{1B}"))
             #expect(said.contains("(its backups: /x[2Jé\\033[31m)"), "\(said)")
         }

@@ -6,37 +6,40 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct LanguageTests {
     @Test func `README.txt, previews and last.txt are in the language of the mount`() throws {
-        try Room.withMount("--sample", ["LC_ALL": "ru_RU.UTF-8"]) { room in
-            let readme = try room.sh("cat $M/README.txt")
+        try Sandbox.withMount("--sample", ["LC_ALL": "ru_RU.UTF-8"]) { sandbox in
+            let readme = try sandbox.sh("cat $M/README.txt")
             #expect(
                 readme.hasPrefix(
                     "EV Charging Tracker: текущие данные и резервные копии в виде обычных файлов\n"
                         + String(repeating: "=", count: 75)),
                 "\(readme.prefix(300))")
             #expect(readme.contains("Создать копию сейчас") && readme.contains("mkdir snapshots/before-upgrade"))
-            #expect(try room.sh("stat -c %s $M/README.txt") == room.sh("wc -c < $M/README.txt"))
-            try room.sh("printf 'no backup' > $R/bad.json; ! cp $R/bad.json $M/restore/preview/; ! cp $R/bad.json $M/restore/")
-            #expect(try room.sh("cat $M/restore/preview/bad.json.preview.txt").contains("Неверный формат файла."))
-            #expect(try room.sh("cat $M/restore/last.txt").contains("bad.json: не восстановлено. Неверный формат файла."))
+            #expect(try sandbox.sh("stat -c %s $M/README.txt") == sandbox.sh("wc -c < $M/README.txt"))
+            try sandbox.sh("printf 'no backup' > $R/bad.json; ! cp $R/bad.json $M/restore/preview/; ! cp $R/bad.json $M/restore/")
+            #expect(try sandbox.sh("cat $M/restore/preview/bad.json.preview.txt").contains("Неверный формат файла."))
+            #expect(try sandbox.sh("cat $M/restore/last.txt").contains("bad.json: не восстановлено. Неверный формат файла."))
             // Texts for programs are in English.
             #expect(
-                try room.sh("jq -r .message $M/restore/last.json") == "Invalid file format. Please select a valid backup file.")
+                try sandbox.sh("jq -r .message $M/restore/last.json") == "Invalid file format. Please select a valid backup file."
+            )
             #expect(
-                try room.sh("getfattr --only-values -n user.backupfs.error $M/restore/bad.json")
+                try sandbox.sh("getfattr --only-values -n user.backupfs.error $M/restore/bad.json")
                     .hasPrefix("Invalid file format. Please select a valid backup file."))
-            #expect(try room.sh("jq -r .lastError.message $M/status.json | head -1").allSatisfy(\.isASCII))
+            #expect(try sandbox.sh("jq -r .lastError.message $M/status.json | head -1").allSatisfy(\.isASCII))
         }
     }
 
     @Test func `the setting of the store is in force at once`() throws {
-        try Room.withMount("", ["LC_ALL": "C.UTF-8"]) { room in
-            #expect(try room.sh("head -1 $M/README.txt").hasSuffix(": live data and backups, as ordinary files"))
-            try room.sh("backupfs config set language de --store $S")
-            kill(try #require(room.daemons.first), SIGHUP)
-            try room.sh("for i in $(seq 100); do grep -q Sicherungen $M/README.txt && break; sleep 0.1; done")
-            #expect(try room.sh("head -1 $M/README.txt").hasSuffix(": aktuelle Daten und Sicherungen, als gewöhnliche Dateien"))
+        try Sandbox.withMount("", ["LC_ALL": "C.UTF-8"]) { sandbox in
+            #expect(try sandbox.sh("head -1 $M/README.txt").hasSuffix(": live data and backups, as ordinary files"))
+            try sandbox.sh("backupfs config set language de --store $S")
+            kill(try #require(sandbox.daemons.first), SIGHUP)
+            try sandbox.sh("for i in $(seq 100); do grep -q Sicherungen $M/README.txt && break; sleep 0.1; done")
             #expect(
-                try room.sh("grep 'Jetzt sichern' $M/README.txt") == "Jetzt sichern              mkdir snapshots/before-upgrade")
+                try sandbox.sh("head -1 $M/README.txt").hasSuffix(": aktuelle Daten und Sicherungen, als gewöhnliche Dateien"))
+            #expect(
+                try sandbox.sh("grep 'Jetzt sichern' $M/README.txt")
+                    == "Jetzt sichern              mkdir snapshots/before-upgrade")
         }
     }
 }

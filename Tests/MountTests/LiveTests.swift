@@ -5,30 +5,30 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct LiveTests {
     @Test func `a change of the app shows at once, in every form`() throws {
-        try Room.withMount("--sample") { room in
-            #expect(try room.sh("jq '.cars|length' $M/live/export.json") == "3")
-            try room.sh("sqlite3 $S/app/database.sqlite 'delete from expenses where id > 1000'")
-            #expect(try room.sh("jq '.expenses|length' $M/live/export.json") == "1000")
-            #expect(try room.sh("jq length $M/live/data/expenses.json") == "1000")
-            #expect(try room.sh("sqlite3 $M/live/database.sqlite 'select count(*) from expenses'") == "1000")
-            #expect(try room.sh("unzip -p $M/live/archive.zip export.json | jq '.expenses|length'") == "1000")
-            #expect(try room.sh("jq .records.expenses $M/status.json") == "1000")
-            try room.sh(
+        try Sandbox.withMount("--sample") { sandbox in
+            #expect(try sandbox.sh("jq '.cars|length' $M/live/export.json") == "3")
+            try sandbox.sh("sqlite3 $S/app/database.sqlite 'delete from expenses where id > 1000'")
+            #expect(try sandbox.sh("jq '.expenses|length' $M/live/export.json") == "1000")
+            #expect(try sandbox.sh("jq length $M/live/data/expenses.json") == "1000")
+            #expect(try sandbox.sh("sqlite3 $M/live/database.sqlite 'select count(*) from expenses'") == "1000")
+            #expect(try sandbox.sh("unzip -p $M/live/archive.zip export.json | jq '.expenses|length'") == "1000")
+            #expect(try sandbox.sh("jq .records.expenses $M/status.json") == "1000")
+            try sandbox.sh(
                 """
                 sqlite3 $S/app/database.sqlite "update cars set name='Zoë 🚗' where id=1"; cd $M/live
                 sha256sum --quiet -c SHA256SUMS
                 """
             )
-            #expect(try room.sh("jq -r '.cars[0].name' $M/live/export.json") == "Zoë 🚗")
+            #expect(try sandbox.sh("jq -r '.cars[0].name' $M/live/export.json") == "Zoë 🚗")
             // Only the app can change it.
-            try room.fails("echo x > $M/live/export.json", saying: "Read-only file system")
-            try room.fails("rm -f $M/live/database.sqlite", saying: "Read-only file system")
+            try sandbox.fails("echo x > $M/live/export.json", saying: "Read-only file system")
+            try sandbox.fails("rm -f $M/live/database.sqlite", saying: "Read-only file system")
         }
     }
 
     @Test func `an open file keeps the state it was opened with`() throws {
-        try Room.withMount("--sample") { room in
-            let result = try room.sh(
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.sh(
                 """
                 exec 3<$M/live/export.json
                 sqlite3 $S/app/database.sqlite 'delete from expenses'
@@ -40,9 +40,9 @@ struct LiveTests {
     }
 
     @Test func `EXP-03: every read is consistent while the app writes without a pause`() throws {
-        try Room.withMount("--sample") { room in
+        try Sandbox.withMount("--sample") { sandbox in
             // Each transaction replaces a car and its two expenses, so every state has twice as many expenses as cars.
-            let writer = try room.start(
+            let writer = try sandbox.start(
                 #"""
                 python3 - <<'END'
                 import os, sqlite3
@@ -68,7 +68,7 @@ struct LiveTests {
                 print(number)
                 END
                 """#)
-            let result = try room.sh(
+            let result = try sandbox.sh(
                 """
                 cars='([.cars[] | select(.name == "Hammer")] | length)'
                 expenses='([.expenses[] | select(.notes == "Hammer")] | length)'
@@ -85,28 +85,28 @@ struct LiveTests {
     }
 
     @Test func `commands beside the mount do not disturb its readers`() throws {
-        try Room.withMount("--sample") { room in
-            let commands = try room.start(
+        try Sandbox.withMount("--sample") { sandbox in
+            let commands = try sandbox.start(
                 "while [ ! -e $R/stop ]; do backupfs status --store $S; backupfs snapshots --store $S; done")
-            try room.sh(
+            try sandbox.sh(
                 """
                 for i in $(seq 1 40); do
                     sqlite3 -cmd '.timeout 5000' $S/app/database.sqlite "update cars set name='Car $i' where id=1"
                     [ "$(cat $M/live/export.json | jq -r '.cars[0].name')" = "Car $i" ]
                 done
                 """)
-            try room.sh("touch $R/stop")
+            try sandbox.sh("touch $R/stop")
             let result = try commands.wait()
             #expect(result.exitCode == 0 && result.errors.isEmpty, "\(result.errors)")
         }
     }
 
     @Test func `text and numbers come out exactly as the app keeps them`() throws {
-        try Room.withMount { room in
-            try room.write(SampleDocument.text, to: "old.json")
-            try room.sh("cp $R/old.json $M/restore/")
+        try Sandbox.withMount { sandbox in
+            try sandbox.write(SampleDocument.text, to: "old.json")
+            try sandbox.sh("cp $R/old.json $M/restore/")
             let notes = "Ночь \u{1F50B}\u{200D} \"quoted\" \\ back/slash\ttab e\u{301} \u{0}null"
-            try room.sh(
+            try sandbox.sh(
                 """
                 python3 - <<'END'
                 import os, sqlite3
@@ -116,7 +116,7 @@ struct LiveTests {
                 database.commit()
                 END
                 """)
-            let result = try room.sh(
+            let result = try sandbox.sh(
                 """
                 python3 - <<'END'
                 import json, os
@@ -127,8 +127,8 @@ struct LiveTests {
                 """)
             #expect(result == "True 12345678901234.56 0.30000000000000004 9007199254740993")
             // And back: an export is restored unchanged.
-            try room.sh("cp $M/live/export.json $R/again.json; cp $R/again.json $M/restore/")
-            #expect(try room.sh("diff <(grep -v createdAt $R/again.json) <(grep -v createdAt $M/live/export.json)") == "")
+            try sandbox.sh("cp $M/live/export.json $R/again.json; cp $R/again.json $M/restore/")
+            #expect(try sandbox.sh("diff <(grep -v createdAt $R/again.json) <(grep -v createdAt $M/live/export.json)") == "")
         }
     }
 
@@ -143,8 +143,8 @@ struct LiveTests {
 
     /// Pages of a live file may be cached, but never beyond its change, even when size and time stay the same.
     @Test func `a photo that is written over shows its new bytes at once, under the same number`() throws {
-        try PhotoDiary.withMount { room in
-            let result = try room.sh(
+        try PhotoDiary.withMount { sandbox in
+            let result = try sandbox.sh(
                 """
                 F=$P/photo.jpg; L=$M/live/media/photo.jpg; head -c 300000 /dev/urandom > $F; touch -d 2024-05-05 $F
                 sleep 3.1; cmp $F $L; number=$(stat -c %i $L)
@@ -164,8 +164,8 @@ struct LiveTests {
     }
 
     @Test func `live files can be mapped, by several at a time`() throws {
-        try Room.withMount("--sample") { room in
-            let result = try room.sh(
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.sh(
                 #"""
                 python3 - <<'END'
                 import hashlib, mmap, os
@@ -182,28 +182,28 @@ struct LiveTests {
     }
 
     @Test func `photos can be looked at while the database is broken`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("printf picture > $P/new.jpg; printf 'not a database at all' > $S/app/database.sqlite")
-            #expect(try room.sh("cat $M/live/media/new.jpg; ls $M/live/media | grep -c new.jpg") == "picture1")
-            #expect(try room.run("cat $M/live/export.json").exitCode == 1)
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("printf picture > $P/new.jpg; printf 'not a database at all' > $S/app/database.sqlite")
+            #expect(try sandbox.sh("cat $M/live/media/new.jpg; ls $M/live/media | grep -c new.jpg") == "picture1")
+            #expect(try sandbox.run("cat $M/live/export.json").exitCode == 1)
         }
     }
 
     /// SQLite deletes the log beside an empty database when it opens it.
     @Test func `the log beside an empty database stays, and all else can be looked at`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh(
                 """
                 backupfs backup --label one --store $S >/dev/null; printf picture > $P/new.jpg; rm $S/app/database.sqlite*
                 : > $S/app/database.sqlite; head -c 5000 /dev/urandom > $S/app/database.sqlite-wal
                 sha256sum $S/app/database.sqlite* > $R/sums
                 ls -lR $M/live >/dev/null 2>&1 || true
                 """)
-            #expect(try room.run("cat $M/live/export.json $M/live/database.sqlite").exitCode == 1)
-            #expect(try room.sh("sha256sum --quiet -c $R/sums; wc -l < $R/sums") == "2")
-            #expect(try room.sh("jq -r .databaseError $M/status.json").contains("a log with data is beside it"))
-            #expect(try room.sh("cat $M/live/media/new.jpg") == "picture")
-            #expect(try room.sh("sqlite3 -readonly $M/snapshots/one/database.sqlite 'pragma integrity_check'") == "ok")
+            #expect(try sandbox.run("cat $M/live/export.json $M/live/database.sqlite").exitCode == 1)
+            #expect(try sandbox.sh("sha256sum --quiet -c $R/sums; wc -l < $R/sums") == "2")
+            #expect(try sandbox.sh("jq -r .databaseError $M/status.json").contains("a log with data is beside it"))
+            #expect(try sandbox.sh("cat $M/live/media/new.jpg") == "picture")
+            #expect(try sandbox.sh("sqlite3 -readonly $M/snapshots/one/database.sqlite 'pragma integrity_check'") == "ok")
         }
     }
 }

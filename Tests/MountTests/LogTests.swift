@@ -5,15 +5,15 @@ import Testing
 /// The log lines of a mount and of operations through it.
 struct LogTests {
     @Test func `a mount, its end, and what is done through it have a line each`() throws {
-        try Room.use { room in
-            try room.sh(
+        try Sandbox.use { sandbox in
+            try sandbox.sh(
                 """
                 backupfs init --store $S --sample; backupfs mount --store $S $M
                 mkdir $M/snapshots/one; cp $M/snapshots/one/export.json $M/restore/; ! cp /bin/true $M/restore/canary.json
                 mv $M/snapshots/one $M/snapshots/two; rmdir $M/snapshots/two; ! backupfs mount -f --store $S $M; backupfs umount --store $S
                 """)
             #expect(
-                try room.sh("jq -r '[.op,.result,.error,.snapshot,.removed] | map(. // \"-\") | join(\" \")' $S/backupfs.log")
+                try sandbox.sh("jq -r '[.op,.result,.error,.snapshot,.removed] | map(. // \"-\") | join(\" \")' $S/backupfs.log")
                     == """
                     mount ok - - -
                     backup ok - one -
@@ -24,30 +24,30 @@ struct LogTests {
                     mount refused locked - -
                     unmount ok - - -
                     """)
-            #expect(try room.sh("jq -r 'select(.op == \"mount\") | .pid' $S/backupfs.log | head -1") != "0")
-            #expect(try room.sh("grep -c canary $S/backupfs.log || true") == "0")
+            #expect(try sandbox.sh("jq -r 'select(.op == \"mount\") | .pid' $S/backupfs.log | head -1") != "0")
+            #expect(try sandbox.sh("grep -c canary $S/backupfs.log || true") == "0")
             #expect(
-                try room.sh("backupfs history --store $S --json | jq -r '[.[].operation] | join(\" \")'")
+                try sandbox.sh("backupfs history --store $S --json | jq -r '[.[].operation] | join(\" \")'")
                     == "backup restore restore rename delete")
         }
     }
 
     @Test func `SIGHUP has a mount log at another level, to another file, and leaks no descriptor`() throws {
-        try Room.use { room in
-            try room.sh("backupfs init --store $S --sample; backupfs mount --store $S $M")
-            let daemon = try #require(room.daemons.first)
-            func backUp(_ name: String) throws { try room.sh("mkdir $M/snapshots/\(name)") }
+        try Sandbox.use { sandbox in
+            try sandbox.sh("backupfs init --store $S --sample; backupfs mount --store $S $M")
+            let daemon = try #require(sandbox.daemons.first)
+            func backUp(_ name: String) throws { try sandbox.sh("mkdir $M/snapshots/\(name)") }
             /// Reloading the settings takes a moment, and there is no notification when it is done.
             func reload(_ setting: String, until condition: String) throws {
-                try room.sh("backupfs config set \(setting) --store $S")
+                try sandbox.sh("backupfs config set \(setting) --store $S")
                 kill(daemon, SIGHUP)
-                try room.sh(
+                try sandbox.sh(
                     """
                     for i in $(seq 200); do mkdir $M/snapshots/try-$i; rmdir $M/snapshots/try-$i; \(condition) && exit 0; sleep 0.05; done; exit 1
                     """)
             }
             try backUp("one")
-            #expect(try room.sh("jq -r .phase $S/backupfs.log | sort -u") == "ended")
+            #expect(try sandbox.sh("jq -r .phase $S/backupfs.log | sort -u") == "ended")
             try reload("log-level debug", until: "grep -q begun $S/backupfs.log")
             try reload(
                 "log-level error",
@@ -58,19 +58,19 @@ struct LogTests {
             try reload("log-level info", until: "[ -s $S/other.log ]")
             for number in 1...5 { try backUp("more-\(number)") }
             #expect(
-                try room.sh("ls -l /proc/\(daemon)/fd | grep -c -e backupfs.log -e other.log -e history.jsonl || true") == "0")
+                try sandbox.sh("ls -l /proc/\(daemon)/fd | grep -c -e backupfs.log -e other.log -e history.jsonl || true") == "0")
             #expect(
-                try room.sh(
+                try sandbox.sh(
                     "jq -r 'select(.snapshot | startswith(\"more\")?) | .result' $S/other.log | sort | uniq -c | tr -s ' '")
                     == " 5 ok")
-            try room.unmount()
+            try sandbox.unmount()
         }
     }
 
     /// As systemd starts it: standard error is the journal; a program of the test stands in for its socket.
     @Test func `a service logs to the journal, the backups of its schedule too`() throws {
-        try Room.use { room in
-            try room.write(
+        try Sandbox.use { sandbox in
+            try sandbox.write(
                 """
                 import socket, sys
                 listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -82,25 +82,25 @@ struct LogTests {
                     if entry["BACKUPFS_OPERATION"] == "unmount": break
                 """, to: "journal.py")
             // Its schedule began some days ago: a backup is due when it is mounted.
-            try room.sh("backupfs init --store $S --sample; touch $R/stream")
+            try sandbox.sh("backupfs init --store $S --sample; touch $R/stream")
             let begun = ["BACKUPFS_NOW": "2026-01-10T10:00:00Z", "BACKUPFS_SCHEDULE": "daily"]
-            try room.sh("backupfs backup --if-due --store $S", begun)
-            let journal = try room.start("exec python3 $R/journal.py $R/socket > $R/entries")
-            let service = try room.start(
+            try sandbox.sh("backupfs backup --if-due --store $S", begun)
+            let journal = try sandbox.start("exec python3 $R/journal.py $R/socket > $R/entries")
+            let service = try sandbox.start(
                 """
                 while [ ! -S $R/socket ]; do sleep 0.01; done
                 export JOURNAL_STREAM=$(stat -c %d:%i $R/stream) BACKUPFS_JOURNAL_SOCKET=$R/socket BACKUPFS_SCHEDULE=daily
                 exec backupfs mount -f --store $S $M 2>> $R/stream
                 """)
-            try room.sh(
+            try sandbox.sh(
                 "for i in $(seq 300); do grep -q '^backup' $R/entries && break; sleep 0.1; done; backupfs umount --store $S")
             #expect(try service.wait().exitCode == 0)
             #expect(try journal.wait().exitCode == 0)
-            let entries = try room.sh("cat $R/entries").split(separator: "\n")
+            let entries = try sandbox.sh("cat $R/entries").split(separator: "\n")
             #expect(entries.first == "mount ok None")
             #expect(entries.dropFirst().first == "backup ok true")
             #expect(entries.last == "unmount ok None")
-            #expect(try room.sh("ls $S | grep -c backupfs.log || true") == "0")
+            #expect(try sandbox.sh("ls $S | grep -c backupfs.log || true") == "0")
         }
     }
 }

@@ -6,30 +6,30 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct LongMetadataTests {
     @Test func `T-A2: a file with a device's name of 17 MiB is refused, and what comes after works`() throws {
-        try Room.withMount { room in
-            try room.write(SampleDocument.text, to: "old.json")
-            try room.sh("jq '.metadata.deviceName = \"x\" * 17825792' $R/old.json > $R/long.json")
-            try room.fails("cp $R/long.json $M/restore/", saying: "Invalid argument")
-            #expect(try room.report(".message").contains("deviceName has 17825792 bytes, more than 1048576"))
-            try room.sh("mkdir $M/snapshots/after; cp $R/old.json $M/restore/; cp $M/safety/* $M/restore/")
-            #expect(try room.report(".result") == "success")
+        try Sandbox.withMount { sandbox in
+            try sandbox.write(SampleDocument.text, to: "old.json")
+            try sandbox.sh("jq '.metadata.deviceName = \"x\" * 17825792' $R/old.json > $R/long.json")
+            try sandbox.fails("cp $R/long.json $M/restore/", saying: "Invalid argument")
+            #expect(try sandbox.report(".message").contains("deviceName has 17825792 bytes, more than 1048576"))
+            try sandbox.sh("mkdir $M/snapshots/after; cp $R/old.json $M/restore/; cp $M/safety/* $M/restore/")
+            #expect(try sandbox.report(".result") == "success")
         }
     }
 
     @Test func `T-A2: what the app's own database has of it is backed up and comes back whole`() throws {
-        try Room.withMount("--sample") { room in
-            try room.sh(
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh(
                 """
                 sqlite3 $S/app/database.sqlite "insert or replace into app_metadata (key, value) values
                 ('device_name', 'tablet' || char(10) || replace(hex(zeroblob(9000000)), '00', 'xx'))"
                 """)
             let digest = "jq -cS 'del(.metadata.createdAt)' $M/live/export.json | sha256sum"
-            let before = try room.sh(digest)
-            try room.sh("mkdir $M/snapshots/long; getfattr -d $M/snapshots/long >/dev/null")
+            let before = try sandbox.sh(digest)
+            try sandbox.sh("mkdir $M/snapshots/long; getfattr -d $M/snapshots/long >/dev/null")
             #expect(
-                try room.sh("getfattr --only-values -n user.backupfs.device $M/snapshots/long")
+                try sandbox.sh("getfattr --only-values -n user.backupfs.device $M/snapshots/long")
                     == "tablet\u{FFFD}" + String(repeating: "x", count: 73) + "…")
-            #expect(try room.sh("jq '.deviceName | length' $M/snapshots/long/manifest.json") == "18000007")
+            #expect(try sandbox.sh("jq '.deviceName | length' $M/snapshots/long/manifest.json") == "18000007")
             let empty =
                 "sqlite3 $S/app/database.sqlite 'delete from expenses; delete from app_metadata where key = \"device_name\"'"
             for (file, way) in [
@@ -41,15 +41,15 @@ struct LongMetadataTests {
                 ("copy.sqlite", "cp $M/snapshots/long/database.sqlite $R/copy.sqlite; cp $R/copy.sqlite $M/restore/"),
                 ("long", "backupfs restore long --yes --store $S"),
             ] {
-                try room.sh(empty)
-                try room.sh(way)
-                #expect(try room.sh(digest) == before, "\(way)")
+                try sandbox.sh(empty)
+                try sandbox.sh(way)
+                #expect(try sandbox.sh(digest) == before, "\(way)")
                 #expect(
-                    try room.report("[.result, .file, (.source.deviceName | length)] | @json")
+                    try sandbox.report("[.result, .file, (.source.deviceName | length)] | @json")
                         == "[\"success\",\"\(file)\",81]", "\(way)")
             }
             // With it in the data, the next backup and its restore work too.
-            try room.sh("mkdir $M/snapshots/again; cp $M/safety/$(ls $M/safety | tail -1) $M/restore/")
+            try sandbox.sh("mkdir $M/snapshots/again; cp $M/safety/$(ls $M/safety | tail -1) $M/restore/")
         }
     }
 }

@@ -8,26 +8,26 @@ struct ManyReadersTests {
     /// Creates 1,100 photos, backs them up as `one`, and runs `script` twice: what the first run leaves open is kept for later
     /// ones.
     private func check(_ script: String) throws {
-        try PhotoDiary.withMount { room in
-            try room.sh(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh(
                 """
                 cd $P; for i in $(seq 1100); do echo "photo $i" > many-$i.jpg; done; head -c 1000000 /dev/urandom > big.raw
                 mkdir $M/snapshots/one
                 """)
-            try room.write(script, to: "script.py")
-            let daemon = try #require(room.daemons.first)
+            try sandbox.write(script, to: "script.py")
+            let daemon = try #require(sandbox.daemons.first)
             // Packs, the kernel's queue and connections to the catalog are kept open, in bounded numbers; nothing else is.
             let descriptors = "ls -l /proc/\(daemon)/fd | grep -v -e /packs/ -e /dev/fuse -e /catalog.sqlite | wc -l"
-            #expect(try room.sh("python3 $R/script.py") == "fine")
+            #expect(try sandbox.sh("python3 $R/script.py") == "fine")
             // The kernel releases files a moment after they were closed.
-            try room.sh("sync; sleep 0.2")
-            let before = try #require(Int(room.sh(descriptors)))
-            #expect(try room.sh("python3 $R/script.py") == "fine")
-            try room.sh(
+            try sandbox.sh("sync; sleep 0.2")
+            let before = try #require(Int(sandbox.sh(descriptors)))
+            #expect(try sandbox.sh("python3 $R/script.py") == "fine")
+            try sandbox.sh(
                 "for i in $(seq 200); do [ $(\(descriptors)) -gt \(before) ] || exit 0; sleep 0.05; done; ls -l /proc/\(daemon)/fd; exit 1"
             )
-            #expect(try #require(Int(room.sh("ls /proc/\(daemon)/fd | wc -l"))) < 200)
-            #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
+            #expect(try #require(Int(sandbox.sh("ls /proc/\(daemon)/fd | wc -l"))) < 200)
+            #expect(try sandbox.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
         }
     }
 

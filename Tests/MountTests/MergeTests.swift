@@ -6,9 +6,9 @@ import Testing
 struct MergeTests {
     /// A mounted store of the app's sample, and `other.json`: one more car, one changed expense, one new one, and other numbers
     /// for all of them.
-    private static func withOther(_ body: (Room) throws -> Void) throws {
-        try Room.withMount("--sample") { room in
-            try room.sh(
+    private static func withOther(_ body: (Sandbox) throws -> Void) throws {
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh(
                 """
                 cp $M/live/export.json $R/one.json; cd $R; python3 - <<'END'
                 import json
@@ -24,7 +24,7 @@ struct MergeTests {
                 json.dump(d, open('other.json', 'w'))
                 END
                 """)
-            try body(room)
+            try body(sandbox)
         }
     }
 
@@ -33,49 +33,49 @@ struct MergeTests {
 
     @Test(arguments: ["merge", "skip"])
     func `a file is added to what is there`(strategy: String) throws {
-        try Self.withOther { room in
+        try Self.withOther { sandbox in
             let isMerge = strategy == "merge"
-            let before = try room.sh(
+            let before = try sandbox.sh(
                 "cat $M/live/export.json | jq -c '[.cars[], .delayedNotifications[], .plannedMaintenance[]]'")
-            try room.sh("cp $R/other.json $M/restore/\(strategy)/")
+            try sandbox.sh("cp $R/other.json $M/restore/\(strategy)/")
             #expect(
-                try room.report(
+                try sandbox.report(
                     "[.result, .strategy, .carsImported, .expensesImported, .expensesSkipped, .outcome.expenses.updated, .mediaFilesRestored] | @json"
                 )
                     == (isMerge ? #"["success","merge",1,1,1199,1,0]"# : #"["success","skip",1,1,1200,0,0]"#))
             #expect(
-                try room.sh("sqlite3 -readonly $S/app/database.sqlite \"\(Self.query)\"")
+                try sandbox.sh("sqlite3 -readonly $S/app/database.sqlite \"\(Self.query)\"")
                     == (isMerge ? "Another|new|1\nHyundai Ioniq 5|changed|1" : "Another|new|1"))
             #expect(
-                try room.sh("jq '(.cars|length), (.expenses|length)' $M/live/export.json") == "4\n1201")
+                try sandbox.sh("jq '(.cars|length), (.expenses|length)' $M/live/export.json") == "4\n1201")
             // Existing records keep their numbers and all their values.
-            let after = try room.sh(
+            let after = try sandbox.sh(
                 "cat $M/live/export.json | jq -c '[.cars[] | select(.name != \"Another\")] + [.delayedNotifications[], .plannedMaintenance[]]'"
             )
             #expect(after == before)
             // A second time nothing is added, and nothing is written.
-            let dump = try room.databaseDump()
-            try room.sh("cp $R/other.json $M/restore/\(strategy)/again.json")
-            #expect(try room.report("[.outcome[] | .added + .updated] | @json") == "[0,0,0,0]")
-            #expect(try room.databaseDump() == dump)
+            let dump = try sandbox.databaseDump()
+            try sandbox.sh("cp $R/other.json $M/restore/\(strategy)/again.json")
+            #expect(try sandbox.report("[.outcome[] | .added + .updated] | @json") == "[0,0,0,0]")
+            #expect(try sandbox.databaseDump() == dump)
             // The safety backup undoes it, as reported.
-            try room.sh("cp $(ls -d $M/safety/* | head -1) $M/restore/replace/")
-            #expect(try room.sh("jq '(.cars|length), (.expenses|length)' $M/live/export.json") == "3\n1200")
-            #expect(try room.report("[.strategy, .outcome.cars.removed] | @json") == #"["replace",4]"#)
+            try sandbox.sh("cp $(ls -d $M/safety/* | head -1) $M/restore/replace/")
+            #expect(try sandbox.sh("jq '(.cars|length), (.expenses|length)' $M/live/export.json") == "3\n1200")
+            #expect(try sandbox.report("[.strategy, .outcome.cars.removed] | @json") == #"["replace",4]"#)
         }
     }
 
     @Test func `a preview tells the numbers that each strategy then gives`() throws {
-        try Self.withOther { room in
-            try room.sh("cp $R/other.json $M/restore/preview/")
-            let told = try room.sh(
+        try Self.withOther { sandbox in
+            try sandbox.sh("cp $R/other.json $M/restore/preview/")
+            let told = try sandbox.sh(
                 "jq -c '[.strategy, .outcome.expenses, .otherStrategies.merge.outcome.expenses, .otherStrategies.skip.outcome.expenses]' $M/restore/preview/other.json.preview.json"
             )
             var done: [String] = []
             for strategy in ["replace", "merge", "skip"] {
-                try room.sh("cp $R/other.json $M/restore/\(strategy)/")
-                done.append(try room.report(".outcome.expenses | @json"))
-                try room.sh("cp $R/one.json $M/restore/replace/back-\(strategy).json")
+                try sandbox.sh("cp $R/other.json $M/restore/\(strategy)/")
+                done.append(try sandbox.report(".outcome.expenses | @json"))
+                try sandbox.sh("cp $R/one.json $M/restore/replace/back-\(strategy).json")
             }
             #expect(told == "[\"replace\",\(done.joined(separator: ","))]")
             #expect(done[1] == #"{"added":1,"updated":1,"skipped":1199,"kept":0,"removed":0}"#)
@@ -83,39 +83,39 @@ struct MergeTests {
     }
 
     @Test func `the folders are those of the strategies that the app has`() throws {
-        try Room.use { room in
-            try room.write(
+        try Sandbox.use { sandbox in
+            try sandbox.write(
                 PhotoDiary.definition.replacing("strategy: replace", with: "strategies: [replace, merge]"), to: "diary.yaml")
-            try room.sh("backupfs init --store $S --app $R/diary.yaml")
-            try room.mount()
-            #expect(try room.names("restore") == ["merge", "preview", "replace"])
-            try room.sh("cp $M/live/export.json $R/x.json")
-            for place in ["skip/", "skip"] { try room.fails("cp $R/x.json $M/restore/\(place)", saying: "") }
-            #expect(try room.names("restore") == ["merge", "preview", "replace"])
-            #expect(try room.names("safety") == [])
-            try room.unmount()
+            try sandbox.sh("backupfs init --store $S --app $R/diary.yaml")
+            try sandbox.mount()
+            #expect(try sandbox.names("restore") == ["merge", "preview", "replace"])
+            try sandbox.sh("cp $M/live/export.json $R/x.json")
+            for place in ["skip/", "skip"] { try sandbox.fails("cp $R/x.json $M/restore/\(place)", saying: "") }
+            #expect(try sandbox.names("restore") == ["merge", "preview", "replace"])
+            #expect(try sandbox.names("safety") == [])
+            try sandbox.unmount()
         }
-        try Room.use { room in
-            try room.sh(
+        try Sandbox.use { sandbox in
+            try sandbox.sh(
                 "sqlite3 $R/any.sqlite 'create table t (id integer primary key, a); insert into t values (1, 2)'; backupfs init --store $S --database $R/any.sqlite"
             )
-            try room.mount()
-            #expect(try room.names("restore") == ["preview", "replace"])
-            try room.unmount()
+            try sandbox.mount()
+            #expect(try sandbox.names("restore") == ["preview", "replace"])
+            try sandbox.unmount()
         }
     }
 
     @Test(arguments: ["merge", "skip"])
     func `a file that is refused fails to copy, and nothing changes`(strategy: String) throws {
-        try Self.withOther { room in
-            let before = try room.state()
-            try room.write(SampleDocument.replacing("\"carId\": 1\n", "\"carId\": 99\n"), to: "bad.json")
-            try room.fails("cp $R/bad.json $M/restore/\(strategy)/", saying: "Invalid argument")
-            try room.write(ReleasedAppDocument.text, to: "released.json")
-            try room.fails("cp $R/released.json $M/restore/\(strategy)/", saying: "Operation not supported")
-            #expect(try room.report("[.result, .strategy] | @json") == "[\"refused\",\"\(strategy)\"]")
-            #expect(try room.state() == before)
-            #expect(try room.names("safety") == [])
+        try Self.withOther { sandbox in
+            let before = try sandbox.state()
+            try sandbox.write(SampleDocument.replacing("\"carId\": 1\n", "\"carId\": 99\n"), to: "bad.json")
+            try sandbox.fails("cp $R/bad.json $M/restore/\(strategy)/", saying: "Invalid argument")
+            try sandbox.write(ReleasedAppDocument.text, to: "released.json")
+            try sandbox.fails("cp $R/released.json $M/restore/\(strategy)/", saying: "Operation not supported")
+            #expect(try sandbox.report("[.result, .strategy] | @json") == "[\"refused\",\"\(strategy)\"]")
+            #expect(try sandbox.state() == before)
+            #expect(try sandbox.names("safety") == [])
         }
     }
 
@@ -125,34 +125,35 @@ struct MergeTests {
         "restore.file-published", "restore.file-published:2", "restore.media-published", "restore.journal-published",
     ])
     func `killed while it merges photos`(point: String) throws {
-        try Room.use { room in
-            try PhotoDiary.setUp(room)
-            try room.sh(
+        try Sandbox.use { sandbox in
+            try PhotoDiary.setUp(sandbox)
+            try sandbox.sh(
                 """
                 mkdir $R/media; cd $R; printf other > media/one.jpg; mkdir media/new; printf x > media/new/x.jpg; printf y > media/y.jpg
                 echo '{"metadata": {"createdAt": "2026-01-11T14:30:00Z", "appVersion": "1", "schemaVersion": 1}, "photos": [{"id": 9, "file": "y.jpg"}]}' > export.json
                 zip -qr other.zip export.json media
                 """)
-            let old = try room.databaseDump()
-            try room.mount(["BACKUPFS_FAULT": point])
-            let result = try room.run("cp $R/other.zip $M/restore/merge/")
+            let old = try sandbox.databaseDump()
+            try sandbox.mount(["BACKUPFS_FAULT": point])
+            let result = try sandbox.run("cp $R/other.zip $M/restore/merge/")
             #expect(result.exitCode != 0, "\(point) was not reached")
-            #expect(room.waitForProcesses())
-            try room.mount()
+            #expect(sandbox.waitForProcesses())
+            try sandbox.mount()
             let isNew = ["committed", "published"].contains { point.contains($0) }
-            let files = try room.sh("cd $P; find . -type f -printf '%P\\n' | sort")
+            let files = try sandbox.sh("cd $P; find . -type f -printf '%P\\n' | sort")
             let present = ["2024/summer/three.jpg", "2024/two.jpg"]
             #expect(
                 files.split(separator: "\n").map(String.init)
                     == (isNew ? present + ["new/x.jpg", "one-2.jpg", "one.jpg", "y.jpg"] : present + ["one.jpg"]), "\(point)")
-            #expect(try room.sh("cat $P/one.jpg") == "one")
-            #expect(try (room.databaseDump() == old) == !isNew)
+            #expect(try sandbox.sh("cat $P/one.jpg") == "one")
+            #expect(try (sandbox.databaseDump() == old) == !isNew)
             #expect(
-                try room.report("[.result, .strategy] | @json") == (isNew ? #"["completed","merge"]"# : #"["undone","merge"]"#))
-            try CrashTests.expectNoLeftovers(room)
-            try room.sh("cp $R/other.zip $M/restore/merge/")
-            #expect(try room.sh("cd $P; cat one.jpg one-2.jpg new/x.jpg y.jpg") == "oneotherxy")
-            try room.unmount()
+                try sandbox.report("[.result, .strategy] | @json") == (isNew ? #"["completed","merge"]"# : #"["undone","merge"]"#)
+            )
+            try CrashTests.expectNoLeftovers(sandbox)
+            try sandbox.sh("cp $R/other.zip $M/restore/merge/")
+            #expect(try sandbox.sh("cd $P; cat one.jpg one-2.jpg new/x.jpg y.jpg") == "oneotherxy")
+            try sandbox.unmount()
         }
     }
 }

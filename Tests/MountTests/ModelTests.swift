@@ -19,27 +19,27 @@ struct ModelTests {
 
     @Test(arguments: [1, 2, 3])
     func `the tree shows what the model says`(seed: UInt64) throws {
-        try Room.withMount { room in
+        try Sandbox.withMount { sandbox in
             var random = SeededGenerator(seed: seed)
             var model = Model()
             var steps: [String] = []
             for number in 1...8 {
-                try room.write(SampleDocument.variant("data \(number)", expenses: number), to: "data-\(number).json")
+                try sandbox.write(SampleDocument.variant("data \(number)", expenses: number), to: "data-\(number).json")
             }
-            try room.write("{\"cars\": [", to: "bad.json")
+            try sandbox.write("{\"cars\": [", to: "bad.json")
             for _ in 0..<120 {
-                let step = try perform(&model, &random, room)
+                let step = try perform(&model, &random, sandbox)
                 steps.append(step)
-                try compare(model, room, steps)
+                try compare(model, sandbox, steps)
             }
         }
     }
 
     /// Performs one operation on the tree and on the model, and checks that it succeeds exactly when it must.
-    private func perform(_ model: inout Model, _ random: inout SeededGenerator, _ room: Room) throws -> String {
+    private func perform(_ model: inout Model, _ random: inout SeededGenerator, _ sandbox: Sandbox) throws -> String {
         let name = Self.names.randomElement(using: &random) ?? "a"
         let other = Self.names.randomElement(using: &random) ?? "a"
-        let folder = "\(room.mountpoint)/snapshots"
+        let folder = "\(sandbox.mountpoint)/snapshots"
         switch Int.random(in: 0..<20, using: &random) {
         case 0...5:
             let result = mkdir("\(folder)/\(name)", 0o700)
@@ -63,43 +63,43 @@ struct ModelTests {
             return "rename \(name) to \(other)"
         case 12...13:
             let number = Int.random(in: 1...8, using: &random)
-            try room.sh("cp $R/data-\(number).json $M/restore/x.json")
+            try sandbox.sh("cp $R/data-\(number).json $M/restore/x.json")
             model.safety.append(model.live)
             model.live = "data \(number)"
             return "restore \(number)"
         case 14:
-            #expect(try room.run("cp $R/bad.json $M/restore/x.json").exitCode == 1)
+            #expect(try sandbox.run("cp $R/bad.json $M/restore/x.json").exitCode == 1)
             return "restore of a bad file"
         case 15:
             guard let snapshot = model.snapshots.randomElement(using: &random) else { return "nothing" }
             let file = ["export.json", "archive.zip", "database.sqlite"].randomElement(using: &random) ?? ""
-            try room.sh("cp \"$M/snapshots/$N/\(file)\" $M/restore/", ["N": snapshot.name])
+            try sandbox.sh("cp \"$M/snapshots/$N/\(file)\" $M/restore/", ["N": snapshot.name])
             model.safety.append(model.live)
             model.live = snapshot.data
             return "restore \(file) of \(snapshot.name)"
         case 16:
             guard model.live != "empty" else { return "nothing" }
             let number = Int.random(in: 100...999, using: &random)
-            try room.sh("sqlite3 -cmd '.timeout 5000' $S/app/database.sqlite \"update cars set name = 'edit \(number)'\"")
+            try sandbox.sh("sqlite3 -cmd '.timeout 5000' $S/app/database.sqlite \"update cars set name = 'edit \(number)'\"")
             model.live = "edit \(number)"
             return "edit \(number)"
         case 17:
             guard let data = model.safety.suffix(3).last else { return "nothing" }
-            try room.sh("cp \"$(ls -tr $M/safety/* | tail -1)\" $R/tmp/safety.json; cp $R/tmp/safety.json $M/restore/")
+            try sandbox.sh("cp \"$(ls -tr $M/safety/* | tail -1)\" $R/tmp/safety.json; cp $R/tmp/safety.json $M/restore/")
             model.safety.append(model.live)
             model.live = data
             return "undo"
         case 18:
-            try room.remount()
+            try sandbox.remount()
             return "remount"
         default:
-            try room.sh("backupfs backup --store $S --label \"$N\" || true", ["N": name])
+            try sandbox.sh("backupfs backup --store $S --label \"$N\" || true", ["N": name])
             if model.index(name) == nil { model.snapshots.append((name, model.live)) }
             return "backup command \(name)"
         }
     }
 
-    private func compare(_ model: Model, _ room: Room, _ steps: [String]) throws {
+    private func compare(_ model: Model, _ sandbox: Sandbox, _ steps: [String]) throws {
         let script = """
             cd $M; export LC_ALL=C; ls snapshots; echo /; readlink snapshots/latest || true; echo /; ls safety | wc -l
             ls exports | wc -l
@@ -115,7 +115,7 @@ struct ModelTests {
         expected += model.snapshots.sorted { Array($0.name.utf8).lexicographicallyPrecedes(Array($1.name.utf8)) }.map {
             "\($0.name)=\($0.data)"
         }
-        let shown = try room.sh(script).split(separator: "\n").map(String.init)
+        let shown = try sandbox.sh(script).split(separator: "\n").map(String.init)
         try #require(shown == expected, "after: \(steps.joined(separator: "; "))")
     }
 }

@@ -14,9 +14,10 @@ struct NeverWaitingTests {
         """
 
     @Test func `T-A5: while the app keeps its database locked, ls and status.json answer at once`() throws {
-        try Room.withMount("--sample") { room in
-            try room.sh("sqlite3 $S/app/database.sqlite 'pragma journal_mode = delete' >/dev/null; cat $M/status.json >/dev/null")
-            let slowest = try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh(
+                "sqlite3 $S/app/database.sqlite 'pragma journal_mode = delete' >/dev/null; cat $M/status.json >/dev/null")
+            let slowest = try sandbox.python(
                 Self.lock + """
 
                     def best(action):
@@ -35,15 +36,15 @@ struct NeverWaitingTests {
                     """)
             #expect(try #require(Double(slowest)) < 0.05, "\(slowest) s")
             // The mount soon notices that the lock is gone.
-            try room.sh(
+            try sandbox.sh(
                 "for n in $(seq 100); do jq -e '.records.expenses' $M/status.json >/dev/null && exit; sleep 0.05; done; exit 1")
         }
     }
 
     @Test func `T-A5: a monitor is answered as quickly`() throws {
-        try Room.withMount("--sample") { room in
-            try room.sh("sqlite3 $S/app/database.sqlite 'pragma journal_mode = delete' >/dev/null")
-            try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh("sqlite3 $S/app/database.sqlite 'pragma journal_mode = delete' >/dev/null")
+            try sandbox.python(
                 Self.lock + """
 
                     start = time.monotonic()
@@ -56,9 +57,9 @@ struct NeverWaitingTests {
     }
 
     @Test func `T-A14: however many wait for the live data, the rest of the mount answers`() throws {
-        try Room.withMount("--sample") { room in
-            try room.sh("sqlite3 $S/app/database.sqlite 'pragma journal_mode = delete' >/dev/null; mkdir $M/snapshots/one")
-            let result = try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh("sqlite3 $S/app/database.sqlite 'pragma journal_mode = delete' >/dev/null; mkdir $M/snapshots/one")
+            let result = try sandbox.python(
                 Self.lock + """
 
                     waiting = [subprocess.Popen(["cat", "live/export.json"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for n in range(40)]
@@ -75,29 +76,29 @@ struct NeverWaitingTests {
                     """)
             #expect(try #require(Double(result)) < 2, "\(result) s")
             // Queued requests have been answered, and new ones are.
-            try room.sh(
+            try sandbox.sh(
                 "for n in $(seq 30); do cat $M/live/export.json >/dev/null & done; wait; jq -e .cars $M/live/export.json >/dev/null"
             )
         }
     }
 
     @Test func `T-A13: the rendering of live data is let go of when nothing has looked at it for a while`() throws {
-        try Room.withMount("--sample", ["BACKUPFS_LIVE_SECONDS": "1"]) { room in
-            let daemon = try #require(room.daemons.first)
+        try Sandbox.withMount("--sample", ["BACKUPFS_LIVE_SECONDS": "1"]) { sandbox in
+            let daemon = try #require(sandbox.daemons.first)
             let held = "ls -l /proc/\(daemon)/fd | grep -c 'live.*(deleted)' || true"
-            try room.sh(
+            try sandbox.sh(
                 "exec 5<$M/live/export.json; head -c 10 <&5 >/dev/null; sleep 2; [ $(\(held)) -gt 0 ]; cat <&5 | tail -c 3 >/dev/null"
             )
-            try room.sh("for n in $(seq 200); do [ \"$(\(held))\" = 0 ] && exit; sleep 0.05; done; \(held); exit 1")
+            try sandbox.sh("for n in $(seq 200); do [ \"$(\(held))\" = 0 ] && exit; sleep 0.05; done; \(held); exit 1")
             // It is rendered again at the next access.
-            try room.sh("jq -e .cars $M/live/export.json >/dev/null; [ $(\(held)) -gt 0 ]")
+            try sandbox.sh("jq -e .cars $M/live/export.json >/dev/null; [ $(\(held)) -gt 0 ]")
         }
     }
 
     @Test func `T-A20: a folder tree deeper than the usual limit of open files is listed and backed up`() throws {
-        try Room.use { room in
-            try PhotoDiary.setUp(room)
-            try room.python(
+        try Sandbox.use { sandbox in
+            try PhotoDiary.setUp(sandbox)
+            try sandbox.python(
                 """
                 os.chdir(S + "/app/photos")
                 for depth in range(120):
@@ -106,23 +107,23 @@ struct NeverWaitingTests {
                 open("deep.jpg", "w").write("deep")
                 """)
             let path = String(repeating: "d/", count: 120) + "deep.jpg"
-            try room.sh("ulimit -Sn 80; backupfs mount --store $S $M")
-            try room.sh(
+            try sandbox.sh("ulimit -Sn 80; backupfs mount --store $S $M")
+            try sandbox.sh(
                 "cat $M/live/media/\(path) >/dev/null; mkdir $M/snapshots/one; cat $M/snapshots/one/media/\(path) >/dev/null")
-            try room.sh("touch $S/app/photos/\(path); ulimit -Sn 80; backupfs backup --store $S --label two")
-            #expect(try room.sh("jq -c .unreadable $M/snapshots/two/manifest.json") == "[]")
-            try room.unmount()
+            try sandbox.sh("touch $S/app/photos/\(path); ulimit -Sn 80; backupfs backup --store $S --label two")
+            #expect(try sandbox.sh("jq -c .unreadable $M/snapshots/two/manifest.json") == "[]")
+            try sandbox.unmount()
         }
     }
 
     @Test func `T-A20: a backup that runs out of descriptors fails, and is not one with holes`() throws {
-        try Room.use { room in
-            try PhotoDiary.setUp(room)
-            try room.sh("cd $P; for n in $(seq 100); do mkdir d; cd d; done; echo deep > deep.jpg")
-            let result = try room.run("ulimit -n 60; backupfs backup --store $S --label one")
+        try Sandbox.use { sandbox in
+            try PhotoDiary.setUp(sandbox)
+            try sandbox.sh("cd $P; for n in $(seq 100); do mkdir d; cd d; done; echo deep > deep.jpg")
+            let result = try sandbox.run("ulimit -n 60; backupfs backup --store $S --label one")
             #expect(result.exitCode == 1 && result.text.contains("Too many open files"), "\(result.exitCode): \(result.text)")
-            #expect(try room.sh("backupfs snapshots --store $S --json") == "[]")
-            try room.sh("backupfs backup --store $S --label one")
+            #expect(try sandbox.sh("backupfs snapshots --store $S --json") == "[]")
+            try sandbox.sh("backupfs backup --store $S --label one")
         }
     }
 }

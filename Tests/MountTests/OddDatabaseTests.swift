@@ -5,8 +5,8 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct OddDatabaseTests {
     @Test func `F4: a database whose column has a name that is not UTF-8 is refused, and the store goes on working`() throws {
-        try Room.use { room in
-            try room.python(
+        try Sandbox.use { sandbox in
+            try sandbox.python(
                 #"""
                 os.chdir(R)
                 for name, text in (("ours.db", b"create table t(id integer primary key, a text)"),
@@ -16,43 +16,43 @@ struct OddDatabaseTests {
                 subprocess.run(["sqlite3", "ours.db", "insert into t values(1,'x')"], check=True)
                 subprocess.run(["sqlite3", "column.db"], input=b"insert into t values(1,'x');", check=True)
                 """#)
-            try room.sh("backupfs init --store $S --database $R/ours.db; backupfs mount --store $S $M; mkdir $M/snapshots/a")
-            try room.fails("cp $R/column.db $M/restore/x.sqlite", saying: "Operation not supported")
-            #expect(try room.report(".message").contains("a column of the table t has a name that is not UTF-8"))
-            try room.sh(
+            try sandbox.sh("backupfs init --store $S --database $R/ours.db; backupfs mount --store $S $M; mkdir $M/snapshots/a")
+            try sandbox.fails("cp $R/column.db $M/restore/x.sqlite", saying: "Operation not supported")
+            #expect(try sandbox.report(".message").contains("a column of the table t has a name that is not UTF-8"))
+            try sandbox.sh(
                 "sqlite3 $R/ours.db \"insert into t values(2,'y')\"; ls $M/live; mkdir $M/snapshots/b; cp $M/snapshots/a/archive.zip $M/restore/"
             )
-            #expect(try room.sh("sqlite3 $R/ours.db 'select * from t'") == "1|x")
-            try room.unmount()
+            #expect(try sandbox.sh("sqlite3 $R/ours.db 'select * from t'") == "1|x")
+            try sandbox.unmount()
             for name in ["column", "table"] {
-                try room.fails("backupfs init --store $R/\(name) --database $R/\(name).db", saying: "not UTF-8", exitCode: 1)
+                try sandbox.fails("backupfs init --store $R/\(name) --database $R/\(name).db", saying: "not UTF-8", exitCode: 1)
             }
         }
     }
 
     @Test func `F7: a line break in a table's name leaves the export valid, and it comes back`() throws {
-        try Room.use { room in
+        try Sandbox.use { sandbox in
             let long = String(repeating: "%", count: 90)
-            try room.sh(
+            try sandbox.sh(
                 #"""
                 sqlite3 $R/a.db $'create table "t\n1"(a); insert into "t\n1" values(1); create table "\#(long)"(b); insert into "\#(long)" values(2)'
                 backupfs init --store $S --database $R/a.db; backupfs mount --store $S $M; mkdir $M/snapshots/one
                 jq -e . $M/snapshots/one/export.json >/dev/null; cat $M/snapshots/one/data/*.json >/dev/null; cat $M/live/data/* >/dev/null
                 [ $(ls $M/snapshots/one/data | wc -l) = 2 ]; backupfs verify one --store $S >/dev/null
                 """#)
-            let before = try room.sh("sqlite3 $R/a.db .dump")
+            let before = try sandbox.sh("sqlite3 $R/a.db .dump")
             for name in ["export.json", "archive.zip", "database.sqlite"] {
-                try room.sh(#"sqlite3 $R/a.db $'delete from "t\n1"'; cp $M/snapshots/one/\#(name) $M/restore/"#)
-                #expect(try room.sh("sqlite3 $R/a.db .dump") == before, "\(name)")
+                try sandbox.sh(#"sqlite3 $R/a.db $'delete from "t\n1"'; cp $M/snapshots/one/\#(name) $M/restore/"#)
+                #expect(try sandbox.sh("sqlite3 $R/a.db .dump") == before, "\(name)")
             }
-            try room.unmount()
+            try sandbox.unmount()
         }
     }
 
     /// Anki's database.
     @Test func `F6, U-B1: a database with an order of its own is backed up, and comes back whole`() throws {
-        try Room.use { room in
-            try room.python(
+        try Sandbox.use { sandbox in
+            try sandbox.python(
                 """
                 os.chdir(R)
                 database = sqlite3.connect("anki.db")
@@ -64,12 +64,12 @@ struct OddDatabaseTests {
                 database.executemany("insert into tags values(?, 1)", [(each,) for each in names])
                 database.commit()
                 """)
-            try room.sh(
+            try sandbox.sh(
                 "cp $R/anki.db $R/original.db; backupfs init --store $S --database $R/anki.db; backupfs mount --store $S $M")
-            try room.sh(
+            try sandbox.sh(
                 "mkdir $M/snapshots/one; jq -e '.notetypes | length == 8' $M/snapshots/one/export.json; jq -e '.tags | length == 8' $M/live/export.json"
             )
-            #expect(try room.sh("jq -c .records $M/status.json") == "{\"notetypes\":8,\"tags\":8}")
+            #expect(try sandbox.sh("jq -c .records $M/status.json") == "{\"notetypes\":8,\"tags\":8}")
             let content = """
                 database = sqlite3.connect(R + "/anki.db")
                 database.create_collation("unicase", lambda a, b: (a.lower() > b.lower()) - (a.lower() < b.lower()))
@@ -79,10 +79,10 @@ struct OddDatabaseTests {
                 "cp $M/snapshots/one/database.sqlite $R/x.sqlite; cp $R/x.sqlite $M/restore/",
                 "backupfs restore one --yes --store $S",
             ] {
-                try room.python(content + "\ndatabase.execute('delete from tags where tag > ?', ('c',)); database.commit()")
-                try room.sh(way)
+                try sandbox.python(content + "\ndatabase.execute('delete from tags where tag > ?', ('c',)); database.commit()")
+                try sandbox.sh(way)
                 // SQLite itself verifies the indexes with the app's own collation, and finds every row through them.
-                try room.python(
+                try sandbox.python(
                     content + """
 
                         assert database.execute("pragma integrity_check").fetchone() == ("ok",)
@@ -94,17 +94,18 @@ struct OddDatabaseTests {
                         """)
             }
             // Row by row it is impossible without the app's collation.
-            try room.fails("cp $M/snapshots/one/export.json $M/restore/", saying: "Operation not supported")
-            #expect(try room.sh("cat $M/restore/last.txt").contains("Restore the backup's database.sqlite, or its archive.zip."))
-            try room.unmount()
+            try sandbox.fails("cp $M/snapshots/one/export.json $M/restore/", saying: "Operation not supported")
+            #expect(
+                try sandbox.sh("cat $M/restore/last.txt").contains("Restore the backup's database.sqlite, or its archive.zip."))
+            try sandbox.unmount()
         }
     }
 
     @Test func `R-A19: without a write-ahead log the app can write while an export is rendered`() throws {
-        try Room.withMount("--sample") { room in
-            try room.sh("sqlite3 $S/app/database.sqlite 'pragma journal_mode = delete' >/dev/null")
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh("sqlite3 $S/app/database.sqlite 'pragma journal_mode = delete' >/dev/null")
             // Enough rows for the rendering to take a while.
-            try room.python(
+            try sandbox.python(
                 """
                 database = sqlite3.connect(S + "/app/database.sqlite")
                 columns = [row[1] for row in database.execute("pragma table_info(expenses)") if row[1] != "id"]
@@ -113,7 +114,7 @@ struct OddDatabaseTests {
                     database.execute(f"insert into expenses ({names}) select {names} from expenses limit 5000")
                 database.commit()
                 """)
-            let worst = try room.python(
+            let worst = try sandbox.python(
                 """
                 backup = subprocess.Popen(["backupfs", "backup", "--store", S, "--label", "one"], stdout=subprocess.DEVNULL)
                 worst, turns = 0, 0
@@ -130,7 +131,7 @@ struct OddDatabaseTests {
                 took = os.environ.get("NONE")
                 print(worst)
                 """)
-            let rendering = try room.sh(
+            let rendering = try sandbox.sh(
                 "start=$(date +%s%N); sqlite3 $S/app/database.sqlite 'update expenses set notes = 1 where id = 2'; cat $M/live/export.json | wc -c >/dev/null; echo $((($(date +%s%N) - start) / 1000000))"
             )
             let limitSeconds = try #require(Double(rendering)) / 1_000 * 0.7
@@ -139,8 +140,8 @@ struct OddDatabaseTests {
     }
 
     @Test func `F3: photos with names that are not UTF-8 come back, and so does the way back`() throws {
-        try Room.use { room in
-            try room.sh(
+        try Sandbox.use { sandbox in
+            try sandbox.sh(
                 #"""
                 mkdir $R/lib; cd $R/lib; printf hello > $'caf\xe9.jpg'; printf world > $'caf\xe8.jpg'; mkdir $'d\xff'; printf inner > $'d\xff/x.jpg'; printf two > ok.jpg
                 touch -d '2024-07-01 12:00:00' *.jpg */*.jpg
@@ -148,23 +149,24 @@ struct OddDatabaseTests {
                 """#)
             // Each has its own name in the export, and a backup after a change works.
             #expect(
-                try room.sh("jq -r '.photos[].path' $M/snapshots/a/export.json")
+                try sandbox.sh("jq -r '.photos[].path' $M/snapshots/a/export.json")
                     == "caf\u{FFFD}E8.jpg\ncaf\u{FFFD}E9.jpg\nd\u{FFFD}FF/x.jpg\nok.jpg")
-            try room.sh("printf more > $R/lib/more.jpg; mkdir $M/snapshots/b; rm $R/lib/more.jpg; backupfs verify a --store $S")
+            try sandbox.sh(
+                "printf more > $R/lib/more.jpg; mkdir $M/snapshots/b; rm $R/lib/more.jpg; backupfs verify a --store $S")
             let describe = "cd $R/lib; find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum -z | tr '\\0' '\\n' | od -c"
-            let before = try room.sh(describe)
+            let before = try sandbox.sh(describe)
             for way in [
                 "cp $M/snapshots/a/archive.zip $M/restore/", "cp $M/snapshots/a/archive.tar $M/restore/",
                 "cat $M/snapshots/a/archive.zip > $M/restore/b.zip", "backupfs restore a --yes --store $S",
             ] {
-                try room.sh("rm -r $R/lib/*; printf other > $R/lib/$'n\\xe9.jpg'")
-                try room.sh(way)
-                #expect(try room.sh(describe) == before, "\(way)")
+                try sandbox.sh("rm -r $R/lib/*; printf other > $R/lib/$'n\\xe9.jpg'")
+                try sandbox.sh(way)
+                #expect(try sandbox.sh(describe) == before, "\(way)")
                 // The state before the restore is only in the safety backup.
-                try room.sh("cp \"$M/safety/$(ls -t $M/safety | head -1)\" $M/restore/")
-                #expect(try room.sh("cd $R/lib; ls -b") == "n\\351.jpg", "\(way)")
+                try sandbox.sh("cp \"$M/safety/$(ls -t $M/safety | head -1)\" $M/restore/")
+                #expect(try sandbox.sh("cd $R/lib; ls -b") == "n\\351.jpg", "\(way)")
             }
-            try room.unmount()
+            try sandbox.unmount()
         }
     }
 }

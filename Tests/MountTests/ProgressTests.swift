@@ -8,14 +8,14 @@ struct ProgressTests {
         #"[.operation, .phase, .message, .percent, .processedItems, .totalItems, .totalBytes, .processedBytes]"#
 
     @Test func `how far a mkdir is can be read meanwhile`() throws {
-        try Room.use { room in
-            try room.sh(
+        try Sandbox.use { sandbox in
+            try sandbox.sh(
                 """
                 backupfs init --app smilepile --store $S > /dev/null; touch $R/pause
                 for i in 1 2 3; do head -c 100000 /dev/zero > $S/app/photos/$i.jpg; done
                 """)
-            try room.mount(["BACKUPFS_FAULT": "backup.media-listed=pause:\(room.path)/pause"])
-            let told = try room.sh(
+            try sandbox.mount(["BACKUPFS_FAULT": "backup.media-listed=pause:\(sandbox.path)/pause"])
+            let told = try sandbox.sh(
                 """
                 mkdir $M/snapshots/one & mkdir=$!
                 until [ "$(jq -r .operation.phase $M/status.json)" = 'Copying photos' ]; do sleep 0.02; done
@@ -36,15 +36,15 @@ struct ProgressTests {
                     null
                     "one"
                     """)
-            try room.unmount()
+            try sandbox.unmount()
         }
     }
 
     @Test func `how far a cp into restore is can be read meanwhile`() throws {
-        try Room.use { room in
-            try room.sh("backupfs init --store $S --sample; backupfs backup --store $S --label one; touch $R/pause")
-            try room.mount(["BACKUPFS_FAULT": "restore.before-commit=pause:\(room.path)/pause"])
-            let told = try room.sh(
+        try Sandbox.use { sandbox in
+            try sandbox.sh("backupfs init --store $S --sample; backupfs backup --store $S --label one; touch $R/pause")
+            try sandbox.mount(["BACKUPFS_FAULT": "restore.before-commit=pause:\(sandbox.path)/pause"])
+            let told = try sandbox.sh(
                 """
                 cp $M/live/export.json $R/x.json; size=$(stat -c %s $R/x.json)
                 cp $R/x.json $M/restore/ & copy=$!
@@ -54,40 +54,40 @@ struct ProgressTests {
                 rm $R/pause; wait $copy; jq -c .state $M/status.json
                 """)
             #expect(told == "\"running\"\n\"restore\"\ntrue\ntrue\ntrue\ntrue\ntrue\n\"number\"\n\"idle\"")
-            try room.unmount()
+            try sandbox.unmount()
         }
     }
 
     /// The backup runs in the process that serves the mount.
     @Test func `SCH-12: a backup goes on when the program that asked for it has its answer`() throws {
-        try Room.use { room in
-            try room.sh("backupfs init --store $S --sample; touch $R/pause")
-            try room.mount(["BACKUPFS_FAULT": "backup.begun=pause:\(room.path)/pause", "BACKUPFS_MKDIR_WAITS": "never"])
-            let told = try room.sh(
+        try Sandbox.use { sandbox in
+            try sandbox.sh("backupfs init --store $S --sample; touch $R/pause")
+            try sandbox.mount(["BACKUPFS_FAULT": "backup.begun=pause:\(sandbox.path)/pause", "BACKUPFS_MKDIR_WAITS": "never"])
+            let told = try sandbox.sh(
                 """
                 mkdir $M/snapshots/one; until [ -e $R/pause.reached ]; do sleep 0.02; done
                 jq -r .operation.operation $M/status.json; rm $R/pause; sync $M/snapshots/one
                 jq -r '.state, .lastBackup.name' $M/status.json; cd $M/snapshots/one; sha256sum -c --quiet SHA256SUMS
                 """)
             #expect(told == "backup\nidle\none")
-            try room.unmount()
+            try sandbox.unmount()
         }
     }
 
     @Test func `a notice of what was asked for by the mount keeps nobody waiting`() throws {
-        try Room.use { room in
-            try room.sh(
+        try Sandbox.use { sandbox in
+            try sandbox.sh(
                 """
                 backupfs init --app keeptrack --store $S > /dev/null
                 backupfs config set notify 'sleep 5; echo $BACKUPFS_OPERATION $BACKUPFS_NAME $BACKUPFS_RESULT >> told' --store $S
                 """)
-            try room.mount()
-            let seconds = try room.sh("begin=$(date +%s); mkdir $M/snapshots/one; echo $(($(date +%s) - begin))")
+            try sandbox.mount()
+            let seconds = try sandbox.sh("begin=$(date +%s); mkdir $M/snapshots/one; echo $(($(date +%s) - begin))")
             #expect(["0", "1", "2", "3"].contains(seconds))
-            try room.sh("until grep -q 'backup one success' $S/told 2>/dev/null; do sleep 0.1; done")
-            try room.sh("cp $M/snapshots/one/export.json $M/restore/x.json; ! mkdir $M/snapshots/one 2>/dev/null")
-            try room.sh("until grep -q 'restore x.json success' $S/told; do sleep 0.1; done; [ $(wc -l < $S/told) = 2 ]")
-            try room.unmount()
+            try sandbox.sh("until grep -q 'backup one success' $S/told 2>/dev/null; do sleep 0.1; done")
+            try sandbox.sh("cp $M/snapshots/one/export.json $M/restore/x.json; ! mkdir $M/snapshots/one 2>/dev/null")
+            try sandbox.sh("until grep -q 'restore x.json success' $S/told; do sleep 0.1; done; [ $(wc -l < $S/told) = 2 ]")
+            try sandbox.unmount()
         }
     }
 }

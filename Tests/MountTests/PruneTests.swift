@@ -5,8 +5,8 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct PruneTests {
     @Test func `reading goes on while prune runs`() throws {
-        try Room.withMount("--sample") { room in
-            try room.sh(
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh(
                 """
                 mkdir $M/snapshots/first
                 sqlite3 $S/app/database.sqlite "update expenses set notes = 'kept ' || id where id % 3 = 0"
@@ -15,7 +15,7 @@ struct PruneTests {
                 """)
             // One reader reopens files all the time and makes the kernel drop its cache; one keeps a file open; one reads the
             // archive.
-            let reader = try room.start(
+            let reader = try sandbox.start(
                 """
                 exec 7< $M/snapshots/kept/export.json
                 for round in $(seq 1 400); do
@@ -33,7 +33,7 @@ struct PruneTests {
                 done
                 echo $round
                 """)
-            try room.sh(
+            try sandbox.sh(
                 """
                 backupfs forget first --yes --store $S; backupfs prune --now --max-unused 0% --store $S
                 for turn in 1 2 3 4 5; do
@@ -46,28 +46,28 @@ struct PruneTests {
                 """)
             let result = try reader.wait()
             #expect(result.exitCode == 0, "\(result.text)")
-            #expect(try room.names("snapshots") == ["kept", "latest", "turn5"])
-            try room.sh("backupfs check --read-data --store $S; diff -r $M/snapshots/kept $R/copy")
+            #expect(try sandbox.names("snapshots") == ["kept", "latest", "turn5"])
+            try sandbox.sh("backupfs check --read-data --store $S; diff -r $M/snapshots/kept $R/copy")
         }
     }
 
     @Test func `what is damaged is EIO and nothing else is`() throws {
-        try Room.withMount("--sample") { room in
-            try room.sh("mkdir $M/snapshots/first; cp -r $M/snapshots/first $R/copy")
-            try room.unmount()
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/first; cp -r $M/snapshots/first $R/copy")
+            try sandbox.unmount()
             // The largest pack loses 64 bytes in its middle; the catalog is removed.
-            try room.sh(
+            try sandbox.sh(
                 #"""
                 pack=$(find $S/repository/packs -name '*.pack' -printf '%s %p\n' | sort -n | tail -1 | cut -d' ' -f2)
                 size=$(stat -c %s $pack); head -c 64 /dev/zero | dd of=$pack bs=1 seek=$((size / 3)) conv=notrunc status=none
                 rm $S/repository/catalog.sqlite*
                 """#)
-            let check = try room.run("backupfs check --read-data --json --store $S > $R/findings")
+            let check = try sandbox.run("backupfs check --read-data --json --store $S > $R/findings")
             #expect(check.exitCode == 1)
-            let hurt = try room.sh("jq -r 'select(.message_type == \"damaged\") | .path' $R/findings | sort")
+            let hurt = try sandbox.sh("jq -r 'select(.message_type == \"damaged\") | .path' $R/findings | sort")
             #expect(!hurt.isEmpty)
-            try room.mount()
-            let unreadable = try room.sh(
+            try sandbox.mount()
+            let unreadable = try sandbox.sh(
                 """
                 cd $R/copy; for file in $(find . -type f | sed 's|^./||' | sort); do
                     case $file in archive.tar|archive.zip|MD5SUMS|SHA256SUMS) continue;; esac

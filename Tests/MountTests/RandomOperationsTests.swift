@@ -198,8 +198,8 @@ struct RandomOperationsTests {
 
     @Test(arguments: [1, 2, 3, 4])
     func `random calls find what the model says`(seed: Int) throws {
-        try PhotoDiary.withMount { room in
-            let result = try room.python(Self.model, ["SEED": String(seed), "STEPS": "1200"])
+        try PhotoDiary.withMount { sandbox in
+            let result = try sandbox.python(Self.model, ["SEED": String(seed), "STEPS": "1200"])
             #expect(result == "done True")
         }
     }

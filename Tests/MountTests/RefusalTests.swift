@@ -70,23 +70,23 @@ struct RefusalTests {
     ]
 
     private func check(_ cases: [Case]) throws {
-        try Room.withMount("--sample", Room.fixedClock) { room in
-            try room.write(SampleDocument.text, to: "old.json")
-            let before = try room.state()
+        try Sandbox.withMount("--sample", Sandbox.fixedClock) { sandbox in
+            try sandbox.write(SampleDocument.text, to: "old.json")
+            let before = try sandbox.state()
             for (change, reason) in cases {
-                try room.sh("jq \"$CHANGE\" $R/old.json > $R/bad.json", ["CHANGE": change])
-                try room.fails("cp $R/bad.json $M/restore/", saying: "Invalid argument", exitCode: 1)
+                try sandbox.sh("jq \"$CHANGE\" $R/old.json > $R/bad.json", ["CHANGE": change])
+                try sandbox.fails("cp $R/bad.json $M/restore/", saying: "Invalid argument", exitCode: 1)
                 let message = "Import failed: \(reason)"
-                let error = try room.sh("getfattr --only-values -n user.backupfs.error $M/restore/bad.json")
+                let error = try sandbox.sh("getfattr --only-values -n user.backupfs.error $M/restore/bad.json")
                 // Several findings follow one another.
                 #expect(error == message || error.hasPrefix(message + "; "), "\(error)")
-                #expect(try room.report(".message") == message)
-                #expect(try room.report("[.result, .success, .file] | @json") == #"["refused",false,"bad.json"]"#)
-                #expect(try room.sh("head -1 $M/restore/last.txt") == "bad.json: not restored. \(message)")
+                #expect(try sandbox.report(".message") == message)
+                #expect(try sandbox.report("[.result, .success, .file] | @json") == #"["refused",false,"bad.json"]"#)
+                #expect(try sandbox.sh("head -1 $M/restore/last.txt") == "bad.json: not restored. \(message)")
             }
-            #expect(try room.state() == before)
-            #expect(try room.names("safety") == [])
-            #expect(try room.names("restore") == ["bad.json", "last.json", "last.txt", "merge", "preview", "replace", "skip"])
+            #expect(try sandbox.state() == before)
+            #expect(try sandbox.names("safety") == [])
+            #expect(try sandbox.names("restore") == ["bad.json", "last.json", "last.txt", "merge", "preview", "replace", "skip"])
         }
     }
 
@@ -95,40 +95,40 @@ struct RefusalTests {
     @Test func `VAL-11: a reference to nothing, a record that occurs twice`() throws { try check(Self.references) }
 
     @Test func `ERR-02: a schema version that cannot be read`() throws {
-        try Room.withMount("--sample", Room.fixedClock) { room in
-            try room.write(SampleDocument.text, to: "old.json")
-            let before = try room.state()
+        try Sandbox.withMount("--sample", Sandbox.fixedClock) { sandbox in
+            try sandbox.write(SampleDocument.text, to: "old.json")
+            let before = try sandbox.state()
             for version in ["0", "-1", "\"1\"", "1.5", "null", "99999999999999999999"] {
-                try room.sh(
+                try sandbox.sh(
                     "sed 's/\"databaseSchemaVersion\": 1/\"databaseSchemaVersion\": '$VERSION'/' $R/old.json > $R/bad.json",
                     ["VERSION": version])
-                try room.fails("cp $R/bad.json $M/restore/", saying: "Protocol not supported", exitCode: 1)
-                #expect(try room.report(".message") == "This backup is from an incompatible version of the app.")
+                try sandbox.fails("cp $R/bad.json $M/restore/", saying: "Protocol not supported", exitCode: 1)
+                #expect(try sandbox.report(".message") == "This backup is from an incompatible version of the app.")
             }
-            #expect(try room.state() == before)
+            #expect(try sandbox.state() == before)
         }
     }
 
     @Test func `VAL-01: everything that is wrong is reported, not only the first`() throws {
-        try Room.withMount("", Room.fixedClock) { room in
-            try room.write(SampleDocument.text, to: "old.json")
-            try room.sh(
+        try Sandbox.withMount("", Sandbox.fixedClock) { sandbox in
+            try sandbox.write(SampleDocument.text, to: "old.json")
+            try sandbox.sh(
                 """
                 jq '.expenses[0].carId = 99 | .expenses[0].cost = "-1" | .cars[0].expenseCurrency = "XXQ"' \\
                 $R/old.json > $R/bad.json
                 """
             )
-            try room.fails("cp $R/bad.json $M/restore/", saying: "Invalid argument")
+            try sandbox.fails("cp $R/bad.json $M/restore/", saying: "Invalid argument")
             #expect(
-                try room.report(".errors | @json").contains("expense 1 refers to unknown car 99"))
-            let text = try room.sh("cat $M/restore/last.txt")
+                try sandbox.report(".errors | @json").contains("expense 1 refers to unknown car 99"))
+            let text = try sandbox.sh("cat $M/restore/last.txt")
             for finding in [
                 "car 1: expenseCurrency \"XXQ\" is not a currency code", "expense 1: cost must not be negative",
                 "expense 1 refers to unknown car 99",
             ] {
                 #expect(text.contains(finding), "\(text)")
                 #expect(
-                    try room.sh(
+                    try sandbox.sh(
                         "jq --arg f \"$F\" '[.errors[] | select(contains($f))] | length' $M/restore/last.json", ["F": finding])
                         == "1")
             }
@@ -136,8 +136,8 @@ struct RefusalTests {
     }
 
     @Test func `FEV-08, FEV-11, VAL-07, VAL-08, VAL-09, VAL-10: what is unusual and allowed is restored`() throws {
-        try Room.withMount("--sample", Room.fixedClock) { room in
-            try room.write(SampleDocument.text, to: "old.json")
+        try Sandbox.withMount("--sample", Sandbox.fixedClock) { sandbox in
+            try sandbox.write(SampleDocument.text, to: "old.json")
             let changes = [
                 "del(.metadata.deviceName)", "del(.userSettings)", ".expenses[0].date = \"2026-01-12T14:30:00Z\"",
                 ".plannedMaintenance[0].scheduledDate = \"2027-01-11T14:30:00Z\"",
@@ -149,11 +149,11 @@ struct RefusalTests {
                 ".cars[0].expenseCurrency = \"KZT\" | .expenses[0].currency = \"TRY\"",
             ]
             for change in changes {
-                try room.sh("jq \"$CHANGE\" $R/old.json > $R/fine.json; cp $R/fine.json $M/restore/", ["CHANGE": change])
-                #expect(try room.report("[.result, .warnings] | @json") == #"["success",[]]"#, "\(change)")
+                try sandbox.sh("jq \"$CHANGE\" $R/old.json > $R/fine.json; cp $R/fine.json $M/restore/", ["CHANGE": change])
+                #expect(try sandbox.report("[.result, .warnings] | @json") == #"["success",[]]"#, "\(change)")
             }
             // Every charger and every kind of expense that the app knows.
-            try room.sh(
+            try sandbox.sh(
                 """
                 jq '.expenses[0] as $first | .expenses = [["home3kW","home7kW","home11kW","destination22kW","publicFast50kW",
                 "publicRapid100kW","superchargerOver150kW","unknown","Home (7kW)","Supercharger V3 (250kW)"][] as $charger |
@@ -161,43 +161,44 @@ struct RefusalTests {
                 $first + {chargerType: $charger, expenseType: $kind}] |
                 .expenses |= [to_entries[] | .value + {id: (.key + 1)}]' $R/old.json > $R/all.json; cp $R/all.json $M/restore/
                 """)
-            #expect(try room.sh("jq '.expenses | length' $M/live/export.json") == "70")
-            try room.sh("diff <(jq 'del(.metadata.createdAt)' $R/all.json) <(jq 'del(.metadata.createdAt)' $M/live/export.json)")
+            #expect(try sandbox.sh("jq '.expenses | length' $M/live/export.json") == "70")
+            try sandbox.sh(
+                "diff <(jq 'del(.metadata.createdAt)' $R/all.json) <(jq 'del(.metadata.createdAt)' $M/live/export.json)")
         }
     }
 
     @Test func `VAL-05: a newer version is warned of and restored`() throws {
-        try Room.withMount { room in
-            try room.write(
+        try Sandbox.withMount { sandbox in
+            try sandbox.write(
                 SampleDocument.replacing("\"databaseSchemaVersion\": 1", "\"databaseSchemaVersion\": 2"), to: "newer.json")
-            try room.sh("cp $R/newer.json $M/restore/preview/")
+            try sandbox.sh("cp $R/newer.json $M/restore/preview/")
             let warning = "This backup was created with a newer version of the app. Import may fail or cause data loss."
-            #expect(try room.sh("jq -r '.warnings[0]' $M/restore/preview/newer.json.preview.json") == warning)
-            try room.sh("cp $R/newer.json $M/restore/")
-            #expect(try room.report("[.result, .warnings[0]] | @json") == "[\"success\",\"\(warning)\"]")
+            #expect(try sandbox.sh("jq -r '.warnings[0]' $M/restore/preview/newer.json.preview.json") == warning)
+            try sandbox.sh("cp $R/newer.json $M/restore/")
+            #expect(try sandbox.report("[.result, .warnings[0]] | @json") == "[\"success\",\"\(warning)\"]")
         }
     }
 
     @Test func `VAL-06: a much older version is warned of, one version older is not`() throws {
-        try Room.use { room in
+        try Sandbox.use { sandbox in
             // Without the formats of later versions: one app with one format that is at version 5.
-            let definition = try room.sh("sed '/^wireFormats:/,/^# The embedded/d' '\(Self.definitionPath)'")
-            try room.write(
+            let definition = try sandbox.sh("sed '/^wireFormats:/,/^# The embedded/d' '\(Self.definitionPath)'")
+            try sandbox.write(
                 definition.replacing("schemaVersion: \"1\"\nminimum", with: "schemaVersion: \"5\"\nminimum"), to: "app.yaml")
-            try room.sh("backupfs init --store $S --app $R/app.yaml; backupfs mount --store $S $M")
-            try room.write(SampleDocument.text, to: "old.json")
-            try room.sh("cp $R/old.json $M/restore/")
+            try sandbox.sh("backupfs init --store $S --app $R/app.yaml; backupfs mount --store $S $M")
+            try sandbox.write(SampleDocument.text, to: "old.json")
+            try sandbox.sh("cp $R/old.json $M/restore/")
             let warning = "This backup was created with a much older version of the app. Some data may be converted."
-            #expect(try room.report(".warnings | @json") == "[\"\(warning)\"]")
-            try room.sh(
+            #expect(try sandbox.report(".warnings | @json") == "[\"\(warning)\"]")
+            try sandbox.sh(
                 """
                 sed 's/"databaseSchemaVersion": 1/"databaseSchemaVersion": 4/' $R/old.json > $R/four.json
                 cp $R/four.json $M/restore/
                 """
             )
-            #expect(try room.report(".warnings | @json") == "[]")
-            #expect(try room.sh("jq .metadata.databaseSchemaVersion $M/live/export.json") == "5")
-            try room.unmount()
+            #expect(try sandbox.report(".warnings | @json") == "[]")
+            #expect(try sandbox.sh("jq .metadata.databaseSchemaVersion $M/live/export.json") == "5")
+            try sandbox.unmount()
         }
     }
 

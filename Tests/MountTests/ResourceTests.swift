@@ -5,8 +5,8 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ResourceTests {
     @Test func `CON-04, CON-05: descriptors are given back`() throws {
-        try PhotoDiary.withMount { room in
-            let daemon = try #require(room.daemons.first)
+        try PhotoDiary.withMount { sandbox in
+            let daemon = try #require(sandbox.daemons.first)
             let work = """
                 find $M -type f -print0 | xargs -0 cat >/dev/null; find $M >/dev/null; getfattr -d -m - -R $M >/dev/null 2>&1
                 mkdir $M/snapshots/$NAME; cp $M/snapshots/$NAME/archive.zip $M/restore/
@@ -19,33 +19,33 @@ struct ResourceTests {
             // is. The previous live view is released at the first access two seconds later.
             let count =
                 "sleep 2.2; stat $M/live/export.json >/dev/null; ls -l /proc/\(daemon)/fd | grep -v -e /packs/ -e /dev/fuse | wc -l"
-            try room.sh("set +e; \(work); true", ["NAME": "warm-up"])
-            let before = try room.sh(count)
-            for number in 1...5 { try room.sh("set +e; \(work); true", ["NAME": "turn-\(number)"]) }
-            try room.sh(
+            try sandbox.sh("set +e; \(work); true", ["NAME": "warm-up"])
+            let before = try sandbox.sh(count)
+            for number in 1...5 { try sandbox.sh("set +e; \(work); true", ["NAME": "turn-\(number)"]) }
+            try sandbox.sh(
                 """
                 mkdir $M/snapshots/last; for i in $(seq 1 200); do cat $M/snapshots/last/archive.zip > /dev/null; done
                 rmdir $M/snapshots/last
                 """
             )
             // Opened but not read, and partly read.
-            try room.sh(
+            try sandbox.sh(
                 """
                 for i in $(seq 1 50); do exec 5<$M/README.txt 6<$M/live/export.json; head -c 10 <&6 >/dev/null; exec 5<&- 6<&-
                 done
                 """
             )
-            let now = try room.sh("ls -l /proc/\(daemon)/fd")
-            #expect(try Int(room.sh(count)) ?? 0 <= (Int(before) ?? 0) + 2, "\(before) before; now: \(now)")
+            let now = try sandbox.sh("ls -l /proc/\(daemon)/fd")
+            #expect(try Int(sandbox.sh(count)) ?? 0 <= (Int(before) ?? 0) + 2, "\(before) before; now: \(now)")
             #expect(now.split(separator: "\n").count < 200)
-            #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
+            #expect(try sandbox.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
         }
     }
 
     @Test func `a hundred files open at once are all served`() throws {
-        try Room.withMount("--sample") { room in
-            try room.sh("mkdir $M/snapshots/one")
-            let result = try room.sh(
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
+            let result = try sandbox.sh(
                 """
                 python3 - <<'END'
                 import hashlib, os, threading
@@ -68,36 +68,36 @@ struct ResourceTests {
 
     /// Requirements PER-09, PER-11, PER-13.
     @Test func `a hundred thousand expenses are backed up, listed, exported and restored in little memory`() throws {
-        try Room.use { room in
+        try Sandbox.use { sandbox in
             let count = Self.expenseCount
-            try room.sh("backupfs init --store $S --sample --sample-expenses \(count)", limitSeconds: 300)
-            try room.mount()
-            let daemon = try #require(room.daemons.first)
-            try room.sh("mkdir $M/snapshots/one", limitSeconds: 300)
-            #expect(try room.sh("jq '.records.expenses' $M/snapshots/one/manifest.json") == "\(count)")
-            try room.sh(
+            try sandbox.sh("backupfs init --store $S --sample --sample-expenses \(count)", limitSeconds: 300)
+            try sandbox.mount()
+            let daemon = try #require(sandbox.daemons.first)
+            try sandbox.sh("mkdir $M/snapshots/one", limitSeconds: 300)
+            #expect(try sandbox.sh("jq '.records.expenses' $M/snapshots/one/manifest.json") == "\(count)")
+            try sandbox.sh(
                 """
                 ls -lR $M >/dev/null; cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; unzip -tqq archive.zip
                 cp export.json $R/export.json
                 """,
                 limitSeconds: 300)
             #expect(
-                try room.sh("sqlite3 $M/snapshots/one/database.sqlite 'pragma quick_check; select count(*) from expenses'")
+                try sandbox.sh("sqlite3 $M/snapshots/one/database.sqlite 'pragma quick_check; select count(*) from expenses'")
                     == "ok\n\(count)")
-            try room.sh(
+            try sandbox.sh(
                 """
                 cat $M/live/archive.zip >/dev/null
                 sqlite3 $S/app/database.sqlite "update expenses set notes = 'changed' where id % 100 = 0"
                 """
             )
-            try room.sh("mkdir $M/snapshots/two; cp $R/export.json $M/restore/", limitSeconds: 300)
-            #expect(try room.report("[.result, .counts.expenses] | @json") == "[\"success\",\(count)]")
-            try room.sh("cmp <(sed 3d $R/export.json) <(sed 3d $M/live/export.json)", limitSeconds: 300)
-            try room.sh("cp $M/snapshots/two/archive.zip $M/restore/", limitSeconds: 300)
-            #expect(try room.sh("jq -r '.records.expenses.changed' $M/snapshots/two/changes.json") == "\(count / 100)")
-            let peak = try room.sh("awk '/VmHWM/ { print $2 }' /proc/\(daemon)/status")
+            try sandbox.sh("mkdir $M/snapshots/two; cp $R/export.json $M/restore/", limitSeconds: 300)
+            #expect(try sandbox.report("[.result, .counts.expenses] | @json") == "[\"success\",\(count)]")
+            try sandbox.sh("cmp <(sed 3d $R/export.json) <(sed 3d $M/live/export.json)", limitSeconds: 300)
+            try sandbox.sh("cp $M/snapshots/two/archive.zip $M/restore/", limitSeconds: 300)
+            #expect(try sandbox.sh("jq -r '.records.expenses.changed' $M/snapshots/two/changes.json") == "\(count / 100)")
+            let peak = try sandbox.sh("awk '/VmHWM/ { print $2 }' /proc/\(daemon)/status")
             #expect(try #require(Int(peak)) < 150 * 1024, "the mounting process took \(peak) KiB")
-            try room.unmount()
+            try sandbox.unmount()
         }
     }
 }

@@ -9,32 +9,33 @@ struct SelfMadeArchiveCheckTests {
 
     @Test(arguments: ["archive.zip", "archive.tar", "export.json", "database.sqlite"])
     func `a snapshot's file is restored from where it lies`(name: String) throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("mkdir $M/snapshots/one")
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
             let isArchive = name.hasPrefix("archive")
-            let old = try room.sh("cd $P; \(PhotoDiary.describeInSeconds); sqlite3 $S/app/database.sqlite 'select * from photos'")
-            try room.sh(
+            let old = try sandbox.sh(
+                "cd $P; \(PhotoDiary.describeInSeconds); sqlite3 $S/app/database.sqlite 'select * from photos'")
+            try sandbox.sh(
                 "\(isArchive ? "rm -r $P/2024; echo new > $P/new.jpg;" : "") sqlite3 $S/app/database.sqlite 'delete from photos'")
-            try room.sh("cp $M/snapshots/one/\(name) $M/restore/")
-            #expect(try room.sh(Self.spooled) == "0")
+            try sandbox.sh("cp $M/snapshots/one/\(name) $M/restore/")
+            #expect(try sandbox.sh(Self.spooled) == "0")
             #expect(
-                try room.sh("cd $P; \(PhotoDiary.describeInSeconds); sqlite3 $S/app/database.sqlite 'select * from photos'")
+                try sandbox.sh("cd $P; \(PhotoDiary.describeInSeconds); sqlite3 $S/app/database.sqlite 'select * from photos'")
                     == old)
-            #expect(try room.report("[.result, .file] | @json") == "[\"success\",\"\(name)\"]")
+            #expect(try sandbox.report("[.result, .file] | @json") == "[\"success\",\"\(name)\"]")
             // It is a file like any other: it can be read, truncated and written to.
-            try room.sh("cmp $M/snapshots/one/\(name) $M/restore/\(name)")
-            #expect(try room.sh("stat -c %s $M/restore/\(name)") == room.sh("stat -c %s $M/snapshots/one/\(name)"))
-            try room.sh("printf x > $R/x; cat $R/x >> $M/restore/\(name) || true")
-            try room.sh("{ cat $M/snapshots/one/\(name); printf x; } | cmp - $M/restore/\(name)")
-            try room.sh(
+            try sandbox.sh("cmp $M/snapshots/one/\(name) $M/restore/\(name)")
+            #expect(try sandbox.sh("stat -c %s $M/restore/\(name)") == sandbox.sh("stat -c %s $M/snapshots/one/\(name)"))
+            try sandbox.sh("printf x > $R/x; cat $R/x >> $M/restore/\(name) || true")
+            try sandbox.sh("{ cat $M/snapshots/one/\(name); printf x; } | cmp - $M/restore/\(name)")
+            try sandbox.sh(
                 "truncate -s 10 $M/restore/\(name) || true; head -c 10 $M/snapshots/one/\(name) | cmp - $M/restore/\(name)")
         }
     }
 
     @Test func `a copy in parts, out of order or of a live file is a copy of bytes`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("mkdir $M/snapshots/one")
-            try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
+            try sandbox.python(
                 """
                 size = os.stat("snapshots/one/archive.zip").st_size
                 source = os.open("snapshots/one/archive.zip", os.O_RDONLY)
@@ -60,23 +61,23 @@ struct SelfMadeArchiveCheckTests {
                 assert os.copy_file_range(source, os.open("restore/d", os.O_WRONLY | os.O_CREAT), 10, size, 0) == 0
                 assert code(os.copy_file_range, source, source, 10, 0, 0) != "ok"
                 """)
-            #expect(try room.sh("cp $M/live/archive.zip $M/restore/live.zip; jq -r .result $M/restore/last.json") == "success")
+            #expect(try sandbox.sh("cp $M/live/archive.zip $M/restore/live.zip; jq -r .result $M/restore/last.json") == "success")
         }
     }
 
     @Test func `a dropped archive is whole after its backup has been removed`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh(
                 "mkdir $M/snapshots/one; cp $M/snapshots/one/archive.zip $R/; cp $M/snapshots/one/archive.zip $M/restore/")
-            try room.sh("rmdir $M/snapshots/one; cmp $R/archive.zip $M/restore/archive.zip")
+            try sandbox.sh("rmdir $M/snapshots/one; cmp $R/archive.zip $M/restore/archive.zip")
         }
     }
 
     /// A media file is foreign, wherever in the mount it is copied from.
     @Test func `T-A4: an archive among the media is not one of ours`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/export.json $R/")
-            try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/export.json $R/")
+            try sandbox.python(
                 """
                 import zipfile
                 with zipfile.ZipFile(R + "/evil.zip", "w") as z:
@@ -87,28 +88,28 @@ struct SelfMadeArchiveCheckTests {
                     z.writestr(link, "/etc/passwd")
                 """)
             // Old enough for its bytes to be considered final.
-            try room.sh("cp $R/evil.zip $P/evil.zip; touch -d '2024-01-01' $P/evil.zip; mkdir $M/snapshots/two")
+            try sandbox.sh("cp $R/evil.zip $P/evil.zip; touch -d '2024-01-01' $P/evil.zip; mkdir $M/snapshots/two")
             for source in ["$R/evil.zip", "$M/snapshots/two/media/evil.zip", "$M/live/media/evil.zip"] {
-                try room.fails("cp \(source) $M/restore/", saying: "Invalid argument")
-                #expect(try room.sh("ls $P | grep -c passwd || true") == "0", "\(source)")
-                try room.sh("cmp \(source) $M/restore/evil.zip; rm $M/restore/evil.zip")
+                try sandbox.fails("cp \(source) $M/restore/", saying: "Invalid argument")
+                #expect(try sandbox.sh("ls $P | grep -c passwd || true") == "0", "\(source)")
+                try sandbox.sh("cmp \(source) $M/restore/evil.zip; rm $M/restore/evil.zip")
             }
         }
     }
 
     /// The app may write to it at any time.
     @Test func `T-A4: what is copied of live data is a copy of bytes`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("cp $M/live/export.json $M/restore/.x")
-            #expect(try room.sh(Self.spooled) == room.sh("stat -c %s $M/live/export.json"))
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("cp $M/live/export.json $M/restore/.x")
+            #expect(try sandbox.sh(Self.spooled) == sandbox.sh("stat -c %s $M/live/export.json"))
         }
     }
 
     @Test func `T-A13: cutting a copy of a backup's archive does not copy the archive first`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/archive.zip $M/restore/.x; truncate -s 10 $M/restore/.x")
-            #expect(try room.sh(Self.spooled) == "10")
-            try room.sh("head -c 10 $M/snapshots/one/archive.zip | cmp - $M/restore/.x")
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/archive.zip $M/restore/.x; truncate -s 10 $M/restore/.x")
+            #expect(try sandbox.sh(Self.spooled) == "10")
+            try sandbox.sh("head -c 10 $M/snapshots/one/archive.zip | cmp - $M/restore/.x")
         }
     }
 }

@@ -5,9 +5,9 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ToolTests {
     /// Runs a test with the backup `one` of the photo diary, plus two larger photos, a link, an empty file and an empty folder.
-    private func withBackup(_ body: (Room) throws -> Void) throws {
-        try PhotoDiary.withMount { room in
-            try room.sh(
+    private func withBackup(_ body: (Sandbox) throws -> Void) throws {
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh(
                 """
                 cd $P; head -c 5000000 /dev/urandom > big.raw; head -c 3000000 /dev/zero > zeros.bin; : > empty.jpg
                 ln -s one.jpg link; mkdir empty-folder
@@ -15,74 +15,77 @@ struct ToolTests {
                 touch -h -d '2024-05-06 07:08:09.123456789' big.raw link empty-folder; mkdir $M/snapshots/one; chmod 600 one.jpg 2024/*.jpg 2024/summer/*.jpg *.raw *.bin empty.jpg
                 """
             )
-            try body(room)
+            try body(sandbox)
         }
     }
 
     @Test func `cp, rsync and tar bring everything over, extended attributes too, and a second run brings nothing`() throws {
-        try withBackup { room in
-            let source = try room.sh("cd $P; \(PhotoDiary.describe)")
-            try room.sh(
+        try withBackup { sandbox in
+            let source = try sandbox.sh("cd $P; \(PhotoDiary.describe)")
+            try sandbox.sh(
                 """
                 cd $M/snapshots; cp -a --reflink=auto one $R/cp; rsync -aHAX one/ $R/rsync/; mkdir $R/tar
                 tar --xattrs --xattrs-include='user.*' -cf $R/one.tar one
                 tar --xattrs --xattrs-include='user.*' -C $R/tar --strip-components=1 -xf $R/one.tar
                 """)
             for copy in ["cp", "rsync", "tar"] {
-                #expect(try room.sh("cd $R/\(copy)/media; \(PhotoDiary.describe)") == source, "\(copy)")
-                try room.sh(
+                #expect(try sandbox.sh("cd $R/\(copy)/media; \(PhotoDiary.describe)") == source, "\(copy)")
+                try sandbox.sh(
                     "cd $R/\(copy); diff -r --no-dereference $M/snapshots/one .; sha256sum --quiet --strict -c SHA256SUMS")
             }
             #expect(
-                try room.sh("rsync -aHAXi $M/snapshots/one/ $R/rsync/; rsync -aHAXic --delete $M/snapshots/one/ $R/rsync/") == "")
+                try sandbox.sh("rsync -aHAXi $M/snapshots/one/ $R/rsync/; rsync -aHAXic --delete $M/snapshots/one/ $R/rsync/")
+                    == "")
             // On a file system without user attributes, the copies lack them.
-            guard try room.run("touch $R/can; setfattr -n user.test -v 1 $R/can").exitCode == 0 else { return }
-            let sum = try room.sh("sha256sum < $P/big.raw | cut -d' ' -f1")
+            guard try sandbox.run("touch $R/can; setfattr -n user.test -v 1 $R/can").exitCode == 0 else { return }
+            let sum = try sandbox.sh("sha256sum < $P/big.raw | cut -d' ' -f1")
             for copy in ["cp", "rsync", "tar"] {
                 let file = "$R/\(copy)/media/big.raw"
-                #expect(try room.sh("getfattr --only-values -n user.checksum.sha256 \(file)") == sum, "\(copy)")
-                #expect(try room.sh("getfattr --only-values -n user.mime_type \(file)") == "application/octet-stream", "\(copy)")
+                #expect(try sandbox.sh("getfattr --only-values -n user.checksum.sha256 \(file)") == sum, "\(copy)")
+                #expect(
+                    try sandbox.sh("getfattr --only-values -n user.mime_type \(file)") == "application/octet-stream", "\(copy)")
             }
         }
     }
 
     @Test func `find, du, ls and diff see what is there`() throws {
-        try withBackup { room in
+        try withBackup { sandbox in
             let lists = "-type f -printf '%P %s %T@\\n' | sort"
-            let seen = try room.sh("find $M/snapshots/one/media \(lists)")
-            #expect(try room.sh("find $P \(lists)") == seen)
-            #expect(try room.sh("find $M/snapshots/one/media -size +2M -printf '%f\\n' | sort") == "big.raw\nzeros.bin")
-            #expect(try room.sh("find $M/snapshots/one/media -size 0 -type f -printf '%f\\n'") == "empty.jpg")
-            #expect(try room.sh("find $M/snapshots/one/media -empty -printf '%f\\n' | sort") == "empty-folder\nempty.jpg")
+            let seen = try sandbox.sh("find $M/snapshots/one/media \(lists)")
+            #expect(try sandbox.sh("find $P \(lists)") == seen)
+            #expect(try sandbox.sh("find $M/snapshots/one/media -size +2M -printf '%f\\n' | sort") == "big.raw\nzeros.bin")
+            #expect(try sandbox.sh("find $M/snapshots/one/media -size 0 -type f -printf '%f\\n'") == "empty.jpg")
+            #expect(try sandbox.sh("find $M/snapshots/one/media -empty -printf '%f\\n' | sort") == "empty-folder\nempty.jpg")
             #expect(
-                try room.sh(
+                try sandbox.sh(
                     "find $M/snapshots/one/media/2024 -type f -newer $P/one.jpg ! -newer $P/2024/summer/three.jpg -printf '%f\\n'"
                 )
                     == "three.jpg")
             #expect(
-                try room.sh("find $M -xdev -samefile $M/snapshots/one/export.json -printf '%P\\n'") == "snapshots/one/export.json"
+                try sandbox.sh("find $M -xdev -samefile $M/snapshots/one/export.json -printf '%P\\n'")
+                    == "snapshots/one/export.json"
             )
             // All of it, including the link to the newest: no warning, no loop, no two files with one inode.
-            #expect(try room.run("find $M -ls > $R/all; find -L $M -ls > $R/followed").text == "")
-            #expect(try room.sh("find $M -xdev -printf '%i\\n' | sort | uniq -d") == "")
+            #expect(try sandbox.run("find $M -ls > $R/all; find -L $M -ls > $R/followed").text == "")
+            #expect(try sandbox.sh("find $M -xdev -printf '%i\\n' | sort | uniq -d") == "")
             #expect(
-                try room.sh("cd $M/snapshots/one; ls -lR . | awk '/^-/ { sum += $5 } END { print sum }'")
-                    == room.sh("cd $M/snapshots/one; find . -type f -exec cat {} + | wc -c"))
+                try sandbox.sh("cd $M/snapshots/one; ls -lR . | awk '/^-/ { sum += $5 } END { print sum }'")
+                    == sandbox.sh("cd $M/snapshots/one; find . -type f -exec cat {} + | wc -c"))
             // Link targets count as well: `one.jpg` has seven bytes.
-            #expect(try room.sh("du -sb $M/snapshots/one/media | cut -f1") == "8300013")
+            #expect(try sandbox.sh("du -sb $M/snapshots/one/media | cut -f1") == "8300013")
             // In units of 512 bytes: 586 of three.jpg, 9,766 of big.raw, 5,860 of zeros.bin, and one each for one.jpg, two.jpg
             // and the link.
-            #expect(try room.sh("du -s -B 512 $M/snapshots/one/media | cut -f1") == "16215")
-            #expect(try room.sh("diff -r --no-dereference $P $M/snapshots/one/media") == "")
-            #expect(try room.sh("diff -r --no-dereference $M/live/media $M/snapshots/one/media") == "")
-            try room.sh("cd $M/snapshots/latest; sha256sum --quiet --strict -c SHA256SUMS; md5sum --quiet --strict -c MD5SUMS")
+            #expect(try sandbox.sh("du -s -B 512 $M/snapshots/one/media | cut -f1") == "16215")
+            #expect(try sandbox.sh("diff -r --no-dereference $P $M/snapshots/one/media") == "")
+            #expect(try sandbox.sh("diff -r --no-dereference $M/live/media $M/snapshots/one/media") == "")
+            try sandbox.sh("cd $M/snapshots/latest; sha256sum --quiet --strict -c SHA256SUMS; md5sum --quiet --strict -c MD5SUMS")
         }
     }
 
     @Test func `mmap, sendfile, copy_file_range and os.walk`() throws {
-        try withBackup { room in
-            try room.write(Self.calls, to: "calls.py")
-            #expect(try room.sh("python3 $R/calls.py") == "fine")
+        try withBackup { sandbox in
+            try sandbox.write(Self.calls, to: "calls.py")
+            #expect(try sandbox.sh("python3 $R/calls.py") == "fine")
         }
     }
 
@@ -143,36 +146,36 @@ struct ToolTests {
         """
 
     @Test func `dd, curl and rsync read parts, and go on where a copy broke off`() throws {
-        try withBackup { room in
+        try withBackup { sandbox in
             for name in ["archive.zip", "archive.tar"] {
                 let file = "$M/snapshots/one/\(name)"
-                try room.sh("cp \(file) $R/whole")
+                try sandbox.sh("cp \(file) $R/whole")
                 for part in [
                     "bs=1000 skip=777 count=3", "bs=1 skip=5000001 count=501", "bs=1M skip=4",
                     "bs=64K skip=70007 iflag=skip_bytes",
                 ] {
-                    try room.sh("cmp <(dd if=\(file) \(part) status=none) <(dd if=$R/whole \(part) status=none)")
+                    try sandbox.sh("cmp <(dd if=\(file) \(part) status=none) <(dd if=$R/whole \(part) status=none)")
                 }
                 for (range, part) in [
                     ("0-0", "head -c 1"), ("1-29", "tail -c +2 | head -c 29"),
                     ("131071-262145", "tail -c +131072 | head -c 131075"),
                     ("5000000-", "tail -c +5000001"), ("-22", "tail -c 22"),
                 ] {
-                    try room.sh(
+                    try sandbox.sh(
                         "curl -s -r \(range) -o $R/part file://\(file); set +o pipefail; cat $R/whole | \(part) | cmp - $R/part")
                 }
                 let half = "head -c 2600001 $R/whole > $R/half"
-                try room.sh("\(half); curl -s -C - -o $R/half file://\(file); cmp $R/half \(file)")
-                try room.sh("\(half); rsync --inplace --append-verify \(file) $R/half; cmp $R/half \(file)")
-                try room.sh("\(half); rsync -t --inplace --no-whole-file \(file) $R/half; cmp $R/half \(file)")
-                #expect(try room.sh("rsync -ti --inplace \(file) $R/half") == "")
+                try sandbox.sh("\(half); curl -s -C - -o $R/half file://\(file); cmp $R/half \(file)")
+                try sandbox.sh("\(half); rsync --inplace --append-verify \(file) $R/half; cmp $R/half \(file)")
+                try sandbox.sh("\(half); rsync -t --inplace --no-whole-file \(file) $R/half; cmp $R/half \(file)")
+                #expect(try sandbox.sh("rsync -ti --inplace \(file) $R/half") == "")
             }
         }
     }
 
     @Test func `inotify tells what is done through the mount`() throws {
-        try withBackup { room in
-            let watcher = try room.start(
+        try withBackup { sandbox in
+            let watcher = try sandbox.start(
                 """
                 exec python3 - <<'END'
                 import ctypes, os, struct
@@ -193,8 +196,8 @@ struct ToolTests {
                         told += 1
                 END
                 """)
-            try room.wait(for: "\(room.path)/watching")
-            try room.sh("mkdir $M/snapshots/x; mv $M/snapshots/x $M/snapshots/y; rmdir $M/snapshots/y")
+            try sandbox.wait(for: "\(sandbox.path)/watching")
+            try sandbox.sh("mkdir $M/snapshots/x; mv $M/snapshots/x $M/snapshots/y; rmdir $M/snapshots/y")
             #expect(
                 try watcher.wait(limitSeconds: 20).lines == [
                     "CREATE folder x", "MOVED_FROM folder x", "MOVED_TO folder y", "DELETE folder y",

@@ -10,38 +10,38 @@ struct TreeTests {
     ]
 
     @Test func `the listings are exactly these`() throws {
-        try Room.withMount("--sample", Room.fixedClock) { room in
-            #expect(try room.names("") == LifecycleTests.rootNames)
-            #expect(try room.names("snapshots") == [])
-            #expect(try room.names("exports") == [])
-            #expect(try room.names("safety") == [])
-            #expect(try room.names("restore") == ["merge", "preview", "replace", "skip"])
+        try Sandbox.withMount("--sample", Sandbox.fixedClock) { sandbox in
+            #expect(try sandbox.names("") == LifecycleTests.rootNames)
+            #expect(try sandbox.names("snapshots") == [])
+            #expect(try sandbox.names("exports") == [])
+            #expect(try sandbox.names("safety") == [])
+            #expect(try sandbox.names("restore") == ["merge", "preview", "replace", "skip"])
             #expect(
-                try room.names("live") == [
+                try sandbox.names("live") == [
                     "SHA256SUMS", "archive.tar", "archive.zip", "data", "database.sqlite", "export.json", "schema.json",
                 ])
-            try room.sh("mkdir $M/snapshots/before-upgrade; backupfs backup --store $S", Room.fixedClock)
-            #expect(try room.names("snapshots") == ["2026-01-11_14-30-00", "before-upgrade", "latest"])
-            #expect(try room.names("snapshots/before-upgrade") == Self.snapshotNames)
+            try sandbox.sh("mkdir $M/snapshots/before-upgrade; backupfs backup --store $S", Sandbox.fixedClock)
+            #expect(try sandbox.names("snapshots") == ["2026-01-11_14-30-00", "before-upgrade", "latest"])
+            #expect(try sandbox.names("snapshots/before-upgrade") == Self.snapshotNames)
             #expect(
-                try room.names("snapshots/before-upgrade/data")
+                try sandbox.names("snapshots/before-upgrade/data")
                     == ["cars.json", "delayedNotifications.json", "expenses.json", "plannedMaintenance.json"])
             #expect(
-                try room.names("exports") == [
+                try sandbox.names("exports") == [
                     "ev_charging_tracker_backup_2026-01-11_14-30-00.json",
                     "ev_charging_tracker_backup_2026-01-11_14-30-00_2.json",
                 ])
-            #expect(try room.sh("ls -a $M/snapshots | head -2") == ".\n..")
-            #expect(try room.sh("cd $M/snapshots/before-upgrade/data/../..; pwd -P") == "\(room.mountpoint)/snapshots")
+            #expect(try sandbox.sh("ls -a $M/snapshots | head -2") == ".\n..")
+            #expect(try sandbox.sh("cd $M/snapshots/before-upgrade/data/../..; pwd -P") == "\(sandbox.mountpoint)/snapshots")
         }
     }
 
     @Test func `stat tells the size of every file before anybody reads it`() throws {
-        try Room.withMount("--sample") { room in
-            try room.write(SampleDocument.text, to: "old.json")
-            try room.sh(
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.write(SampleDocument.text, to: "old.json")
+            try sandbox.sh(
                 "mkdir $M/snapshots/one; cp $R/old.json $M/restore/; mkdir $M/snapshots/two; cp $R/old.json $M/restore/preview/")
-            let wrong = try room.sh(
+            let wrong = try sandbox.sh(
                 """
                 count=0
                 while IFS= read -r -d '' file; do
@@ -58,80 +58,84 @@ struct TreeTests {
     }
 
     @Test func `inode numbers are unique and outlive a remount`() throws {
-        try Room.withMount("--sample") { room in
-            try room.write(SampleDocument.text, to: "old.json")
-            try room.sh("mkdir $M/snapshots/one $M/snapshots/two; cp $R/old.json $M/restore/; rm $M/restore/old.json")
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.write(SampleDocument.text, to: "old.json")
+            try sandbox.sh("mkdir $M/snapshots/one $M/snapshots/two; cp $R/old.json $M/restore/; rm $M/restore/old.json")
             let script = "cd $M; find . -printf '%i %p\\n' | sort"
-            let before = try room.sh(script)
-            #expect(try room.sh("cd $M; find . -printf '%i\\n' | sort | uniq -d") == "")
+            let before = try sandbox.sh(script)
+            #expect(try sandbox.sh("cd $M; find . -printf '%i\\n' | sort | uniq -d") == "")
             // readdir and stat agree.
             #expect(
-                try room.sh("cd $M; ls -1Ui snapshots | while read i n; do [ $i = $(stat -c %i snapshots/$n) ] || echo $n; done")
+                try sandbox.sh(
+                    "cd $M; ls -1Ui snapshots | while read i n; do [ $i = $(stat -c %i snapshots/$n) ] || echo $n; done")
                     == "")
             #expect(
-                try room.sh("cd $M/snapshots/one; ls -1Ui | while read i n; do [ $i = $(stat -c %i $n) ] || echo $n; done") == "")
-            try room.remount()
-            #expect(try room.sh(script) == before)
+                try sandbox.sh("cd $M/snapshots/one; ls -1Ui | while read i n; do [ $i = $(stat -c %i $n) ] || echo $n; done")
+                    == "")
+            try sandbox.remount()
+            #expect(try sandbox.sh(script) == before)
         }
     }
 
     @Test func `folders have one link, and times and modes mean something`() throws {
-        try Room.withMount("--sample", Room.fixedClock) { room in
-            try room.sh("mkdir $M/snapshots/one")
-            #expect(try room.sh("find $M -type d -printf '%n %m\\n' | sort -u") == "1 700")
-            #expect(try room.sh("find $M -type f -printf '%n %m\\n' | sort -u") == "1 600")
-            #expect(try room.sh("find $M -type l -printf '%f -> %l\\n'") == "latest -> one")
-            #expect(try room.sh("find $M/snapshots $M/exports -printf '%T+\\n' | sort -u") == "2026-01-11+14:30:00.0000000000")
-            #expect(try room.sh("find $M ! -user $(id -u) -o ! -group $(id -g)") == "")
-            #expect(try room.sh("getfattr --only-values -n user.backupfs.created-at $M/snapshots/one") == "2026-01-11T14:30:00Z")
+        try Sandbox.withMount("--sample", Sandbox.fixedClock) { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
+            #expect(try sandbox.sh("find $M -type d -printf '%n %m\\n' | sort -u") == "1 700")
+            #expect(try sandbox.sh("find $M -type f -printf '%n %m\\n' | sort -u") == "1 600")
+            #expect(try sandbox.sh("find $M -type l -printf '%f -> %l\\n'") == "latest -> one")
+            #expect(try sandbox.sh("find $M/snapshots $M/exports -printf '%T+\\n' | sort -u") == "2026-01-11+14:30:00.0000000000")
+            #expect(try sandbox.sh("find $M ! -user $(id -u) -o ! -group $(id -g)") == "")
+            #expect(
+                try sandbox.sh("getfattr --only-values -n user.backupfs.created-at $M/snapshots/one") == "2026-01-11T14:30:00Z")
         }
     }
 
     @Test func `df tells the space of the disk that holds the store`() throws {
-        try Room.withMount { room in
-            let size = try room.sh("df --output=size -B1 $S | tail -1")
-            #expect(try room.sh("df --output=size -B1 $M | tail -1") == size)
-            #expect(try room.sh("df --output=source,fstype $M | tail -1").split(separator: " ") == ["backupfs", "fuse.backupfs"])
-            #expect(try room.sh("stat -f -c %l $M") == "255")
+        try Sandbox.withMount { sandbox in
+            let size = try sandbox.sh("df --output=size -B1 $S | tail -1")
+            #expect(try sandbox.sh("df --output=size -B1 $M | tail -1") == size)
+            #expect(
+                try sandbox.sh("df --output=source,fstype $M | tail -1").split(separator: " ") == ["backupfs", "fuse.backupfs"])
+            #expect(try sandbox.sh("stat -f -c %l $M") == "255")
         }
     }
 
     @Test func `README and status say what they should`() throws {
-        try Room.withMount("--sample") { room in
-            let readme = try room.sh("cat $M/README.txt")
+        try Sandbox.withMount("--sample") { sandbox in
+            let readme = try sandbox.sh("cat $M/README.txt")
             for text in [
                 "mkdir snapshots/", "cp old.json restore/", "rmdir snapshots/", "sha256sum -c SHA256SUMS", "not encrypted",
             ] {
                 #expect(readme.contains(text))
             }
             #expect(
-                try room.sh(
+                try sandbox.sh(
                     "jq -c '[.app, .state, .snapshotCount, .lastBackup, .records.cars, .records.expenses]' $M/status.json")
                     == #"["ev-charging-tracker","idle",0,null,3,1200]"#)
-            try room.sh("mkdir $M/snapshots/one")
-            #expect(try room.sh("jq -c '[.snapshotCount, .lastBackup.name]' $M/status.json") == #"[1,"one"]"#)
+            try sandbox.sh("mkdir $M/snapshots/one")
+            #expect(try sandbox.sh("jq -c '[.snapshotCount, .lastBackup.name]' $M/status.json") == #"[1,"one"]"#)
         }
     }
 
     @Test func `names that file managers and shells probe for are not there`() throws {
-        try Room.withMount { room in
+        try Sandbox.withMount { sandbox in
             for name in [".git", ".Trash", ".Trash-1000", ".hidden", ".DS_Store", "autorun.inf", "Thumbs.db"] {
                 for folder in ["", "snapshots/", "exports/", "safety/", "live/"] {
-                    try room.fails("stat \"$M/\(folder)\(name)\"", saying: "No such file or directory")
+                    try sandbox.fails("stat \"$M/\(folder)\(name)\"", saying: "No such file or directory")
                 }
             }
-            try room.fails("mkdir $M/.Trash-0", saying: "Read-only file system")
-            try room.fails("mkdir $M/restore/.Trash-0", saying: "Operation not permitted")
-            try room.fails("mkdir $M/snapshots/.Trash-0", saying: "Operation not permitted")
-            #expect(try room.names("snapshots") == [])
+            try sandbox.fails("mkdir $M/.Trash-0", saying: "Read-only file system")
+            try sandbox.fails("mkdir $M/restore/.Trash-0", saying: "Operation not permitted")
+            try sandbox.fails("mkdir $M/snapshots/.Trash-0", saying: "Operation not permitted")
+            #expect(try sandbox.names("snapshots") == [])
         }
     }
 
     @Test func `a listing stays whole while backups come and go`() throws {
-        try Room.withMount { room in
-            try room.sh("for i in $(seq 1 60); do mkdir $M/snapshots/backup-with-a-name-of-some-length-$i; done")
-            #expect(try room.names("snapshots").count == 61)
-            let result = try room.sh(
+        try Sandbox.withMount { sandbox in
+            try sandbox.sh("for i in $(seq 1 60); do mkdir $M/snapshots/backup-with-a-name-of-some-length-$i; done")
+            #expect(try sandbox.names("snapshots").count == 61)
+            let result = try sandbox.sh(
                 """
                 python3 - <<'END'
                 import os

@@ -8,9 +8,9 @@ struct BackupRowsTests {
     /// - Parameters:
     ///   - more: additional lines of the definition.
     ///   - createdAt: whether an export contains its creation time.
-    static func makeRoom(_ more: String = "", createdAt: Bool = true) throws -> Room {
-        let room = try Room()
-        try room.write(
+    static func makeSandbox(_ more: String = "", createdAt: Bool = true) throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.write(
             """
             format: "1"
             name: diary
@@ -39,7 +39,7 @@ struct BackupRowsTests {
                   - {name: size, column: size, type: double, nullable: true}
             \(more)
             """, to: "diary.yaml")
-        try room.sh(
+        try sandbox.sh(
             """
             sqlite3 $R/a.db <<'Q'
             create table about (key text primary key not null, value text not null);
@@ -51,7 +51,7 @@ struct BackupRowsTests {
             Q
             backupfs init --store $S --app $R/diary.yaml --database $R/a.db >/dev/null
             """)
-        return room
+        return sandbox
     }
 
     static let dump = "sqlite3 $R/a.db '.dump --preserve-rowids'"
@@ -59,99 +59,99 @@ struct BackupRowsTests {
 
     @Test(arguments: ["A", "$R/a.json", "$R/a.zip", "$R/a.tar", "$R/files/database.sqlite"])
     func `a restore of a backup, or of its files, brings back each row as it was`(what: String) throws {
-        let room = try Self.makeRoom()
-        let before = try room.sh(Self.dump)
-        let backup = try room.run("backupfs backup --label A --store $S")
+        let sandbox = try Self.makeSandbox()
+        let before = try sandbox.sh(Self.dump)
+        let backup = try sandbox.run("backupfs backup --label A --store $S")
         #expect(
-            backup.status == 0
-                && backup.complaint.contains("do not have notes.added, notes.archived, which hold data: a restore of the backup"),
+            backup.exitCode == 0
+                && backup.errors.contains("do not have notes.added, notes.archived, which hold data: a restore of the backup"),
             "\(backup)")
-        try room.sh("backupfs verify A --store $S >/dev/null; backupfs restore A --target $R/files --store $S >/dev/null")
+        try sandbox.sh("backupfs verify A --store $S >/dev/null; backupfs restore A --target $R/files --store $S >/dev/null")
         for (option, name) in [("", "json"), ("--zip", "zip"), ("--tar", "tar")] {
-            try room.sh("backupfs export A \(option) --output $R/a.\(name) --store $S >/dev/null")
+            try sandbox.sh("backupfs export A \(option) --output $R/a.\(name) --store $S >/dev/null")
         }
-        try room.sh("backupfs restore \(what) --yes --store $S >/dev/null")
-        #expect(try room.sh(Self.dump) == before)
-        try room.sh(
+        try sandbox.sh("backupfs restore \(what) --yes --store $S >/dev/null")
+        #expect(try sandbox.sh(Self.dump) == before)
+        try sandbox.sh(
             "sqlite3 $R/a.db \"update notes set body = 'x', at = 'y', size = 2, archived = 5; update drawings set svg = 'z'\"")
-        let changed = try room.sh(Self.dump)
-        try room.sh("backupfs restore \(what) --yes --store $S >/dev/null")
-        #expect(try room.sh(Self.dump) == before.replacing("of the zebra", with: "z").replacing("of the ape", with: "z"))
-        try room.sh("\(Self.undo) >/dev/null")
-        #expect(try room.sh(Self.dump) == changed)
+        let changed = try sandbox.sh(Self.dump)
+        try sandbox.sh("backupfs restore \(what) --yes --store $S >/dev/null")
+        #expect(try sandbox.sh(Self.dump) == before.replacing("of the zebra", with: "z").replacing("of the ape", with: "z"))
+        try sandbox.sh("\(Self.undo) >/dev/null")
+        #expect(try sandbox.sh(Self.dump) == changed)
     }
 
     /// SQLite treats an unknown name in quotes as a text.
     @Test func `a column whose name is not UTF-8 is never filled with its name`() throws {
-        let room = try Self.makeRoom()
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
             #"python3 -c "import sys; sys.stdout.buffer.write(b'alter table notes add column \"\\xff\"; alter table notes add column \"\\xfe\" default 4;')" | sqlite3 $R/a.db"#
         )
         let rows = "sqlite3 $R/a.db 'select * from notes order by id' | sha256sum"
-        let before = try room.sh(rows)
-        let backup = try room.run("backupfs backup --label A --store $S")
+        let before = try sandbox.sh(rows)
+        let backup = try sandbox.run("backupfs backup --label A --store $S")
         #expect(
-            backup.complaint.contains("only database.sqlite of the backup has it, and a restore would be refused"), "\(backup)")
-        let result = try room.run("backupfs restore A --yes --store $S")
-        #expect(result.status == 1 && result.complaint.contains("a restore would lose its values"), "\(result)")
-        #expect(try room.sh(rows) == before)
+            backup.errors.contains("only database.sqlite of the backup has it, and a restore would be refused"), "\(backup)")
+        let result = try sandbox.run("backupfs restore A --yes --store $S")
+        #expect(result.exitCode == 1 && result.errors.contains("a restore would lose its values"), "\(result)")
+        #expect(try sandbox.sh(rows) == before)
     }
 
     @Test func `columns that came later take their defaults, and do not stand in the way of the next restore`() throws {
-        let room = try Self.makeRoom()
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
             "backupfs backup --label A --store $S; sqlite3 $R/a.db \"alter table notes add column color text default 'red'\"")
-        try room.sh("sqlite3 $R/a.db \"update notes set color = 'blue'\"")
-        let blue = try room.sh(Self.dump)
-        try room.sh("backupfs restore A --yes --store $S >/dev/null")
-        #expect(try room.sh("sqlite3 $R/a.db 'select id, body, color from notes order by id'") == "ape||red\nzebra|one|red")
-        try room.sh("\(Self.undo) >/dev/null")
-        #expect(try room.sh(Self.dump) == blue)
+        try sandbox.sh("sqlite3 $R/a.db \"update notes set color = 'blue'\"")
+        let blue = try sandbox.sh(Self.dump)
+        try sandbox.sh("backupfs restore A --yes --store $S >/dev/null")
+        #expect(try sandbox.sh("sqlite3 $R/a.db 'select id, body, color from notes order by id'") == "ape||red\nzebra|one|red")
+        try sandbox.sh("\(Self.undo) >/dev/null")
+        #expect(try sandbox.sh(Self.dump) == blue)
     }
 
     @Test func `what the database has no place for is said`() throws {
-        let room = try Self.makeRoom()
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
             """
             backupfs backup --label A --store $S; rm $R/a.db
             sqlite3 $R/a.db 'create table about (key text primary key not null, value text not null);
               create table notes (id text primary key, body text, at, size, added text); create table drawings (note_rowid integer, svg text)'
             """)
-        let result = try room.run("backupfs restore A --yes --store $S")
+        let result = try sandbox.run("backupfs restore A --yes --store $S")
         #expect(
-            result.status == 0 && result.output.contains("the backup's database also holds notes.archived, drawings, which"),
+            result.exitCode == 0 && result.output.contains("the backup's database also holds notes.archived, drawings, which"),
             "\(result)")
-        #expect(try room.sh("sqlite3 $R/a.db 'select rowid, id, added from notes order by id'") == "3|ape|once\n7|zebra|")
+        #expect(try sandbox.sh("sqlite3 $R/a.db 'select rowid, id, added from notes order by id'") == "3|ape|once\n7|zebra|")
     }
 
     @Test func `references that were broken before refuse neither a restore nor its undo`() throws {
-        let room = try Self.makeRoom()
-        try room.sh("backupfs backup --label A --store $S; sqlite3 $R/a.db \"delete from notes where id = 'ape'\"")
-        let broken = try room.sh(Self.dump)
-        try room.sh("backupfs backup --label B --store $S; backupfs restore A --yes --store $S >/dev/null")
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh("backupfs backup --label A --store $S; sqlite3 $R/a.db \"delete from notes where id = 'ape'\"")
+        let broken = try sandbox.sh(Self.dump)
+        try sandbox.sh("backupfs backup --label B --store $S; backupfs restore A --yes --store $S >/dev/null")
         #expect(
-            try room.sh("backupfs verify B --store $S").contains(
+            try sandbox.sh("backupfs verify B --store $S").contains(
                 "row 2 of the table drawings refers to a row of notes that is not there. A restore brings such rows back"))
-        let undo = try room.run(Self.undo)
+        let undo = try sandbox.run(Self.undo)
         #expect(
-            undo.status == 0
+            undo.exitCode == 0
                 && undo.output.contains("1 record refers to one that is not there, as before: in the table drawings"),
             "\(undo)")
-        #expect(try room.sh(Self.dump) == broken)
-        try room.sh("backupfs restore B --yes --store $S >/dev/null")
+        #expect(try sandbox.sh(Self.dump) == broken)
+        try sandbox.sh("backupfs restore B --yes --store $S >/dev/null")
         // A value that the restore itself would break still causes a refusal.
-        try room.sh(
+        try sandbox.sh(
             "backupfs restore A --yes --store $S >/dev/null; sqlite3 $R/a.db \"insert into notes(id, body) values ('new', 'b'); insert into drawings values (9, 'new', 's')\""
         )
-        let now = try room.sh(Self.dump)
-        let refused = try room.run("backupfs restore A --yes --store $S")
-        #expect(refused.status == 1 && refused.complaint.contains("a record of the table drawings refers to one"), "\(refused)")
-        #expect(try room.sh(Self.dump) == now)
+        let now = try sandbox.sh(Self.dump)
+        let refused = try sandbox.run("backupfs restore A --yes --store $S")
+        #expect(refused.exitCode == 1 && refused.errors.contains("a record of the table drawings refers to one"), "\(refused)")
+        #expect(try sandbox.sh(Self.dump) == now)
     }
 
     @Test func `a trigger that has the name of the table it writes to does not run`() throws {
-        let room = try Self.makeRoom()
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
             """
             sqlite3 $R/a.db 'create table kept as select * from drawings; drop table drawings;
               create table drawings (note_rowid integer, note text, svg text);
@@ -159,8 +159,8 @@ struct BackupRowsTests {
               create table later (x); drop table drawings; create table drawings (note_rowid integer, note text, svg text);
               insert into drawings select * from kept; drop table kept'
             """)
-        let before = try room.sh(Self.dump)
-        try room.sh("backupfs backup --label A --store $S; backupfs restore A --yes --store $S >/dev/null")
-        #expect(try room.sh(Self.dump) == before)
+        let before = try sandbox.sh(Self.dump)
+        try sandbox.sh("backupfs backup --label A --store $S; backupfs restore A --yes --store $S >/dev/null")
+        #expect(try sandbox.sh(Self.dump) == before)
     }
 }

@@ -31,17 +31,17 @@ struct BackupTests {
     }
 
     @Test func `three generations, and what changed in each`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
         _ = try Self.backUp(store, "one")
-        try room.sh(
+        try sandbox.sh(
             """
             sqlite3 $S/app/database.sqlite "update photos set caption='x' where id=1; delete from photos where id=2; insert into photos values (9,'n.jpg','n')"
             cd $S/app/photos; printf ONE > one.jpg; rm 2024/two.jpg; printf n > n.jpg; mkdir empty; ln -s n.jpg link; touch -d 2001-01-01 2024/summer/three.jpg
             """)
         _ = try Self.backUp(store, "two")
         _ = try Self.backUp(store, "three")
-        try room.sh("cd $S/app/photos; ln -sfn one.jpg link; rm n.jpg; mkdir n.jpg; printf in > n.jpg/in; rmdir empty")
+        try sandbox.sh("cd $S/app/photos; ln -sfn one.jpg link; rm n.jpg; mkdir n.jpg; printf in > n.jpg/in; rmdir empty")
         _ = try Self.backUp(store, "four")
         #expect(
             try Self.changes(store, "one") == [
@@ -60,12 +60,13 @@ struct BackupTests {
 
     @Test(arguments: [false, true])
     func `the sizes of the archives are known from the moment of the backup`(hasLayout: Bool) throws {
-        let room = try Room()
+        let sandbox = try Sandbox()
         let layout = "archiveLayout:\n  - {from: export.json, to: diary.json}\n  - {from: media/, to: photos/}\n"
-        try room.write(PhotoDiary.definition + (hasLayout ? layout : ""), to: "diary.yaml")
-        let store = try StoreCreation(app: room("diary.yaml")).create(at: room.storePath)
-        try room.sh(PhotoDiary.fill)
-        try room.sh("cd $S/app/photos; ln -s one.jpg link; ln -s $'\\xff' odd; printf o > $'\\xff\\xfe'; : > empty; mkdir none")
+        try sandbox.write(PhotoDiary.definition + (hasLayout ? layout : ""), to: "diary.yaml")
+        let store = try StoreCreation(app: sandbox("diary.yaml")).create(at: sandbox.storePath)
+        try sandbox.sh(PhotoDiary.fill)
+        try sandbox.sh(
+            "cd $S/app/photos; ln -s one.jpg link; ln -s $'\\xff' odd; printf o > $'\\xff\\xfe'; : > empty; mkdir none")
         let snapshot = try Self.backUp(store, "one").snapshot
         var members: [ArchiveMember] = []
         try SnapshotArchive.visit(snapshot, in: store.repository) { members.append($0) }
@@ -95,8 +96,8 @@ struct BackupTests {
     }
 
     @Test func `the manifest says what the backup is`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
         _ = try Self.backUp(store, "one")
         let result = try Self.backUp(store, "two", tag: "manual")
         let manifest = try json(store.file("manifest.json", in: "two"))
@@ -115,8 +116,8 @@ struct BackupTests {
         #expect(manifest["createdAt"] as? String == ISO8601.format(result.snapshot.creationTime.wholeSeconds))
         // Three photos, the export, its collection, the database, the schema and the changes; the manifest cannot count itself.
         #expect(manifest["fileCount"] as? Int == 8)
-        try room.sh("backupfs export two --zip -o $R/two.zip --store $S; mkdir $R/out; cd $R/out; unzip -qq ../two.zip")
-        let bytes = try room.sh(
+        try sandbox.sh("backupfs export two --zip -o $R/two.zip --store $S; mkdir $R/out; cd $R/out; unzip -qq ../two.zip")
+        let bytes = try sandbox.sh(
             "cd $R/out; find . -type f ! -name '*SUMS' ! -name manifest.json -printf '%s\\n' | awk '{s+=$1} END {print s}'")
         #expect(manifest["sizeBytes"] as? Int == Int(bytes))
         let attributes = result.snapshot.record.attributes
@@ -127,14 +128,14 @@ struct BackupTests {
     }
 
     @Test func `what cannot be read is told, and the rest is backed up`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
-        try room.sh(
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
+        try sandbox.sh(
             "mkfifo $S/app/photos/2024/pipe; mkdir $S/app/photos/closed; printf x > $S/app/photos/closed/x; printf y > $S/app/photos/secret"
         )
         var expected = ["2024/pipe: is neither a file nor a folder nor a link"]
         if geteuid() != 0 {
-            try room.sh("chmod 000 $S/app/photos/closed $S/app/photos/secret")
+            try sandbox.sh("chmod 000 $S/app/photos/closed $S/app/photos/secret")
             expected += [
                 "closed: could not open: Permission denied", "secret: could not open: Permission denied",
             ]
@@ -142,19 +143,19 @@ struct BackupTests {
         let result = try Self.backUp(store, "one")
         #expect(result.unreadable == expected)
         #expect(try json(store.file("manifest.json", in: "one"))["unreadable"] as? [String] == expected)
-        let command = try room.run("backupfs backup --label two --store $S")
-        #expect(command.status == 3)
+        let command = try sandbox.run("backupfs backup --label two --store $S")
+        #expect(command.exitCode == 3)
         #expect(command.output == "two\n")
-        #expect(command.complaint.contains("2024/pipe"))
-        let listed = try room.sh("backupfs ls two:media/2024 --store $S | awk '{print $NF}' | xargs")
+        #expect(command.errors.contains("2024/pipe"))
+        let listed = try sandbox.sh("backupfs ls two:media/2024 --store $S | awk '{print $NF}' | xargs")
         #expect(listed == "media/2024/summer/ media/2024/summer/three.jpg media/2024/two.jpg")
     }
 
     /// The backup pauses after it has listed the folder.
     @Test func `what the app deletes meanwhile is left out, and nobody is told`() throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        let result = try room.sh(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        let result = try sandbox.sh(
             """
             touch $R/pause; printf 1 > $S/app/photos/gone.jpg; mkdir $S/app/photos/away; printf 2 > $S/app/photos/away/x
             BACKUPFS_FAULT="backup.media-listed=pause:$R/pause" backupfs backup --label one --store $S 2>&1 & backup=$!
@@ -168,10 +169,10 @@ struct BackupTests {
     }
 
     @Test func `a file that never stands still is left out rather than torn`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
-        let path = room("store/app/photos/busy.bin")
-        try room.sh("head -c 8000000 /dev/zero > $S/app/photos/busy.bin")
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
+        let path = sandbox("store/app/photos/busy.bin")
+        try sandbox.sh("head -c 8000000 /dev/zero > $S/app/photos/busy.bin")
         let isRunning = Mutex(true)
         let writer = Thread {
             var value: UInt8 = 0
@@ -189,10 +190,10 @@ struct BackupTests {
     }
 
     @Test func `a program that sets the old time back is noticed as well`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
-        let path = room("store/app/photos/busy.bin")
-        try room.sh("head -c 8000000 /dev/zero > $S/app/photos/busy.bin; touch -d 2020-01-01 $S/app/photos/busy.bin")
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
+        let path = sandbox("store/app/photos/busy.bin")
+        try sandbox.sh("head -c 8000000 /dev/zero > $S/app/photos/busy.bin; touch -d 2020-01-01 $S/app/photos/busy.bin")
         let isRunning = Mutex(true)
         let writer = Thread {
             while isRunning.withLock({ $0 }) {
@@ -208,30 +209,30 @@ struct BackupTests {
     }
 
     @Test func `a media folder that is gone fails the backup and leaves none`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
-        try room.sh("mv $S/app/photos $R/gone")
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
+        try sandbox.sh("mv $S/app/photos $R/gone")
         #expect(failure { _ = try Self.backUp(store, "one") }?.code == .notFound)
         #expect(store.repository.snapshots().isEmpty)
         #expect(try json(StatusDocument(of: store).json.prettyText)["state"] as? String == "idle")
         let error = try json(StatusDocument(of: store).json.prettyText)["lastError"] as? [String: Any]
         #expect(error?["operation"] as? String == "backup")
         #expect(error?["code"] as? String == "notFound")
-        try room.sh("mv $R/gone $S/app/photos")
+        try sandbox.sh("mv $R/gone $S/app/photos")
         #expect(try Self.backUp(store, "one").snapshot.name == "one")
     }
 
     @Test(arguments: ["", ".", "..", ".hidden", "a/b", "latest", String(repeating: "x", count: 256)])
     func `labels that cannot be`(label: String) throws {
-        let room = try Room()
-        let store = try StoreCreation().create(at: room.storePath)
+        let sandbox = try Sandbox()
+        let store = try StoreCreation().create(at: sandbox.storePath)
         #expect(failure { _ = try Self.backUp(store, label) }?.code == .invalidArgument)
         #expect(store.repository.snapshots().isEmpty)
     }
 
     @Test func `a label is used once`() throws {
-        let room = try Room()
-        let store = try StoreCreation().create(at: room.storePath)
+        let sandbox = try Sandbox()
+        let store = try StoreCreation().create(at: sandbox.storePath)
         _ = try Self.backUp(store, "one")
         #expect(failure { _ = try Self.backUp(store, "one") }?.code == .alreadyExists)
         let two = try Self.backUp(store, "two").snapshot
@@ -245,17 +246,17 @@ struct BackupTests {
     }
 
     @Test func `while one operation runs, others are refused`() throws {
-        let room = try Room()
-        let store = try StoreCreation().create(at: room.storePath)
+        let sandbox = try Sandbox()
+        let store = try StoreCreation().create(at: sandbox.storePath)
         let one = try Self.backUp(store, "one").snapshot
         let lock = try store.lockForOperation()
         #expect(store.isOperationRunning)
         #expect(failure { _ = try Self.backUp(store, "two") }?.code == .busy)
         #expect(failure { try store.removeSnapshot(one) }?.code == .busy)
         #expect(failure { try store.renameSnapshot(one, to: "x") }?.code == .busy)
-        try room.write("", to: "empty")
+        try sandbox.write("", to: "empty")
         #expect(
-            failure { _ = try RestoreRunner(store: store).run(ImportSource(file: "\(room.path)/empty"), progress: nil) }?.code
+            failure { _ = try RestoreRunner(store: store).run(ImportSource(file: "\(sandbox.path)/empty"), progress: nil) }?.code
                 == .busy)
         #expect(try !FileSystem.exists(store.paths.lastRestoreJSON))
         withExtendedLifetime(lock) {}

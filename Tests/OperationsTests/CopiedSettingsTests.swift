@@ -3,9 +3,9 @@ import Testing
 
 /// A restore of a backup copies the values of its settings and metadata unchanged (reviews H1 and H2).
 struct CopiedSettingsTests {
-    private static func makeRoom() throws -> Room {
-        let room = try Room()
-        try room.write(
+    private static func makeSandbox() throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.write(
             """
             format: "1"
             name: diary
@@ -40,7 +40,7 @@ struct CopiedSettingsTests {
                   - {name: id, column: id, type: integer}
                   - {name: body, column: body, type: text}
             """, to: "diary.yaml")
-        try room.sh(
+        try sandbox.sh(
             """
             sqlite3 $R/a.db <<'Q'
             create table about (key text primary key not null, value);
@@ -52,29 +52,29 @@ struct CopiedSettingsTests {
             Q
             backupfs init --store $S --app $R/diary.yaml --database $R/a.db >/dev/null
             """)
-        return room
+        return sandbox
     }
 
     private static let dump = "sqlite3 $R/a.db .dump"
     private static let undo = "backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --yes --store $S"
 
     @Test func `a restore and its undo bring back each value with its type, spelling and time zone`() throws {
-        let room = try Self.makeRoom()
-        try room.sh("sqlite3 $R/a.db \"delete from about where key = 'device'\"")
-        let before = try room.sh(Self.dump)
-        try room.sh("backupfs backup --label A --store $S; backupfs restore A --yes --store $S >/dev/null")
-        #expect(try room.sh(Self.dump) == before)
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh("sqlite3 $R/a.db \"delete from about where key = 'device'\"")
+        let before = try sandbox.sh(Self.dump)
+        try sandbox.sh("backupfs backup --label A --store $S; backupfs restore A --yes --store $S >/dev/null")
+        #expect(try sandbox.sh(Self.dump) == before)
+        try sandbox.sh(
             """
             sqlite3 $R/a.db "update settings set value = case key when 'when' then '2025-05-05T01:00:00+09:00' when 'size' then '+8' when 'zoom' then '1e2'
               when 'theme' then 'dark' else value end; update settings set value = 'mine' where key = 'own'; insert into about values ('device', 'phone')"
             """)
-        let changed = try room.sh(Self.dump)
-        try room.sh("backupfs restore A --yes --store $S >/dev/null")
-        #expect(try room.sh(Self.dump) == before.replacing("'own','o'", with: "'own','mine'"))
-        try room.sh("\(Self.undo) >/dev/null")
+        let changed = try sandbox.sh(Self.dump)
+        try sandbox.sh("backupfs restore A --yes --store $S >/dev/null")
+        #expect(try sandbox.sh(Self.dump) == before.replacing("'own','o'", with: "'own','mine'"))
+        try sandbox.sh("\(Self.undo) >/dev/null")
         #expect(
-            try room.sh("sqlite3 $R/a.db 'select * from settings order by key; select * from about order by key'") == """
+            try sandbox.sh("sqlite3 $R/a.db 'select * from settings order by key; select * from about order by key'") == """
                 own|mine|1
                 size|+8|5
                 theme|dark|1
@@ -83,38 +83,38 @@ struct CopiedSettingsTests {
                 device|phone
                 version|02
                 """)
-        #expect(try room.sh("\(Self.dump) | sort") == changed.split(separator: "\n").sorted().joined(separator: "\n"))
+        #expect(try sandbox.sh("\(Self.dump) | sort") == changed.split(separator: "\n").sorted().joined(separator: "\n"))
     }
 
     @Test(arguments: ["'abc'", "''", "3.7", "x'00ff'", "null"])
     func `a setting that the definition does not allow refuses no undo`(value: String) throws {
-        let room = try Self.makeRoom()
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
             "sqlite3 $R/a.db \"update about set value = 'phone' where key = 'device'\"; backupfs backup --label A --store $S")
-        try room.sh(
+        try sandbox.sh(
             "sqlite3 $R/a.db \"update settings set value = \(value) where key = 'size'; insert into notes values (2, 'after')\"")
-        let changed = try room.sh(Self.dump)
-        try room.sh("backupfs restore A --yes --store $S >/dev/null")
-        #expect(try room.sh("sqlite3 $R/a.db \"select value from settings where key = 'size'\"") == "007")
-        let undo = try room.run(Self.undo)
-        #expect(undo.status == 0, "\(undo)")
-        #expect(try room.sh(Self.dump) == changed)
+        let changed = try sandbox.sh(Self.dump)
+        try sandbox.sh("backupfs restore A --yes --store $S >/dev/null")
+        #expect(try sandbox.sh("sqlite3 $R/a.db \"select value from settings where key = 'size'\"") == "007")
+        let undo = try sandbox.run(Self.undo)
+        #expect(undo.exitCode == 0, "\(undo)")
+        #expect(try sandbox.sh(Self.dump) == changed)
     }
 
     @Test func `without settings a restore leaves them, and metadata comes back whatever it is`() throws {
-        let room = try Self.makeRoom()
-        let before = try room.sh(Self.dump)
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        let before = try sandbox.sh(Self.dump)
+        try sandbox.sh(
             """
             backupfs backup --label A --store $S
             sqlite3 $R/a.db "update settings set value = 9; update about set value = 'phone' where key = 'device'"
             """)
         let settings = "sqlite3 $R/a.db 'select value from settings'"
-        try room.sh("backupfs restore A --no-settings --yes --store $S >/dev/null")
-        #expect(try room.sh(settings) == "9\n9\n9\n9\n9")
+        try sandbox.sh("backupfs restore A --no-settings --yes --store $S >/dev/null")
+        #expect(try sandbox.sh(settings) == "9\n9\n9\n9\n9")
         #expect(
-            try room.sh("sqlite3 $R/a.db \"select hex(value), typeof(value) from about where key = 'device'\"") == "61FF|blob")
-        try room.sh("backupfs restore A --yes --store $S >/dev/null")
-        #expect(try room.sh(Self.dump) == before.replacing("'own','o'", with: "'own',9"))
+            try sandbox.sh("sqlite3 $R/a.db \"select hex(value), typeof(value) from about where key = 'device'\"") == "61FF|blob")
+        try sandbox.sh("backupfs restore A --yes --store $S >/dev/null")
+        #expect(try sandbox.sh(Self.dump) == before.replacing("'own','o'", with: "'own',9"))
     }
 }

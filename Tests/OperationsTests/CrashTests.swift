@@ -30,33 +30,33 @@ struct CrashTests {
 
     /// A store with a backup named "first", and different records and photos since.
     private struct Template {
-        let room: Room
+        let sandbox: Sandbox
         let old: String
         /// The result of restoring "first".
         let new: String
 
         init() throws {
             CrashTests.cleaning
-            room = try Room()
-            _ = try room.makeDiary()
-            try room.sh(
+            sandbox = try Sandbox()
+            _ = try sandbox.makeDiary()
+            try sandbox.sh(
                 """
                 backupfs backup --store $S --label first >/dev/null
                 cd $S/app/photos; rm -r 2024; printf other > one.jpg; printf four > four.jpg; ln -s four.jpg link; mkdir own; printf own > own/o.jpg; touch -d 2025-01-01 *.jpg
                 sqlite3 $S/app/database.sqlite "delete from photos where id > 1; insert into photos values (4,'four.jpg','new')"
                 """)
-            old = try room.sh(PhotoDiary.describe)
-            let other = try Room()
-            try other.sh("cp -a '\(room.storePath)' $S; backupfs restore first --yes --store $S >/dev/null")
+            old = try sandbox.sh(PhotoDiary.describe)
+            let other = try Sandbox()
+            try other.sh("cp -a '\(sandbox.storePath)' $S; backupfs restore first --yes --store $S >/dev/null")
             new = try other.sh(PhotoDiary.describe)
             #expect(try other.sh(PhotoDiary.leftovers) == "")
             #expect(try other.sh("ls -A $S/repository/snapshots | wc -l") == "2")
         }
 
         /// All its parts are in the store, and its paths are relative, so a copy works as well.
-        func copy() throws -> Room {
-            let copy = try Room()
-            try copy.sh("cp -a '\(room.storePath)' $S")
+        func copy() throws -> Sandbox {
+            let copy = try Sandbox()
+            try copy.sh("cp -a '\(sandbox.storePath)' $S")
             return copy
         }
     }
@@ -65,14 +65,14 @@ struct CrashTests {
 
     /// The template exists as long as the program.
     private static let cleaning: Void = {
-        _ = atexit { if let template = try? CrashTests.template.get() { try? FileSystem.removeTree(template.room.path) } }
+        _ = atexit { if let template = try? CrashTests.template.get() { try? FileSystem.removeTree(template.sandbox.path) } }
     }()
 
     /// Opens the store, which recovers it, and returns which state it is in.
-    private static func outcome(_ room: Room, _ template: Template, _ fault: String) throws -> String {
-        try room.sh("backupfs status --store $S >/dev/null")
-        #expect(try room.sh(PhotoDiary.leftovers) == "", "\(fault)")
-        let state = try room.sh(PhotoDiary.describe)
+    private static func outcome(_ sandbox: Sandbox, _ template: Template, _ fault: String) throws -> String {
+        try sandbox.sh("backupfs status --store $S >/dev/null")
+        #expect(try sandbox.sh(PhotoDiary.leftovers) == "", "\(fault)")
+        let state = try sandbox.sh(PhotoDiary.describe)
         if state == template.new { return "new" }
         if state == template.old { return "old" }
         return state
@@ -91,52 +91,52 @@ struct CrashTests {
     @Test(arguments: points, ["", "=fail"])
     func `RST-19, SAF-01, CON-04: a restore at every point`(point: String, action: String) throws {
         let template = try Self.template.get()
-        let room = try template.copy()
+        let sandbox = try template.copy()
         let fault = point + action
-        let result = try room.run("backupfs restore first --yes --store $S", ["BACKUPFS_FAULT": fault])
-        let state = try Self.outcome(room, template, fault)
+        let result = try sandbox.run("backupfs restore first --yes --store $S", ["BACKUPFS_FAULT": fault])
+        let state = try Self.outcome(sandbox, template, fault)
         #expect(["old", "new"].contains(state), "\(fault): neither the old state nor the new one")
-        if result.status == 0 {
+        if result.exitCode == 0 {
             #expect(state == "new", "\(fault): told as done, but nothing happened")
         } else if action == "" {
-            #expect(result.status == 9 || result.status == 137, "\(fault): \(result.complaint)")
+            #expect(result.exitCode == 137, "\(fault): \(result.errors)")
         } else {
-            #expect(result.status == 1)
+            #expect(result.exitCode == 1)
             #expect(state == "old", "\(fault): told as failed, but it happened")
-            #expect(try room.sh("grep '\"result\"' $S/restore/last.json") == #"  "result": "failed","#)
+            #expect(try sandbox.sh("grep '\"result\"' $S/restore/last.json") == #"  "result": "failed","#)
         }
         // A retry does what was requested, and the backups are complete.
-        try room.sh("backupfs restore first --yes --store $S >/dev/null")
-        #expect(try room.sh(PhotoDiary.describe) == template.new, "\(fault): the second try")
-        #expect(try room.sh(PhotoDiary.leftovers) == "", "\(fault): after the second try")
-        try room.sh("backupfs export first --zip -o $R/first.zip --store $S >/dev/null; unzip -tqq $R/first.zip")
+        try sandbox.sh("backupfs restore first --yes --store $S >/dev/null")
+        #expect(try sandbox.sh(PhotoDiary.describe) == template.new, "\(fault): the second try")
+        #expect(try sandbox.sh(PhotoDiary.leftovers) == "", "\(fault): after the second try")
+        try sandbox.sh("backupfs export first --zip -o $R/first.zip --store $S >/dev/null; unzip -tqq $R/first.zip")
     }
 
     @Test func `RST-01: each point of a restore is passed by a restore`() throws {
         let template = try Self.template.get()
         for point in Self.points where point.hasPrefix("restore.") && !Self.mergingPoints.contains(point) {
-            let room = try template.copy()
-            let result = try room.run("backupfs restore first --yes --store $S", ["BACKUPFS_FAULT": point])
-            #expect(result.status != 0, "\(point) is never reached")
+            let sandbox = try template.copy()
+            let result = try sandbox.run("backupfs restore first --yes --store $S", ["BACKUPFS_FAULT": point])
+            #expect(result.exitCode != 0, "\(point) is never reached")
         }
     }
 
     @Test(arguments: points.filter { $0.hasPrefix("backup.") }, ["", ":2", "=fail", ":2=fail"])
     func `a backup at every point`(point: String, action: String) throws {
         let template = try Self.template.get()
-        let room = try template.copy()
+        let sandbox = try template.copy()
         let fault = point + action
-        let first = try room.sh("backupfs export first --zip -o - --store $S | sha256sum")
-        let result = try room.run("backupfs backup --label second --store $S", ["BACKUPFS_FAULT": fault])
-        #expect(try Self.outcome(room, template, fault) == "old")
-        let names = try room.sh(
+        let first = try sandbox.sh("backupfs export first --zip -o - --store $S | sha256sum")
+        let result = try sandbox.run("backupfs backup --label second --store $S", ["BACKUPFS_FAULT": fault])
+        #expect(try Self.outcome(sandbox, template, fault) == "old")
+        let names = try sandbox.sh(
             "backupfs snapshots --json --store $S | grep -o '\"name\": *\"[a-z]*\"' | grep -o '[a-z]*\"$' | tr -d '\"\\n'")
         #expect(names == "first" || names == "firstsecond", "\(fault): \(names)")
-        if result.status == 0 { #expect(names == "firstsecond") }
+        if result.exitCode == 0 { #expect(names == "firstsecond") }
         // If the disk fails after the backup is visible, it is reported as failed but exists.
-        if action == "=fail", result.status != 0, point != "backup.published" { #expect(names == "first", "\(fault)") }
-        #expect(try room.sh("backupfs export first --zip -o - --store $S | sha256sum") == first)
-        try room.sh(
+        if action == "=fail", result.exitCode != 0, point != "backup.published" { #expect(names == "first", "\(fault)") }
+        #expect(try sandbox.sh("backupfs export first --zip -o - --store $S | sha256sum") == first)
+        try sandbox.sh(
             """
             backupfs backup --label third --store $S >/dev/null
             # Drafts of the crashed backup are swept by the next one.
@@ -151,28 +151,29 @@ struct CrashTests {
     @Test(arguments: ["forget.removed", "forget.removed:2", "forget.removed=fail"])
     func `forgetting dies between two backups`(fault: String) throws {
         let template = try Self.template.get()
-        let room = try template.copy()
-        try room.sh("for name in second third fourth; do backupfs backup --label $name --store $S >/dev/null; done")
+        let sandbox = try template.copy()
+        try sandbox.sh("for name in second third fourth; do backupfs backup --label $name --store $S >/dev/null; done")
         let list =
             "backupfs snapshots --json --store $S | grep -o '\"name\": *\"[a-z]*\"' | grep -o '[a-z]*\"$' | tr '\"\\n' '. '"
-        let before = try room.sh(list)
-        let result = try room.run("backupfs forget --keep-last 1 --yes --store $S", ["BACKUPFS_FAULT": fault])
-        #expect(result.status != 0)
+        let before = try sandbox.sh(list)
+        let result = try sandbox.run("backupfs forget --keep-last 1 --yes --store $S", ["BACKUPFS_FAULT": fault])
+        #expect(result.exitCode != 0)
         // What was removed is gone, and all others are unchanged.
-        let after = try room.sh(list)
+        let after = try sandbox.sh(list)
         let removed = fault.hasSuffix(":2") ? 2 : 1
         #expect(after.count { $0 == "." } == before.count { $0 == "." } - removed, "\(before), then \(after)")
         #expect(after.contains("fourth"))
-        #expect(try Self.outcome(room, template, fault) == "old")
-        try room.sh("backupfs check --read-data --store $S >/dev/null; backupfs forget --keep-last 1 --yes --store $S >/dev/null")
-        #expect(try room.sh(list).contains("fourth"))
-        #expect(try room.sh(list).count { $0 == "." } == 1)
-        try room.sh("backupfs export fourth --zip -o $R/fourth.zip --store $S >/dev/null; unzip -tqq $R/fourth.zip")
+        #expect(try Self.outcome(sandbox, template, fault) == "old")
+        try sandbox.sh(
+            "backupfs check --read-data --store $S >/dev/null; backupfs forget --keep-last 1 --yes --store $S >/dev/null")
+        #expect(try sandbox.sh(list).contains("fourth"))
+        #expect(try sandbox.sh(list).count { $0 == "." } == 1)
+        try sandbox.sh("backupfs export fourth --zip -o $R/fourth.zip --store $S >/dev/null; unzip -tqq $R/fourth.zip")
     }
 
     @Test func `a third passing that never comes, and an operation that waits`() throws {
-        let room = try Self.template.get().copy()
-        #expect(try room.run("backupfs backup --store $S", ["BACKUPFS_FAULT": "backup.published:3"]).status == 0)
+        let sandbox = try Self.template.get().copy()
+        #expect(try sandbox.run("backupfs backup --store $S", ["BACKUPFS_FAULT": "backup.published:3"]).exitCode == 0)
         let script = """
             touch $R/wait
             backupfs backup --label slow --store $S & job=$!
@@ -182,8 +183,8 @@ struct CrashTests {
             backupfs status --json --store $S | grep '"state"'
             rm $R/wait; wait $job; echo "ended $?"
             """
-        let result = try room.run(script, ["BACKUPFS_FAULT": "backup.published=pause:\(room("wait"))"])
-        #expect(result.output == "refused 11\nrefused 11\n  \"state\": \"running\",\nslow\nended 0\n", "\(result.complaint)")
-        #expect(try room.sh("cat $R/why").contains("backup"))
+        let result = try sandbox.run(script, ["BACKUPFS_FAULT": "backup.published=pause:\(sandbox("wait"))"])
+        #expect(result.output == "refused 11\nrefused 11\n  \"state\": \"running\",\nslow\nended 0\n", "\(result.errors)")
+        #expect(try sandbox.sh("cat $R/why").contains("backup"))
     }
 }

@@ -5,15 +5,15 @@ import Testing
 /// Damaged or missing files: refused, unless the user requests the rest.
 struct DamagedRestoreTests {
     /// An archive, from which the script makes `$R/bad`.
-    private func withDamaged(_ script: String, _ body: (Room) throws -> Void) throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(
+    private func withDamaged(_ script: String, _ body: (Sandbox) throws -> Void) throws {
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh(
             "backupfs backup --store $S --label one >/dev/null; cd $R; backupfs export one --zip --store $S --output a.zip >/dev/null; backupfs export one --tar --store $S --output a.tar >/dev/null"
         )
-        try room.sh("cd $R; \(script)")
-        try room.sh("rm $S/app/photos/2024/two.jpg; sqlite3 $S/app/database.sqlite 'delete from photos'")
-        try body(room)
+        try sandbox.sh("cd $R; \(script)")
+        try sandbox.sh("rm $S/app/photos/2024/two.jpg; sqlite3 $S/app/database.sqlite 'delete from photos'")
+        try body(sandbox)
     }
 
     /// Changes a byte where the pattern matches.
@@ -43,42 +43,42 @@ struct DamagedRestoreTests {
 
     @Test(arguments: damages)
     func `it is refused, or the rest is restored and what is missing is told`(name: String, script: String, path: String) throws {
-        try withDamaged(script) { room in
-            let state = try room.sh(PhotoDiary.describe)
-            let refused = try room.run("backupfs restore $R/bad --yes --store $S")
-            #expect(refused.status == 1)
-            #expect(refused.complaint.contains("This backup file is corrupted and cannot be restored."))
-            #expect(try room.sh(PhotoDiary.describe) == state)
-            let dry = try room.run("backupfs restore $R/bad --dry-run --allow-damaged --store $S")
+        try withDamaged(script) { sandbox in
+            let state = try sandbox.sh(PhotoDiary.describe)
+            let refused = try sandbox.run("backupfs restore $R/bad --yes --store $S")
+            #expect(refused.exitCode == 1)
+            #expect(refused.errors.contains("This backup file is corrupted and cannot be restored."))
+            #expect(try sandbox.sh(PhotoDiary.describe) == state)
+            let dry = try sandbox.run("backupfs restore $R/bad --dry-run --allow-damaged --store $S")
             #expect(dry.output.contains("Left out, since it is damaged or missing: \(path)"), "\(dry)")
-            #expect(try room.sh(PhotoDiary.describe) == state)
-            let result = try room.run("backupfs restore $R/bad --yes --allow-damaged --store $S")
-            #expect(result.status == 3, "\(result)")
+            #expect(try sandbox.sh(PhotoDiary.describe) == state)
+            let result = try sandbox.run("backupfs restore $R/bad --yes --allow-damaged --store $S")
+            #expect(result.exitCode == 3, "\(result)")
             #expect(result.output.contains("Left out, since it is damaged or missing: \(path)"))
-            #expect(result.complaint.contains("1 file was damaged or missing and has been left out"))
-            #expect(try room.sh("cd $S/app/photos; cat one.jpg 2024/two.jpg; ls 2024/summer") == "onetwo")
-            #expect(try room.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos'") == "3")
-            let report = try json(Array(room.sh("cat $S/restore/last.json").utf8))
+            #expect(result.errors.contains("1 file was damaged or missing and has been left out"))
+            #expect(try sandbox.sh("cd $S/app/photos; cat one.jpg 2024/two.jpg; ls 2024/summer") == "onetwo")
+            #expect(try sandbox.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos'") == "3")
+            let report = try json(Array(sandbox.sh("cat $S/restore/last.json").utf8))
             #expect((report["leftOut"] as? [String])?.count == 1)
             #expect(report["result"] as? String == "success")
         }
     }
 
     @Test func `records that are damaged are never left out`() throws {
-        try withDamaged(Self.flip("a.tar", #"export\.json\x00.*2024/two\.jpg\x22"#)) { room in
-            let state = try room.sh(PhotoDiary.describe)
-            let result = try room.run("backupfs restore $R/bad --yes --allow-damaged --store $S")
-            #expect(result.status == 1)
-            #expect(result.complaint.contains("This backup file is corrupted and cannot be restored."))
-            #expect(try room.sh(PhotoDiary.describe) == state)
+        try withDamaged(Self.flip("a.tar", #"export\.json\x00.*2024/two\.jpg\x22"#)) { sandbox in
+            let state = try sandbox.sh(PhotoDiary.describe)
+            let result = try sandbox.run("backupfs restore $R/bad --yes --allow-damaged --store $S")
+            #expect(result.exitCode == 1)
+            #expect(result.errors.contains("This backup file is corrupted and cannot be restored."))
+            #expect(try sandbox.sh(PhotoDiary.describe) == state)
         }
     }
 
     @Test func `a backup whose chunk is damaged gives the rest`() throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh("head -c 500000 /dev/urandom > $S/app/photos/noise.jpg; backupfs backup --store $S --label one >/dev/null")
-        try room.sh(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh("head -c 500000 /dev/urandom > $S/app/photos/noise.jpg; backupfs backup --store $S --label one >/dev/null")
+        try sandbox.sh(
             """
             python3 - <<'END'
             import glob, os
@@ -94,13 +94,13 @@ struct DamagedRestoreTests {
             END
             rm $S/app/photos/one.jpg
             """)
-        let refused = try room.run("backupfs restore one --yes --store $S")
-        #expect(refused.status == 1)
-        #expect(try room.sh("ls $S/app/photos") == "2024\nnoise.jpg")
-        let result = try room.run("backupfs restore one --yes --allow-damaged --store $S")
-        #expect(result.status == 3, "\(result)")
+        let refused = try sandbox.run("backupfs restore one --yes --store $S")
+        #expect(refused.exitCode == 1)
+        #expect(try sandbox.sh("ls $S/app/photos") == "2024\nnoise.jpg")
+        let result = try sandbox.run("backupfs restore one --yes --allow-damaged --store $S")
+        #expect(result.exitCode == 3, "\(result)")
         #expect(result.output.contains("Left out, since it is damaged or missing: media/noise.jpg"))
-        #expect(try room.sh("ls $S/app/photos") == "2024\none.jpg")
+        #expect(try sandbox.sh("ls $S/app/photos") == "2024\none.jpg")
     }
 
     /// Changes a byte of the repository's copy of the database.
@@ -120,55 +120,55 @@ struct DamagedRestoreTests {
         """
 
     @Test func `a backup whose database is damaged is restored from its export`() throws {
-        let room = try Room()
-        _ = try room.makeDiary()
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
         // Compressed data cannot be located: add noise beside the records, in a table that no collection names.
-        try room.sh(
+        try sandbox.sh(
             """
             sqlite3 $S/app/database.sqlite "create table noise (noise blob); insert into noise values (randomblob(400000))"
             backupfs backup --store $S --label one >/dev/null
             backupfs export one --store $S --output $R/a.json >/dev/null
             """)
-        try room.sh(Self.damageDatabase)
-        try room.sh("sqlite3 $S/app/database.sqlite 'delete from photos'")
-        let refused = try room.run("backupfs restore one --yes --store $S")
-        #expect(refused.status == 1, "\(refused)")
-        #expect(try room.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos'") == "0")
-        let result = try room.run("backupfs restore one --yes --allow-damaged --store $S")
-        #expect(result.status == 3, "\(result)")
+        try sandbox.sh(Self.damageDatabase)
+        try sandbox.sh("sqlite3 $S/app/database.sqlite 'delete from photos'")
+        let refused = try sandbox.run("backupfs restore one --yes --store $S")
+        #expect(refused.exitCode == 1, "\(refused)")
+        #expect(try sandbox.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos'") == "0")
+        let result = try sandbox.run("backupfs restore one --yes --allow-damaged --store $S")
+        #expect(result.exitCode == 3, "\(result)")
         #expect(result.output.contains("Left out, since it is damaged or missing: database.sqlite"))
-        #expect(try room.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos'") == "3")
-        try room.sh("sqlite3 $S/app/database.sqlite 'delete from photos'")
-        let export = try room.run("backupfs restore $R/a.json --yes --store $S")
-        #expect(export.status == 0, "\(export)")
+        #expect(try sandbox.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos'") == "3")
+        try sandbox.sh("sqlite3 $S/app/database.sqlite 'delete from photos'")
+        let export = try sandbox.run("backupfs restore $R/a.json --yes --store $S")
+        #expect(export.exitCode == 0, "\(export)")
         #expect(
             export.output.contains("the database of the backup that the file is of is damaged in the repository"), "\(export)")
-        #expect(try room.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos'") == "3")
+        #expect(try sandbox.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos'") == "3")
     }
 
     @Test func `a pipe is restored like a file`() throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh(
             "backupfs export --zip --store $S --output $R/a.zip >/dev/null; sqlite3 $S/app/database.sqlite 'delete from photos'")
-        try room.sh("backupfs restore - --dry-run --store $S < $R/a.zip >/dev/null")
-        let unasked = try room.run("cat $R/a.zip | backupfs restore - --store $S")
-        #expect(unasked.status == 2)
-        try room.sh("cat $R/a.zip | backupfs restore - --yes --store $S >/dev/null")
-        #expect(try room.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos'") == "3")
-        let half = try room.run("head -c 100 $R/a.zip | backupfs restore - --yes --store $S")
-        #expect(half.status == 1 && half.complaint.contains("standard input: This backup file is corrupted"))
-        #expect(try room.sh(PhotoDiary.leftovers) == "")
+        try sandbox.sh("backupfs restore - --dry-run --store $S < $R/a.zip >/dev/null")
+        let unasked = try sandbox.run("cat $R/a.zip | backupfs restore - --store $S")
+        #expect(unasked.exitCode == 2)
+        try sandbox.sh("cat $R/a.zip | backupfs restore - --yes --store $S >/dev/null")
+        #expect(try sandbox.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos'") == "3")
+        let half = try sandbox.run("head -c 100 $R/a.zip | backupfs restore - --yes --store $S")
+        #expect(half.exitCode == 1 && half.errors.contains("standard input: This backup file is corrupted"))
+        #expect(try sandbox.sh(PhotoDiary.leftovers) == "")
     }
 
     @Test func `the log has time, result and size, and nothing of the data`() throws {
-        try withDamaged(Self.flip("a.zip", Self.content)) { room in
-            try room.sh("cp $R/bad $R/my-secret-car.zip")
-            try room.sh(
+        try withDamaged(Self.flip("a.zip", Self.content)) { sandbox in
+            try sandbox.sh("cp $R/bad $R/my-secret-car.zip")
+            try sandbox.sh(
                 "backupfs restore $R/my-secret-car.zip --yes --store $S || true; backupfs restore one --yes --store $S >/dev/null"
             )
-            let lines = try room.sh("cat $S/backupfs.log").split(separator: "\n")
-            let told = try room.sh(
+            let lines = try sandbox.sh("cat $S/backupfs.log").split(separator: "\n")
+            let told = try sandbox.sh(
                 "jq -c 'select(.op==\"restore\") | [.op,.result,.strategy,.error,.fileKind,.format,.records,.files,.safetyBackup!=null,.fileSize>300,.durationMs>=0]' $S/backupfs.log"
             )
             #expect(

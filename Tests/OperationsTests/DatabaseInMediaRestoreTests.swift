@@ -7,22 +7,22 @@ import Testing
 /// log of another one.
 struct DatabaseInMediaRestoreTests {
     /// A note book of 400 rows in `notes.db` among the photos, backed up and then changed in most of its pages.
-    private static func prepare() throws -> Room {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(
+    private static func prepare() throws -> Sandbox {
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             cd $S/app/photos; sqlite3 notes.db "pragma journal_mode = wal; create table n(id integer primary key, a text)" >/dev/null
             sqlite3 notes.db "with recursive r(i) as (values (1) union all select i + 1 from r where i < 400) insert into n select i, hex(randomblob(60)) from r"
             backupfs backup --label one --store $S
             sqlite3 notes.db "delete from n where id % 3 > 0; update n set a = hex(randomblob(300)); create table more(b)"
             """)
-        return room
+        return sandbox
     }
 
     /// The app opens `notes.db`, commits and keeps it open while the restore waits at a fault point.
-    private static func restoring(_ room: Room, at point: String) throws -> Room.Result {
-        try room.run(
+    private static func restoring(_ sandbox: Sandbox, at point: String) throws -> Job.Result {
+        try sandbox.run(
             """
             touch $R/pause; BACKUPFS_FAULT=\(point)=pause:$R/pause backupfs restore one --yes --store $S >$R/told 2>&1 & restore=$!
             for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
@@ -39,28 +39,28 @@ struct DatabaseInMediaRestoreTests {
         "restore.safety-made", "restore.committed", "restore.media-emptied", "restore.file-brought-in",
     ])
     func `R-A3: a log that an app makes while its database is replaced stays with the replaced one`(point: String) throws {
-        let room = try Self.prepare()
-        let result = try Self.restoring(room, at: point)
+        let sandbox = try Self.prepare()
+        let result = try Self.restoring(sandbox, at: point)
         #expect(result.output == "exit 0\nnotes.db\nok\n400|400\n", "\(result)")
         // The app's commit is kept, and is readable.
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "cd $(jq -r .keptMedia $S/restore/last.json); ls | grep -v shm; sqlite3 notes.db 'select count(*) from n where a = \"late\"'"
             )
                 == "notes.db\nnotes.db-wal\n1")
     }
 
     @Test func `R-A3: an app that has the restored database open by then keeps its log`() throws {
-        let room = try Self.prepare()
-        let result = try Self.restoring(room, at: "restore.file-brought-in:3")
+        let sandbox = try Self.prepare()
+        let result = try Self.restoring(sandbox, at: "restore.file-brought-in:3")
         #expect(
             result.output == "exit 0\nnotes.db\nnotes.db-shm\nnotes.db-wal\nok\n401|7777\n", "\(result)")
-        #expect(try room.sh("jq -r .keptMedia $S/restore/last.json; ls $S/app") == "null\ndatabase.sqlite\nphotos")
+        #expect(try sandbox.sh("jq -r .keptMedia $S/restore/last.json; ls $S/app") == "null\ndatabase.sqlite\nphotos")
     }
 
     @Test func `R-A3: a recovery does so too`() throws {
-        let room = try Self.prepare()
-        let result = try room.run(
+        let sandbox = try Self.prepare()
+        let result = try sandbox.run(
             """
             BACKUPFS_FAULT=restore.media-emptied backupfs restore one --yes --store $S >/dev/null 2>&1
             mkfifo $R/in; sqlite3 $S/app/photos/notes.db < $R/in >/dev/null 2>&1 & app=$!; exec 3> $R/in
@@ -74,11 +74,11 @@ struct DatabaseInMediaRestoreTests {
     }
 
     /// A diary with a database of 200 rows, and 200 more in an idle log, backed up and then replaced by another one.
-    private static func prepareLog() throws -> Room {
-        let room = try Room()
+    private static func prepareLog() throws -> Sandbox {
+        let sandbox = try Sandbox()
         // A merge needs the identity of the photos.
-        try room.write(PhotoDiary.definition(identity: "file"), to: "diary.yaml")
-        try room.write(
+        try sandbox.write(PhotoDiary.definition(identity: "file"), to: "diary.yaml")
+        try sandbox.write(
             """
             import os, sqlite3
             c = sqlite3.connect("x.db", isolation_level=None); c.execute("pragma journal_mode = wal")
@@ -87,13 +87,13 @@ struct DatabaseInMediaRestoreTests {
             fill(1); c.execute("pragma wal_checkpoint(truncate)"); c.execute("pragma wal_autocheckpoint = 0"); fill(201)
             c.execute("delete from n where id % 7 = 0"); os._exit(0)
             """, to: "fill.py")
-        try room.sh(
+        try sandbox.sh(
             """
             backupfs init --store $S --app $R/diary.yaml; \(PhotoDiary.fill)
             cd $S/app/photos; python3 $R/fill.py; backupfs backup --label one --store $S; cp x.db-wal $R/log
             rm x.db*; sqlite3 x.db "create table other(a); insert into other values ('mine')"
             """)
-        return room
+        return sandbox
     }
 
     private static let look =
@@ -103,8 +103,8 @@ struct DatabaseInMediaRestoreTests {
         "sqlite3 $S/app/photos/x.db \"with recursive r(i) as (values (1) union all select i + 1 from r where i < 3000) insert into n(a) select hex(randomblob(200)) from r\""
 
     @Test func `a log does not come to its database when an app has written to that after a crash`() throws {
-        let room = try Self.prepareLog()
-        let result = try room.run(
+        let sandbox = try Self.prepareLog()
+        let result = try sandbox.run(
             """
             BACKUPFS_FAULT=restore.file-brought-in:4 backupfs restore one --yes --store $S >/dev/null 2>&1
             ls $S/app/photos | grep x.db; \(Self.write); backupfs status --store $S >/dev/null; jq -r .result $S/restore/last.json; \(Self.look)
@@ -115,8 +115,8 @@ struct DatabaseInMediaRestoreTests {
     }
 
     @Test(arguments: [3, 4, 5]) func `after a crash at which nobody came a log comes to its database`(number: Int) throws {
-        let room = try Self.prepareLog()
-        let result = try room.run(
+        let sandbox = try Self.prepareLog()
+        let result = try sandbox.run(
             """
             BACKUPFS_FAULT=restore.file-brought-in:\(number) backupfs restore one --yes --store $S >/dev/null 2>&1
             backupfs status --store $S >/dev/null; jq -r '.result, .keptMedia' $S/restore/last.json; cmp $S/app/photos/x.db-wal $R/log && echo same
@@ -126,8 +126,8 @@ struct DatabaseInMediaRestoreTests {
     }
 
     @Test func `after a crash a log does not come to a database that an app has open`() throws {
-        let room = try Self.prepareLog()
-        let result = try room.run(
+        let sandbox = try Self.prepareLog()
+        let result = try sandbox.run(
             """
             BACKUPFS_FAULT=restore.file-brought-in:4 backupfs restore one --yes --store $S >/dev/null 2>&1
             mkfifo $R/in; sqlite3 $S/app/photos/x.db < $R/in >/dev/null 2>&1 & app=$!; exec 3> $R/in
@@ -140,8 +140,8 @@ struct DatabaseInMediaRestoreTests {
     }
 
     @Test func `nobody gets at a database until its log is there`() throws {
-        let room = try Self.prepareLog()
-        let result = try room.run(
+        let sandbox = try Self.prepareLog()
+        let result = try sandbox.run(
             """
             touch $R/pause; BACKUPFS_FAULT=restore.file-brought-in:4=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>&1 & restore=$!
             for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
@@ -152,8 +152,8 @@ struct DatabaseInMediaRestoreTests {
 
     /// The media that are lost come back with the records.
     @Test func `an undo puts no log beside a database that an app has changed after a crash`() throws {
-        let room = try Self.prepareLog()
-        let result = try room.run(
+        let sandbox = try Self.prepareLog()
+        let result = try sandbox.run(
             """
             cd $S/app/photos; rm x.db; python3 $R/fill.py; cp x.db-wal $R/own; rm x.db-shm; sqlite3 ../database.sqlite 'pragma wal_checkpoint(truncate)' >/dev/null
             cp ../database.sqlite $R/old.sqlite
@@ -166,8 +166,8 @@ struct DatabaseInMediaRestoreTests {
     }
 
     @Test func `the files of a merge come so, too`() throws {
-        let room = try Self.prepareLog()
-        let result = try room.run(
+        let sandbox = try Self.prepareLog()
+        let result = try sandbox.run(
             """
             rm $S/app/photos/x.db*; BACKUPFS_FAULT=restore.file-published:2 backupfs restore one --strategy merge --yes --store $S >/dev/null 2>&1
             ls $S/app/photos | grep x.db; \(Self.write); backupfs status --store $S >/dev/null; jq -r .result $S/restore/last.json; \(Self.look)

@@ -22,15 +22,15 @@ struct DatabaseInUseTests {
         """
     static let letGo = "rm $R/hold; wait $holder; rm $R/held"
 
-    private func room() throws -> Room {
-        let room = try Room()
-        try room.sh("backupfs init --sample --store $S >/dev/null; backupfs backup --label one --store $S")
-        return room
+    private func sandbox() throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --sample --store $S >/dev/null; backupfs backup --label one --store $S")
+        return sandbox
     }
 
     @Test func `U-B4: an app that holds its database has an exit code of its own`() throws {
-        let room = try room()
-        let codes = try room.sh(
+        let sandbox = try sandbox()
+        let codes = try sandbox.sh(
             Self.hold + """
                 for command in "backup --label two" "export --json -o $R/x.json" "restore one --yes" "backup --if-due"; do
                   BACKUPFS_NOW=2027-01-11T00:00:00Z backupfs $command --store $S 2>> $R/told && exit 1; echo $?
@@ -39,19 +39,19 @@ struct DatabaseInUseTests {
                 \(Self.letGo)
                 """)
         #expect(codes == "13\n13\n13\n13\n13")
-        #expect(try room.sh("grep -c 'the app holds its database locked' $R/told") == "4")
+        #expect(try sandbox.sh("grep -c 'the app holds its database locked' $R/told") == "4")
         #expect(
-            try room.sh("jq -c 'select(.message_type == \"exit_error\") | [.code, .error, .message]' $R/error.json")
+            try sandbox.sh("jq -c 'select(.message_type == \"exit_error\") | [.code, .error, .message]' $R/error.json")
                 == #"[13,"databaseInUse","the app holds its database locked"]"#)
         // It is available again, and the attempts had no effect.
         #expect(
-            try room.sh("backupfs backup --label three --store $S; backupfs snapshots --json --store $S | jq length")
+            try sandbox.sh("backupfs backup --label three --store $S; backupfs snapshots --json --store $S | jq length")
                 == "three\n2")
     }
 
     @Test func `U-B4: another operation stays exit code 11`() throws {
-        let room = try room()
-        let text = try room.sh(
+        let sandbox = try sandbox()
+        let text = try sandbox.sh(
             """
             trap 'rm -f $R/pause' EXIT; touch $R/pause; BACKUPFS_FAULT=backup.begun=pause:$R/pause backupfs backup --label two --store $S >/dev/null & backup=$!
             until backupfs status --json --store $S | grep -q '"operation": "backup"'; do sleep 0.02; done
@@ -63,8 +63,8 @@ struct DatabaseInUseTests {
     }
 
     @Test func `a lock of the app is not waited for, and a failed restore may be tried again`() throws {
-        let room = try room()
-        let text = try room.sh(
+        let sandbox = try sandbox()
+        let text = try sandbox.sh(
             Self.hold + """
                 backupfs restore one --yes --wait=5min -v --store $S 2> $R/told && exit 1; echo $?; \(Self.letGo)
                 grep -c Waiting $R/told || true; tail -1 $R/told
@@ -74,8 +74,8 @@ struct DatabaseInUseTests {
 
     @Test(arguments: ["system/backupfs-backup@.service", "user/backupfs-backup.service"])
     func `U-B4: the units take another operation for a success, and no app that holds its database`(unit: String) throws {
-        let room = try Room()
+        let sandbox = try Sandbox()
         let folder = Machine.projectPath + "/mount-scripts/systemd/"
-        #expect(try room.sh("grep ^SuccessExitStatus '\(folder)\(unit)'") == "SuccessExitStatus=11")
+        #expect(try sandbox.sh("grep ^SuccessExitStatus '\(folder)\(unit)'") == "SuccessExitStatus=11")
     }
 }

@@ -7,8 +7,8 @@ struct DeepFolderTests {
     func `R-B7: what lies too deep is left out of the backup and named, and a restore that would replace it is refused`(
         levels: Int
     ) throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             mkdir -p $R/Photos/a; printf one > $R/Photos/a/one.jpg
             backupfs init --store $S --app photo-library --media $R/Photos; backupfs backup --label whole --store $S
@@ -19,23 +19,25 @@ struct DeepFolderTests {
             open('leaf.jpg', 'w').write('leaf')
             P
             """)
-        let result = try room.run("backupfs backup --label deep --store $S")
-        #expect(result.status == 3, "\(result)")
-        #expect(result.complaint.contains("the folder is inside more than 128 others"), "\(result.complaint.prefix(500))")
-        let refused = try room.run("backupfs restore whole --yes --store $S")
-        #expect(refused.status == 1 && refused.complaint.contains("the folder is inside more than 128 others"), "\(refused)")
+        let result = try sandbox.run("backupfs backup --label deep --store $S")
+        #expect(result.exitCode == 3, "\(result)")
+        #expect(result.errors.contains("the folder is inside more than 128 others"), "\(result.errors.prefix(500))")
+        let refused = try sandbox.run("backupfs restore whole --yes --store $S")
+        #expect(refused.exitCode == 1 && refused.errors.contains("the folder is inside more than 128 others"), "\(refused)")
         #expect(
-            try room.sh("cat $R/Photos/a/one.jpg; backupfs export --store $S --json -o - | jq -r '.photos[].path' | tr '\\n' ' '")
+            try sandbox.sh(
+                "cat $R/Photos/a/one.jpg; backupfs export --store $S --json -o - | jq -r '.photos[].path' | tr '\\n' ' '")
                 == "onea/one.jpg ")
         // Files of a deep tree that no longer exists come back.
-        try room.sh("rm -rf $R/Photos/d; printf two > $R/Photos/a/one.jpg; backupfs restore deep --yes --store $S || [ $? = 3 ]")
-        #expect(try room.sh("cat $R/Photos/a/one.jpg; find $R/Photos -type d | wc -l") == "one130")
+        try sandbox.sh(
+            "rm -rf $R/Photos/d; printf two > $R/Photos/a/one.jpg; backupfs restore deep --yes --store $S || [ $? = 3 ]")
+        #expect(try sandbox.sh("cat $R/Photos/a/one.jpg; find $R/Photos -type d | wc -l") == "one130")
     }
 
     /// Foreign archives may not have such paths; a disk may.
     @Test func `a file whose path has 30,000 bytes comes back by name and by undo`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             mkdir -p $R/Photos; printf one > $R/Photos/one.jpg; sqlite3 $R/a.db 'create table t(a)'
             backupfs init --store $S --database $R/a.db --media $R/Photos; backupfs backup --label first --store $S
@@ -56,16 +58,16 @@ struct DeepFolderTests {
             print(','.join(os.listdir('.')))
             P
             """
-        #expect(try room.sh(content) == "one.jpg")
-        let safety = try room.sh("jq -r .safetyBackup $S/restore/last.json")
-        try room.sh("backupfs restore \(safety) --yes --store $S")
-        #expect(try room.sh(content) == "leaf.jpg")
-        try room.sh("backupfs restore first --yes --store $S; backupfs restore deep --yes --store $S")
-        #expect(try room.sh(content) == "leaf.jpg")
+        #expect(try sandbox.sh(content) == "one.jpg")
+        let safety = try sandbox.sh("jq -r .safetyBackup $S/restore/last.json")
+        try sandbox.sh("backupfs restore \(safety) --yes --store $S")
+        #expect(try sandbox.sh(content) == "leaf.jpg")
+        try sandbox.sh("backupfs restore first --yes --store $S; backupfs restore deep --yes --store $S")
+        #expect(try sandbox.sh(content) == "leaf.jpg")
         // The archive is recognized by its bytes.
-        try room.sh(
+        try sandbox.sh(
             "backupfs restore first --yes --store $S; backupfs export deep --zip -o $R/deep.zip --store $S; backupfs restore $R/deep.zip --yes --store $S"
         )
-        #expect(try room.sh(content) == "leaf.jpg")
+        #expect(try sandbox.sh(content) == "leaf.jpg")
     }
 }

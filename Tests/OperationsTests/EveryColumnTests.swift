@@ -68,86 +68,86 @@ import Testing
             Case(app: "smilepile", version: 1), Case(app: "smilepile", version: 2),
         ]
 
-    private static func room(_ each: Case) throws -> Room {
-        let room = try Room()
+    private static func sandbox(_ each: Case) throws -> Sandbox {
+        let sandbox = try Sandbox()
         let filling = try #require(fillings[each.app])
-        try room.write(
+        try sandbox.write(
             filling + "UPDATE app_metadata SET value = '\(each.version)' WHERE key = 'schema_version';", to: "fill.sql")
-        try room.sh(
+        try sandbox.sh(
             """
             backupfs init --store $S --app \(each.app) >/dev/null; sqlite3 -bail $S/app/database.sqlite <$R/fill.sql
             if [ -d $S/app/photos ]; then printf one >$S/app/photos/a.jpg; fi
             """)
         // The case covers every column.
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 """
                 for table in $(sqlite3 $S/app/database.sqlite "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%migrations'")
                 do for column in $(sqlite3 $S/app/database.sqlite "SELECT name FROM pragma_table_info('$table')")
                    do sqlite3 $S/app/database.sqlite "SELECT '$table.$column' WHERE NOT EXISTS (SELECT 1 FROM $table WHERE $column IS NOT NULL)"
                 done; done
                 """) == "")
-        return room
+        return sandbox
     }
 
     /// All rows, independent of order.
     private static let dump = "sqlite3 $S/app/database.sqlite .dump | grep ^INSERT | sort"
 
     @Test(arguments: cases) func `a restore gives back every column, and an edited file is refused`(_ each: Case) throws {
-        let room = try Self.room(each)
-        let before = try room.sh(Self.dump)
-        let backup = try room.run("backupfs backup --label A --store $S")
-        #expect(backup.status == 0, "\(backup.complaint)")
+        let sandbox = try Self.sandbox(each)
+        let before = try sandbox.sh(Self.dump)
+        let backup = try sandbox.run("backupfs backup --label A --store $S")
+        #expect(backup.exitCode == 0, "\(backup.errors)")
         // An export contains its creation time, to the second. No safety backup with other data may have the same file.
-        try room.sh("second=$(date +%s); while [ $(date +%s) = $second ]; do sleep 0.02; done")
+        try sandbox.sh("second=$(date +%s); while [ $(date +%s) = $second ]; do sleep 0.02; done")
         let names = each.left.joined(separator: ", ")
         if !each.left.isEmpty {
-            #expect(backup.complaint.contains(names), "\(backup.complaint)")
-            #expect(try room.sh("backupfs status --store $S").contains(names))
+            #expect(backup.errors.contains(names), "\(backup.errors)")
+            #expect(try sandbox.sh("backupfs status --store $S").contains(names))
             // It is not the backup's own export, so only its fields are available.
-            let edited = try room.run(
+            let edited = try sandbox.run(
                 "backupfs export A --output $R/a.json --store $S; jq -c . $R/a.json > $R/edited.json; backupfs restore $R/edited.json --yes --strategy replace --store $S"
             )
-            #expect(edited.status != 0 && edited.complaint.contains(names), "\(edited.complaint)")
-            #expect(try room.sh(Self.dump) == before)
+            #expect(edited.exitCode != 0 && edited.errors.contains(names), "\(edited.errors)")
+            #expect(try sandbox.sh(Self.dump) == before)
         }
-        let verified = try room.run("backupfs verify A --store $S")
-        #expect(verified.status == 0, "\(verified.output)")
-        try Self.expectSameAfterRestoreAndUndo(room, each)
+        let verified = try sandbox.run("backupfs verify A --store $S")
+        #expect(verified.exitCode == 0, "\(verified.output)")
+        try Self.expectSameAfterRestoreAndUndo(sandbox, each)
         guard !each.left.isEmpty else { return }
         // The backup's own files bring it back into a database that lacks it.
-        let full = try room.sh(Self.dump)
-        try room.sh("backupfs restore A --target $R/files --store $S >/dev/null")
+        let full = try sandbox.sh(Self.dump)
+        try sandbox.sh("backupfs restore A --target $R/files --store $S >/dev/null")
         for file in ["database.sqlite", "export.json"] {
-            try room.sh(
+            try sandbox.sh(
                 "sqlite3 $S/app/database.sqlite '\(each.emptying)'; backupfs restore $R/files/\(file) --yes --strategy replace --store $S >/dev/null"
             )
-            #expect(try room.sh(Self.dump) == full, "\(file)")
+            #expect(try sandbox.sh(Self.dump) == full, "\(file)")
         }
         // So does the file in a store that does not know the backup, as far as there are fields: the rest is reported.
-        try room.sh("backupfs init --app \(each.app) --store $R/other >/dev/null")
-        let foreign = try room.run("backupfs restore $R/files/database.sqlite --yes --store $R/other")
-        #expect(foreign.status == 0 && (foreign.output + foreign.complaint).contains(names), "\(foreign)")
+        try sandbox.sh("backupfs init --app \(each.app) --store $R/other >/dev/null")
+        let foreign = try sandbox.run("backupfs restore $R/files/database.sqlite --yes --store $R/other")
+        #expect(foreign.exitCode == 0 && (foreign.output + foreign.errors).contains(names), "\(foreign)")
     }
 
-    private static func expectSameAfterRestoreAndUndo(_ room: Room, _ each: Case) throws {
+    private static func expectSameAfterRestoreAndUndo(_ sandbox: Sandbox, _ each: Case) throws {
         // SmilePile's version 1 is read, and written as version 2.
-        let before = try room.sh(
+        let before = try sandbox.sh(
             """
             backupfs backup --label B --store $S; backupfs verify B --store $S >/dev/null
             \(dump) | sed "\(each.app == "smilepile" ? "s/'schema_version','1'/'schema_version','2'/" : "")"
             """
         ).split(separator: "\n").dropFirst().joined(separator: "\n")
-        try room.sh("backupfs restore B --yes --strategy replace --store $S >/dev/null")
-        #expect(try room.sh(dump) == before)
-        try room.sh(
+        try sandbox.sh("backupfs restore B --yes --strategy replace --store $S >/dev/null")
+        #expect(try sandbox.sh(dump) == before)
+        try sandbox.sh(
             "backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --yes --strategy replace --store $S >/dev/null")
-        #expect(try room.sh(dump) == before)
+        #expect(try sandbox.sh(dump) == before)
     }
 
     @Test func `what the app adds while a restore runs is not lost either`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             backupfs init --store $S --sample >/dev/null; backupfs backup --label A --store $S
             touch $R/pause; BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore A --yes --store $S >$R/told 2>&1 & restore=$!

@@ -55,10 +55,11 @@ struct ExploreTests {
     }
 
     @Test func `collections that are not in order, or in one backup only`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
         _ = try BackupOperation(store: store).run(label: "one", tag: nil, progress: nil)
-        try room.sh(#"sqlite3 $S/app/database.sqlite "update photos set id = 20 where id = 1; update photos set caption = 'c'""#)
+        try sandbox.sh(
+            #"sqlite3 $S/app/database.sqlite "update photos set id = 20 where id = 1; update photos set caption = 'c'""#)
         _ = try BackupOperation(store: store).run(label: "two", tag: nil, progress: nil)
         let difference = try DifferenceDocument(of: store, from: "one", to: "two", limit: 1)
         #expect(difference.collections.map(\.name) == ["photos"])
@@ -67,24 +68,24 @@ struct ExploreTests {
         #expect(difference.fileCounts == [.changed: 1] && difference.files.map(\.path) == ["database.sqlite"])
         // The live data is rendered into unnamed files.
         _ = try DifferenceDocument(of: store, from: "live", to: "one", limit: 1)
-        #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
+        #expect(try sandbox.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
     }
 
     /// Only the bytes show a change that kept size and times.
     @Test func `a live file that looks untouched but is another one`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
         _ = try BackupOperation(store: store).run(label: "one", tag: nil, progress: nil)
-        try room.sh("cd $S/app/photos; printf ONE > x; touch -r one.jpg x; mv x one.jpg")
+        try sandbox.sh("cd $S/app/photos; printf ONE > x; touch -r one.jpg x; mv x one.jpg")
         #expect(try DifferenceDocument(of: store, from: "one", to: "live", limit: 9).files.map(\.path) == ["media/one.jpg"])
         // The same bytes in a new file are not a difference.
-        try room.sh("cd $S/app/photos; printf one > x; mv x one.jpg")
+        try sandbox.sh("cd $S/app/photos; printf one > x; mv x one.jpg")
         #expect(try DifferenceDocument(of: store, from: "one", to: "live", limit: 9).isEmpty)
     }
 
     @Test func `a shared folder is found in every backup`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
         for name in ["one", "two", "three"] { _ = try BackupOperation(store: store).run(label: name, tag: nil, progress: nil) }
         for (pattern, expected) in [
             (

@@ -11,17 +11,17 @@ struct ExportDuringRestoreTests {
     private static let points = ["restore.committed", "restore.file-brought-in", "restore.media-published"]
 
     /// A diary with the backup `old`; in the current data, the first record and its photo say `changed`.
-    private static func makeRoom() throws -> (Room, Store) {
-        let room = try Room()
-        let store = try room.makeDiary()
-        try room.sh(
+    private static func makeSandbox() throws -> (Sandbox, Store) {
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             sqlite3 $S/app/database.sqlite "update photos set caption = 'old' where id = 1"; printf old > $S/app/photos/one.jpg
             printf old > $S/app/photos/2024/two.jpg; backupfs backup --label old --store $S
             sqlite3 $S/app/database.sqlite "update photos set caption = 'changed' where id = 1"
             printf changed > $S/app/photos/one.jpg; printf changed > $S/app/photos/2024/two.jpg
             """)
-        return (room, store)
+        return (sandbox, store)
     }
 
     /// In a script, waits until a program has reached its fault point.
@@ -36,8 +36,8 @@ struct ExportDuringRestoreTests {
     @Test(arguments: points) func `an export waits for a restore that ends soon, and has what it has brought`(point: String)
         throws
     {
-        let (room, _) = try Self.makeRoom()
-        let result = try room.run(
+        let (sandbox, _) = try Self.makeSandbox()
+        let result = try sandbox.run(
             """
             touch $R/a $R/b
             BACKUPFS_FAULT=\(point)=pause:$R/a backupfs restore old --yes --store $S >$R/told-a 2>&1 & restore=$!
@@ -47,12 +47,12 @@ struct ExportDuringRestoreTests {
             rm $R/a; wait $restore; echo restore $?; rm $R/b; wait $export; echo export $?
             """)
         #expect(result.output == "restore 0\nexport 0\n", "\(result)")
-        #expect(try room.sh(Self.held) == "old\noldold")
+        #expect(try sandbox.sh(Self.held) == "old\noldold")
     }
 
     @Test func `an export does not wait for ever`() throws {
-        let (room, _) = try Self.makeRoom()
-        let result = try room.run(
+        let (sandbox, _) = try Self.makeSandbox()
+        let result = try sandbox.run(
             """
             touch $R/a; BACKUPFS_FAULT=restore.committed=pause:$R/a backupfs restore old --yes --store $S >$R/told-a 2>&1 & restore=$!
             \(Self.reached("a"))
@@ -72,39 +72,39 @@ struct ExportDuringRestoreTests {
 
     /// The lock on the media is released when its process ends.
     @Test(arguments: points) func `an export ends a restore that died, and has what it has brought`(point: String) throws {
-        let (room, _) = try Self.makeRoom()
-        let died = try room.run("BACKUPFS_FAULT=\(point) backupfs restore old --yes --store $S")
-        #expect(died.status != 0)
-        try room.sh("backupfs export --zip --output $R/live.zip --store $S")
-        #expect(try room.sh(Self.held) == "old\noldold")
+        let (sandbox, _) = try Self.makeSandbox()
+        let died = try sandbox.run("BACKUPFS_FAULT=\(point) backupfs restore old --yes --store $S")
+        #expect(died.exitCode != 0)
+        try sandbox.sh("backupfs export --zip --output $R/live.zip --store $S")
+        #expect(try sandbox.sh(Self.held) == "old\noldold")
     }
 
     @Test func `a restore's commands may export what is there before it and after it`() throws {
-        let (room, _) = try Self.makeRoom()
-        try room.sh(
+        let (sandbox, _) = try Self.makeSandbox()
+        try sandbox.sh(
             """
             backupfs config set before-restore "$R/bin/backupfs export --zip --output $R/before.zip --store $S" --store $S
             backupfs config set after-restore "$R/bin/backupfs export --zip --output $R/live.zip --store $S" --store $S
             backupfs restore old --yes --store $S
             """)
-        #expect(try room.sh(Self.held) == "old\noldold")
-        #expect(try room.sh("unzip -p $R/before.zip media/one.jpg media/2024/two.jpg") == "changedchanged")
+        #expect(try sandbox.sh(Self.held) == "old\noldold")
+        #expect(try sandbox.sh("unzip -p $R/before.zip media/one.jpg media/2024/two.jpg") == "changedchanged")
     }
 
     /// A program that opened the folder before the restore began keeps its view.
     @Test(arguments: points) func `a live archive does not open during a restore, and what is listed does not wait`(point: String)
         throws
     {
-        let (room, store) = try Self.makeRoom()
+        let (sandbox, store) = try Self.makeSandbox()
         let live = try LiveData(store: store)
         let before = try #require(try live.view().entry(at: ["archive.tar"]))
-        try room.sh("touch $R/a")
+        try sandbox.sh("touch $R/a")
         let restored = DispatchSemaphore(value: 0)
         DispatchQueue.global().async {
-            _ = try? room.run("BACKUPFS_FAULT=\(point)=pause:$R/a backupfs restore old --yes --store $S >$R/told 2>&1")
+            _ = try? sandbox.run("BACKUPFS_FAULT=\(point)=pause:$R/a backupfs restore old --yes --store $S >$R/told 2>&1")
             restored.signal()
         }
-        try room.sh(Self.reached("a"))
+        try sandbox.sh(Self.reached("a"))
         // However it was looked up, and whenever.
         for name in ["archive.tar", "archive.zip", "SHA256SUMS"] as [FileName] {
             let entry = try #require(try live.view().entry(at: [name]))
@@ -112,16 +112,16 @@ struct ExportDuringRestoreTests {
         }
         #expect(failure { _ = try before.content() }?.code == .busy)
         #expect(try live.view().children(of: [])?.contains { $0.name == "archive.zip" } == true)
-        try room.sh("rm $R/a")
+        try sandbox.sh("rm $R/a")
         restored.wait()
         // The one looked up earlier has other records than the media folder now matches.
         #expect(failure { _ = try before.content() }?.code == .busy)
         let table = try #require(try live.view().entry(at: ["archive.tar"])).content()
         var bytes = [UInt8](repeating: 0, count: Int(table.size))
         _ = try bytes.withUnsafeMutableBytes { try TableSource(table).read(at: 0, into: $0) }
-        try Data(bytes).write(to: URL(fileURLWithPath: room("live.tar")))
+        try Data(bytes).write(to: URL(fileURLWithPath: sandbox("live.tar")))
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "cd $R; tar xOf live.tar export.json | jq -r '.photos[0].caption'; tar xOf live.tar media/one.jpg media/2024/two.jpg"
             )
                 == "old\noldold")

@@ -11,7 +11,7 @@ import Testing
 /// they can.
 struct ExtremeMediaTests {
     @Test func `photos of any time are backed up, listed and restored`() throws {
-        let room = try Room()
+        let sandbox = try Sandbox()
         let media = try TemporaryFolder(inMemory: true)
         let script = """
             import os, sys
@@ -20,8 +20,8 @@ struct ExtremeMediaTests {
                 open(path, "w").write(str(number))
                 os.utime(path, ns=(0, seconds * 10**9))
             """
-        try room.write(script, to: "times.py")
-        try room.sh(
+        try sandbox.write(script, to: "times.py")
+        try sandbox.sh(
             """
             export M=\(media.path)/photos; mkdir $M; python3 $R/times.py $M
             backupfs init --store $S --app photo-library --media $M
@@ -34,10 +34,10 @@ struct ExtremeMediaTests {
             """)
     }
 
-    @Test func `room for whatever a repository claims is not there`() throws {
-        let room = try Room()
+    @Test func `space for whatever a repository claims is not there`() throws {
+        let sandbox = try Sandbox()
         var reader = ByteReader([UInt8](repeating: 0xff, count: 56))
         let totals = try DirectoryTotals(decoding: &reader)
-        #expect(errorCode { try FolderRestore.requireRoom(for: totals, moreBytes: .max, at: room.path) } == .noSpace)
+        #expect(errorCode { try FolderRestore.requireRoom(for: totals, moreBytes: .max, at: sandbox.path) } == .noSpace)
     }
 }

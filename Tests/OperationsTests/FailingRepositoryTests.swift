@@ -13,9 +13,9 @@ struct FailingRepositoryTests {
     private static let limitSeconds: UInt64 = 60
 
     /// Several megabytes of records and photos: more than is read ahead.
-    private func makeStore(_ room: Room) throws {
-        _ = try room.makeDiary()
-        try room.sh(
+    private func makeStore(_ sandbox: Sandbox) throws {
+        _ = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             backupfs backup --store $S --label first
             sqlite3 $S/app/database.sqlite "with recursive n(i) as (select 10 union all select i + 1 from n where i < 900) insert into photos select i, 'one.jpg', hex(randomblob(700)) from n"
@@ -25,14 +25,14 @@ struct FailingRepositoryTests {
 
     @Test(arguments: FullDisk.Duration.allCases)
     func `a backup with records ends (U-A5, U-A6)`(duration: FullDisk.Duration) throws {
-        let room = try Room()
-        try makeStore(room)
+        let sandbox = try Sandbox()
+        try makeStore(sandbox)
         var reachedCount = 0
         // Only some of the changes: `FailingStorageTests` covers each.
         for number in stride(from: 1, through: 200, by: 4) {
-            try room.sh("rm -rf $R/copy; cp -a $S $R/copy")
+            try sandbox.sh("rm -rf $R/copy; cp -a $S $R/copy")
             let disk = FullDisk(failing: number, duration: duration)
-            let path = room("copy")
+            let path = sandbox("copy")
             let end = try TimeLimit.run(seconds: Self.limitSeconds) {
                 let store = try Store.open(path)
                 return failure {
@@ -53,12 +53,12 @@ struct FailingRepositoryTests {
             // written, there is a backup.
             guard number % 20 == 1 || error == nil else { continue }
             let count = error == nil ? 2 : 1
-            let sound = try room.run(
+            let sound = try sandbox.run(
                 """
                 backupfs check --read-data --store $R/copy && backupfs snapshots --store $R/copy | grep -q first &&
                     [ $(backupfs snapshots --json --store $R/copy | jq length) -ge \(count) ]
                 """)
-            #expect(sound.status == 0, "\(place): \(sound.output)\(sound.complaint)")
+            #expect(sound.exitCode == 0, "\(place): \(sound.output)\(sound.errors)")
         }
         #expect(reachedCount > 10)
     }

@@ -21,9 +21,9 @@ struct FolderRestoreTests {
     }
 
     @Test func `every kind of file comes back`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
-        try room.sh(
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             cd $S/app/photos; : > empty; printf x > $'odd\\nname \\\\ \\xff'; mkdir -p deep/a/b/c none; head -c 300000 /dev/urandom > deep/a/b/c/noise
             head -c 18000000 /dev/urandom > big; cat big big > twice; head -c 5000000 /dev/zero > zeros; seq 200000 > text; chmod 4751 text; chmod 400 big
@@ -32,75 +32,76 @@ struct FolderRestoreTests {
             touch -d '1969-12-31 23:59:58.5' one.jpg; chmod 555 deep/a; touch -d '2001-01-01 01:01:01.000000001' deep/a deep none many
             """)
         let snapshot = try Self.backUp(store, "one")
-        let original = try room.sh("cd $S/app/photos; \(Self.describe)")
+        let original = try sandbox.sh("cd $S/app/photos; \(Self.describe)")
         #expect(original.contains("\nf text 4751 "))
         // Owners are not kept, so a setuid bit does not come back.
         let source = original.replacing("\nf text 4751 ", with: "\nf text 751 ")
         for target in ["new", "parent/of/new", "there"] {
-            if target == "there" { try room.sh("mkdir $R/there") }
-            let report = try FolderRestore(store: store).run(snapshot, to: room(target), progress: nil)
+            if target == "there" { try sandbox.sh("mkdir $R/there") }
+            let report = try FolderRestore(store: store).run(snapshot, to: sandbox(target), progress: nil)
             let totals = snapshot.record.root.totals
             #expect(report.fileCount == totals.fileCount && report.byteCount == totals.byteCount && report.failureCount == 0)
-            #expect(try room.sh("cd $R/\(target)/media; \(Self.describe)") == source)
+            #expect(try sandbox.sh("cd $R/\(target)/media; \(Self.describe)") == source)
             #expect(
-                try room.sh("ls -A $R/\(target) | xargs")
+                try sandbox.sh("ls -A $R/\(target) | xargs")
                     == "changes.json data database.sqlite export.json manifest.json media schema.json")
-            #expect(try room.sh("sqlite3 $R/\(target)/database.sqlite 'select count(*) from photos'") == "3")
+            #expect(try sandbox.sh("sqlite3 $R/\(target)/database.sqlite 'select count(*) from photos'") == "3")
             #expect(
-                try room.sh(
+                try sandbox.sh(
                     "python3 -c 'import json,sys; print(len(json.load(open(sys.argv[1]))[\"photos\"]))' $R/\(target)/export.json")
                     == "3")
-            #expect(try room.sh("backupfs export one -o - --store $S | cmp - $R/\(target)/export.json && echo same") == "same")
+            #expect(try sandbox.sh("backupfs export one -o - --store $S | cmp - $R/\(target)/export.json && echo same") == "same")
         }
-        try room.sh("chmod -R u+w $R")
+        try sandbox.sh("chmod -R u+w $R")
     }
 
     @Test func `a folder that holds anything is left alone`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
         let snapshot = try Self.backUp(store, "one")
-        try room.sh(
+        try sandbox.sh(
             "mkdir $R/full; echo mine > $R/full/mine; echo file > $R/file; mkdir $R/near; mkdir $R/near/.backupfs-restore-mine")
         for (target, code) in [("full", BackupError.Code.notEmpty), ("file", .notADirectory), ("near", .notEmpty)] {
-            #expect(failure { _ = try FolderRestore(store: store).run(snapshot, to: room(target), progress: nil) }?.code == code)
-            #expect(failure { try FolderRestore(store: store).check(snapshot, to: room(target)) }?.code == code)
+            #expect(
+                failure { _ = try FolderRestore(store: store).run(snapshot, to: sandbox(target), progress: nil) }?.code == code)
+            #expect(failure { try FolderRestore(store: store).check(snapshot, to: sandbox(target)) }?.code == code)
         }
         #expect(
-            try room.sh("cat $R/full/mine $R/file; ls -A $R/full $R/near | xargs")
-                == "mine\nfile\n\(room.path)/full: mine \(room.path)/near: .backupfs-restore-mine")
+            try sandbox.sh("cat $R/full/mine $R/file; ls -A $R/full $R/near | xargs")
+                == "mine\nfile\n\(sandbox.path)/full: mine \(sandbox.path)/near: .backupfs-restore-mine")
     }
 
     /// The remains of a killed restore, and the work folder of a running one.
     @Test func `leftovers are swept, and nobody else's work is`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
         let snapshot = try Self.backUp(store, "one")
         let token = RandomToken.make()
-        try room.sh(
+        try sandbox.sh(
             "mkdir -p $R/out/.backupfs-restore-\(token)/media; : > $R/out/.backupfs-restore-\(token).lock; echo half > $R/out/.backupfs-restore-\(token)/media/x"
         )
-        _ = try FolderRestore(store: store).run(snapshot, to: room("out"), progress: nil)
+        _ = try FolderRestore(store: store).run(snapshot, to: sandbox("out"), progress: nil)
         #expect(
-            try room.sh("ls -A $R/out | xargs")
+            try sandbox.sh("ls -A $R/out | xargs")
                 == "changes.json data database.sqlite export.json manifest.json media schema.json")
 
         let running = RandomToken.make()
-        try room.sh("mkdir -p $R/busy/.backupfs-restore-\(running); echo half > $R/busy/.backupfs-restore-\(running)/x")
-        let lock = try AdvisoryLock(path: room("busy/.backupfs-restore-\(running).lock"))
+        try sandbox.sh("mkdir -p $R/busy/.backupfs-restore-\(running); echo half > $R/busy/.backupfs-restore-\(running)/x")
+        let lock = try AdvisoryLock(path: sandbox("busy/.backupfs-restore-\(running).lock"))
         try withExtendedLifetime(lock) {
-            _ = try FolderRestore(store: store).run(snapshot, to: room("busy"), progress: nil)
-            #expect(try room.sh("cat $R/busy/.backupfs-restore-\(running)/x") == "half")
+            _ = try FolderRestore(store: store).run(snapshot, to: sandbox("busy"), progress: nil)
+            #expect(try sandbox.sh("cat $R/busy/.backupfs-restore-\(running)/x") == "half")
         }
     }
 
     @Test func `what is damaged is left out and told, and the rest is there`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
-        try room.sh(
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
+        try sandbox.sh(
             "cd $S/app/photos; head -c 9000000 /dev/urandom > big; head -c 200000 /dev/urandom > 2024/small; seq 1000 > text")
         let snapshot = try Self.backUp(store, "one")
         // Both files are uncompressed in a pack: some of their bytes are located there and changed.
-        try room.sh(
+        try sandbox.sh(
             """
             python3 - <<'END'
             import os, glob
@@ -120,48 +121,49 @@ struct FolderRestoreTests {
                 assert hits == 1, name
             END
             """)
-        let report = try FolderRestore(store: try Store.open(room.storePath)).run(snapshot, to: room("out"), progress: nil)
+        let report = try FolderRestore(store: try Store.open(sandbox.storePath)).run(snapshot, to: sandbox("out"), progress: nil)
         #expect(report.failureCount == 2)
         #expect(report.failures.map(\.path) == ["media/2024/small", "media/big"])
         #expect(report.failures.allSatisfy { $0.error.code == .repositoryDamaged && $0.error.message.contains("chunk") })
         #expect(
-            try room.sh("diff -r $S/app/photos $R/out/media || true")
-                == "Only in \(room.storePath)/app/photos/2024: small\nOnly in \(room.storePath)/app/photos: big")
-        let command = try room.run("backupfs restore one --target $R/second --store $S")
+            try sandbox.sh("diff -r $S/app/photos $R/out/media || true")
+                == "Only in \(sandbox.storePath)/app/photos/2024: small\nOnly in \(sandbox.storePath)/app/photos: big")
+        let command = try sandbox.run("backupfs restore one --target $R/second --store $S")
         #expect(
-            command.status == 1 && command.complaint.contains("media/big: ") && command.complaint.contains("See: backupfs check"))
-        #expect(try room.sh("ls $R/second/media | xargs") == "2024 one.jpg text")
+            command.exitCode == 1 && command.errors.contains("media/big: ") && command.errors.contains("See: backupfs check"))
+        #expect(try sandbox.sh("ls $R/second/media | xargs") == "2024 one.jpg text")
     }
 
     /// A missing pack damages only its own files, not those beside them in a batch.
     @Test func `a missing pack`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
         let first = try Self.backUp(store, "one")
-        let packs = try room.sh("cd $S/repository/packs; find . -name '*.pack' | sort")
-        try room.sh("cd $S/app/photos; head -c 100000 /dev/urandom > noise; printf new > 2024/new-and-longer-than-a-literal")
+        let packs = try sandbox.sh("cd $S/repository/packs; find . -name '*.pack' | sort")
+        try sandbox.sh("cd $S/app/photos; head -c 100000 /dev/urandom > noise; printf new > 2024/new-and-longer-than-a-literal")
         let second = try Self.backUp(store, "two")
-        let added = try room.sh(
+        let added = try sandbox.sh(
             "cd $S/repository/packs; find . -name '*.pack' -size +90k | sort | (grep -vxF '\(packs)' || true)")
         #expect(added.split(separator: "\n").count == 1)
-        try room.sh("rm $S/repository/packs/\(added)")
-        let damaged = try Store.open(room.storePath)
-        #expect(try FolderRestore(store: damaged).run(first, to: room("first"), progress: nil).failureCount == 0)
-        let report = try FolderRestore(store: damaged).run(second, to: room("second"), progress: nil)
+        try sandbox.sh("rm $S/repository/packs/\(added)")
+        let damaged = try Store.open(sandbox.storePath)
+        #expect(try FolderRestore(store: damaged).run(first, to: sandbox("first"), progress: nil).failureCount == 0)
+        let report = try FolderRestore(store: damaged).run(second, to: sandbox("second"), progress: nil)
         #expect(report.failures.contains { $0.path == "media/noise" })
-        #expect(try room.sh("cat $R/second/media/one.jpg $R/second/media/2024/two.jpg") == "onetwo")
+        #expect(try sandbox.sh("cat $R/second/media/one.jpg $R/second/media/2024/two.jpg") == "onetwo")
     }
 
-    @Test func `no room`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
-        try room.sh("head -c 3000000 /dev/urandom > $S/app/photos/big; mkdir $R/disk")
+    @Test func `no space`() throws {
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
+        try sandbox.sh("head -c 3000000 /dev/urandom > $S/app/photos/big; mkdir $R/disk")
         let snapshot = try Self.backUp(store, "one")
-        guard try room.run("mount -t tmpfs -o size=1m tmpfs $R/disk").status == 0 else { return }
-        defer { _ = try? room.run("umount $R/disk") }
+        guard try sandbox.run("mount -t tmpfs -o size=1m tmpfs $R/disk").exitCode == 0 else { return }
+        defer { _ = try? sandbox.run("umount $R/disk") }
         #expect(
-            failure { _ = try FolderRestore(store: store).run(snapshot, to: room("disk/out"), progress: nil) }?.code == .noSpace)
-        #expect(failure { try FolderRestore(store: store).check(snapshot, to: room("disk/x/y")) }?.code == .noSpace)
-        #expect(try room.sh("ls -A $R/disk") == "")
+            failure { _ = try FolderRestore(store: store).run(snapshot, to: sandbox("disk/out"), progress: nil) }?.code
+                == .noSpace)
+        #expect(failure { try FolderRestore(store: store).check(snapshot, to: sandbox("disk/x/y")) }?.code == .noSpace)
+        #expect(try sandbox.sh("ls -A $R/disk") == "")
     }
 }

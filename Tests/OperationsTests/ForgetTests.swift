@@ -17,29 +17,29 @@ import Testing
 
     /// Backups 1 to 14; every third is tagged `third`, every sixth also `sixth`.
     private struct Template {
-        let room: Room
+        let sandbox: Sandbox
 
         init() throws {
-            room = try Room()
-            _ = try room.makeDiary()
+            sandbox = try Sandbox()
+            _ = try sandbox.makeDiary()
             for (index, time) in ForgetTests.times.enumerated() {
-                try room.sh("backupfs backup --label n\(index + 1) --store $S >/dev/null", ["BACKUPFS_NOW": time])
+                try sandbox.sh("backupfs backup --label n\(index + 1) --store $S >/dev/null", ["BACKUPFS_NOW": time])
             }
-            try room.sh(
+            try sandbox.sh(
                 """
                 backupfs tag n3 n6 n9 n12 --add third --store $S >/dev/null; backupfs tag n6 n12 --add sixth --store $S >/dev/null
                 """)
             // Nothing opens this one, so that it can be copied while other tests use the first: the files of an open catalog come
             // and go.
-            try room.sh("cp -a $S $R/untouched")
+            try sandbox.sh("cp -a $S $R/untouched")
         }
     }
 
     private static let template = Result { try Template() }
 
     /// `1:daily 14:last+daily`, in the table's form.
-    private static func kept(_ room: Room, _ options: String, _ environment: [String: String] = [:]) throws -> String {
-        let output = try room.sh("backupfs forget \(options) --dry-run --json --store $S", environment)
+    private static func kept(_ sandbox: Sandbox, _ options: String, _ environment: [String: String] = [:]) throws -> String {
+        let output = try sandbox.sh("backupfs forget \(options) --dry-run --json --store $S", environment)
         let document = try json(Array(output.utf8))
         let keep = try #require(document["keep"] as? [[String: Any]])
         let remove = try #require(document["remove"] as? [[String: Any]])
@@ -82,16 +82,16 @@ import Testing
         ("--keep-tag sixth --keep-tag none", "6:has tag sixth 12:has tag sixth 14:newest backup"),
     ])
     func `as restic decides`(options: String, expected: String) throws {
-        #expect(try Self.kept(Self.template.get().room, options) == expected)
+        #expect(try Self.kept(Self.template.get().sandbox, options) == expected)
     }
 
     /// Days and months follow the local clock.
     @Test func `in local time`() throws {
-        let room = try Self.template.get().room
+        let sandbox = try Self.template.get().sandbox
         #expect(
-            try Self.kept(room, "--keep-monthly 100", ["TZ": "America/New_York"])
+            try Self.kept(sandbox, "--keep-monthly 100", ["TZ": "America/New_York"])
                 == "1:monthly 2:monthly 3:monthly 6:monthly 7:monthly 8:monthly 14:monthly")
-        #expect(try Self.kept(room, "--keep-daily 2", ["TZ": "Pacific/Kiritimati"]) == "11:daily 14:daily")
+        #expect(try Self.kept(sandbox, "--keep-daily 2", ["TZ": "Pacific/Kiritimati"]) == "11:daily 14:daily")
     }
 
     /// The table of requirement RET-05, except that the newest is always kept: of 7 backups aged 1, 2, 31, 32, 3, 4 and 5 days,
@@ -121,34 +121,34 @@ import Testing
     }
 
     @Test func `removing`() throws {
-        let room = try Room()
-        try room.sh("cp -a '\(Self.template.get().room.path)/untouched' $S")
+        let sandbox = try Sandbox()
+        try sandbox.sh("cp -a '\(Self.template.get().sandbox.path)/untouched' $S")
         func names() throws -> String {
-            try room.sh("backupfs snapshots --store $S --json | jq -r '[.[].name] | join(\" \")'")
+            try sandbox.sh("backupfs snapshots --store $S --json | jq -r '[.[].name] | join(\" \")'")
         }
         // All of them have names, and are not removed unless the settings say otherwise.
-        #expect(try room.sh("backupfs forget --dry-run --store $S").hasSuffix("Would remove 0 backups."))
-        try room.sh("backupfs config set retention-counts all --store $S")
+        #expect(try sandbox.sh("backupfs forget --dry-run --store $S").hasSuffix("Would remove 0 backups."))
+        try sandbox.sh("backupfs config set retention-counts all --store $S")
         // By the definition: the newest five; the diary has no limit of days.
-        #expect(try room.sh("backupfs forget --dry-run --store $S").hasSuffix("Would remove 9 backups."))
-        #expect(try room.run("backupfs forget --store $S </dev/null").status == 2)
-        try room.sh("backupfs pin n2 --store $S >/dev/null; backupfs forget --yes --store $S")
+        #expect(try sandbox.sh("backupfs forget --dry-run --store $S").hasSuffix("Would remove 9 backups."))
+        #expect(try sandbox.run("backupfs forget --store $S </dev/null").exitCode == 2)
+        try sandbox.sh("backupfs pin n2 --store $S >/dev/null; backupfs forget --yes --store $S")
         #expect(try names() == "n2 n10 n11 n12 n13 n14")
         // By name; a pinned one is refused, and with it the whole command.
-        let refused = try room.run("backupfs forget n10 n2 --yes --store $S")
-        #expect(refused.status == 1 && refused.complaint.contains("pinned"))
-        #expect(try room.run("backupfs forget n10 nobody --yes --store $S").status == 1)
+        let refused = try sandbox.run("backupfs forget n10 n2 --yes --store $S")
+        #expect(refused.exitCode == 1 && refused.errors.contains("pinned"))
+        #expect(try sandbox.run("backupfs forget n10 nobody --yes --store $S").exitCode == 1)
         #expect(try names() == "n2 n10 n11 n12 n13 n14")
-        try room.sh("backupfs forget n10 n11 n10 --yes --store $S")
+        try sandbox.sh("backupfs forget n10 n11 n10 --yes --store $S")
         #expect(try names() == "n2 n12 n13 n14")
         // Safety backups are not removed unless named.
-        try room.sh("backupfs restore n14 --yes --store $S >/dev/null")
-        try room.sh("backupfs forget --keep-last 1 --yes --prune --store $S")
+        try sandbox.sh("backupfs restore n14 --yes --store $S >/dev/null")
+        try sandbox.sh("backupfs forget --keep-last 1 --yes --prune --store $S")
         #expect(try names() == "n2 n14")
-        #expect(try room.sh("ls $S/repository/snapshots | wc -l") == "3")
-        let safety = try room.sh("jq -r .safetyBackup $S/restore/last.json")
-        try room.sh("backupfs forget '\(safety)' --yes --store $S; backupfs check --read-data --store $S")
-        #expect(try room.sh("ls $S/repository/snapshots | wc -l") == "2")
+        #expect(try sandbox.sh("ls $S/repository/snapshots | wc -l") == "3")
+        let safety = try sandbox.sh("jq -r .safetyBackup $S/restore/last.json")
+        try sandbox.sh("backupfs forget '\(safety)' --yes --store $S; backupfs check --read-data --store $S")
+        #expect(try sandbox.sh("ls $S/repository/snapshots | wc -l") == "2")
     }
 
     @Test(arguments: [
@@ -157,6 +157,6 @@ import Testing
         "--keep-tag ''", "n1 --keep-last 3",
     ])
     func `options that say nothing`(options: String) throws {
-        #expect(try Self.template.get().room.run("backupfs forget \(options) --yes --store $S").status == 2)
+        #expect(try Self.template.get().sandbox.run("backupfs forget \(options) --yes --store $S").exitCode == 2)
     }
 }

@@ -12,10 +12,10 @@ struct HiddenChangeTests {
 
     /// A store whose media folder is an sshfs mount, with the server as its child. Scripts first mount it, in their own mount
     /// namespace.
-    private static func makeDistant() throws -> Room {
-        let room = try Room()
-        try room.write("#!/bin/sh\nexec \(sftpServer)\n", to: "bin/server")
-        try room.write(
+    private static func makeDistant() throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.write("#!/bin/sh\nexec \(sftpServer)\n", to: "bin/server")
+        try sandbox.write(
             """
             set -euo pipefail
             sshfs -o ssh_command=$R/bin/server x:$R/far $R/media; trap 'umount $R/media' EXIT
@@ -26,29 +26,29 @@ struct HiddenChangeTests {
             stored() { rm -rf $R/out; backupfs restore $1 --target $R/out --store $S >/dev/null; cat $R/out/media/a.jpg; echo; }
 
             """, to: "distant.sh")
-        try room.sh(
+        try sandbox.sh(
             """
             chmod 755 $R/bin/server; mkdir $R/media $R/far; printf aaaaa > $R/far/a.jpg; touch -d '2024-07-01 12:00' $R/far/a.jpg
             sqlite3 $R/app.sqlite 'create table t(id integer primary key, x text); insert into t values (1, 2)'
             backupfs init --store $S --database $R/app.sqlite --media $R/media >/dev/null
             backupfs config set schedule hourly --store $S; backupfs config set retention off --store $S
             """)
-        return room
+        return sandbox
     }
 
-    private static func isolated(_ room: Room, _ script: String) throws -> String {
-        try room.write(script, to: "script.sh")
-        let result = try room.run(
+    private static func isolated(_ sandbox: Sandbox, _ script: String) throws -> String {
+        try sandbox.write(script, to: "script.sh")
+        let result = try sandbox.run(
             "cat $R/distant.sh $R/script.sh > $R/whole.sh; unshare -m --propagation private bash $R/whole.sh")
-        #expect(result.status == 0, "\(result)")
+        #expect(result.exitCode == 0, "\(result)")
         return result.output
     }
 
     @Test(.enabled(if: canMount, "needs to be root, /dev/fuse and sshfs"))
     func `R-B5: where no change time is kept, --read-all and the next day's backup find a hidden change`() throws {
-        let room = try Self.makeDistant()
+        let sandbox = try Self.makeDistant()
         let output = try Self.isolated(
-            room,
+            sandbox,
             """
             backup 2026-01-11T00:00:00Z --label one; hide bbbbb
             backup 2026-01-11T10:00:00Z --label believed; stored believed
@@ -68,9 +68,9 @@ struct HiddenChangeTests {
 
     @Test(.enabled(if: canMount, "needs to be root, /dev/fuse and sshfs"))
     func `R-B5: an automatic backup that finds nothing new has read everything for a day`() throws {
-        let room = try Self.makeDistant()
+        let sandbox = try Self.makeDistant()
         let output = try Self.isolated(
-            room,
+            sandbox,
             """
             backup 2026-01-11T00:30:00Z --label one
             backup 2026-01-11T22:00:00Z --if-due; hide bbbbb
@@ -83,9 +83,9 @@ struct HiddenChangeTests {
 
     @Test(.enabled(if: canMount, "needs to be root, /dev/fuse and sshfs"))
     func `R-B5: before a restore replaces such files, and when they are compared, they are read`() throws {
-        let room = try Self.makeDistant()
+        let sandbox = try Self.makeDistant()
         let output = try Self.isolated(
-            room,
+            sandbox,
             """
             backup 2026-01-11T00:00:00Z --label one; hide bbbbb
             backupfs diff one live --json --store $S | jq -r '.files.changes[].path'
@@ -97,9 +97,9 @@ struct HiddenChangeTests {
 
     /// One page, written twice through mmap(2): the second store leaves no trace while the page is dirty.
     @Test func `R-B5: a store through mmap into a dirty page is in the next backup`() throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.write(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.write(
             """
             import mmap, os, subprocess, time
             path = os.environ["S"] + "/app/photos/one.jpg"
@@ -115,7 +115,7 @@ struct HiddenChangeTests {
                 settle()
                 back_up("two")
             """, to: "store.py")
-        try room.sh("python3 $R/store.py; for n in one two; do backupfs restore $n --target $R/$n --store $S; done")
-        #expect(try room.sh("head -c 5 $R/one/media/one.jpg; echo; head -c 5 $R/two/media/one.jpg") == "first\nother")
+        try sandbox.sh("python3 $R/store.py; for n in one two; do backupfs restore $n --target $R/$n --store $S; done")
+        #expect(try sandbox.sh("head -c 5 $R/one/media/one.jpg; echo; head -c 5 $R/two/media/one.jpg") == "first\nother")
     }
 }

@@ -4,27 +4,27 @@ import Testing
 
 /// The user's commands around a restore.
 struct HookTests {
-    private func withHooks(_ before: String?, _ after: String?, _ more: String = "", _ body: (Room) throws -> Void) throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh("backupfs backup --store $S --label one >/dev/null; sqlite3 $S/app/database.sqlite 'delete from photos'")
+    private func withHooks(_ before: String?, _ after: String?, _ more: String = "", _ body: (Sandbox) throws -> Void) throws {
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh("backupfs backup --store $S --label one >/dev/null; sqlite3 $S/app/database.sqlite 'delete from photos'")
         let settings = [before.map { "before-restore: '\($0)'" }, after.map { "after-restore: '\($0)'" }, more].compactMap { $0 }
-        let text = try room.sh("cat $S/store.yaml")
-        try room.write(text + "\n" + settings.joined(separator: "\n") + "\n", to: "store/store.yaml")
-        try body(room)
+        let text = try sandbox.sh("cat $S/store.yaml")
+        try sandbox.write(text + "\n" + settings.joined(separator: "\n") + "\n", to: "store/store.yaml")
+        try body(sandbox)
     }
 
-    private func count(_ room: Room) throws -> String {
-        try room.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos'")
+    private func count(_ sandbox: Sandbox) throws -> String {
+        try sandbox.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos'")
     }
 
     @Test func `they run before and after, with nothing but what they need`() throws {
         let note =
             "echo $BACKUPFS_HOOK $BACKUPFS_STRATEGY $BACKUPFS_RESULT $(sqlite3 app/database.sqlite \"select count(*) from photos\") >> notes"
-        try withHooks("\(note); env | sort; echo problem >&2", note) { room in
-            try room.sh("SECRET=x backupfs restore one --yes --store $S >/dev/null")
-            #expect(try room.sh("cat $S/notes") == "before-restore replace 0\nafter-restore success 3")
-            let report = try json(Array(room.sh("cat $S/restore/last.json").utf8))
+        try withHooks("\(note); env | sort; echo problem >&2", note) { sandbox in
+            try sandbox.sh("SECRET=x backupfs restore one --yes --store $S >/dev/null")
+            #expect(try sandbox.sh("cat $S/notes") == "before-restore replace 0\nafter-restore success 3")
+            let report = try json(Array(sandbox.sh("cat $S/restore/last.json").utf8))
             let hooks = try #require(report["hooks"] as? [[String: Any]])
             #expect(hooks.map { $0["name"] as? String } == ["before-restore", "after-restore"])
             #expect(hooks.allSatisfy { $0["exitCode"] as? Int == 0 && $0["timedOut"] as? Bool == false })
@@ -42,40 +42,40 @@ struct HookTests {
     func `when the first fails nothing is restored, and the service is started again`(
         command: String, more: String, told: String
     ) throws {
-        try withHooks(command, "echo $BACKUPFS_RESULT > started", more) { room in
-            let result = try room.run("backupfs restore one --yes --store $S")
-            #expect(result.status == 1)
-            #expect(result.complaint.contains("the command before-restore failed: \(told)"), "\(result.complaint)")
-            #expect(try count(room) == "0")
-            #expect(try room.sh("cat $S/started") == "failed")
-            #expect(try room.sh("ls -A $S/repository/snapshots | wc -l") == "1", "no safety backup was made for nothing")
-            #expect(try room.sh(PhotoDiary.leftovers + "\nls $S | grep hook || true") == "")
+        try withHooks(command, "echo $BACKUPFS_RESULT > started", more) { sandbox in
+            let result = try sandbox.run("backupfs restore one --yes --store $S")
+            #expect(result.exitCode == 1)
+            #expect(result.errors.contains("the command before-restore failed: \(told)"), "\(result.errors)")
+            #expect(try count(sandbox) == "0")
+            #expect(try sandbox.sh("cat $S/started") == "failed")
+            #expect(try sandbox.sh("ls -A $S/repository/snapshots | wc -l") == "1", "no safety backup was made for nothing")
+            #expect(try sandbox.sh(PhotoDiary.leftovers + "\nls $S | grep hook || true") == "")
         }
     }
 
     @Test func `when the second fails the restore stands, and it is told`() throws {
-        try withHooks(nil, "echo could not start; exit 3") { room in
-            let text = try room.sh("backupfs restore one --yes --store $S")
+        try withHooks(nil, "echo could not start; exit 3") { sandbox in
+            let text = try sandbox.sh("backupfs restore one --yes --store $S")
             #expect(text.contains("Warning: the command after-restore failed: exit code 3\n- could not start"))
-            #expect(try count(room) == "3")
+            #expect(try count(sandbox) == "3")
         }
     }
 
     @Test func `a refused file and a preview run none`() throws {
-        try withHooks("echo x > ran", "echo x > ran") { room in
-            try room.sh("echo '{}' > $R/bad.json; ! backupfs restore $R/bad.json --yes --store $S 2>/dev/null")
-            try room.sh("backupfs restore one --dry-run --store $S >/dev/null; ! ls $S/ran 2>/dev/null")
+        try withHooks("echo x > ran", "echo x > ran") { sandbox in
+            try sandbox.sh("echo '{}' > $R/bad.json; ! backupfs restore $R/bad.json --yes --store $S 2>/dev/null")
+            try sandbox.sh("backupfs restore one --dry-run --store $S >/dev/null; ! ls $S/ran 2>/dev/null")
         }
     }
 
     @Test(arguments: ["restore.safety-made", "restore.before-commit", "restore.committed", "restore.journal-removed"])
     func `after a crash the next start runs the second`(point: String) throws {
-        try withHooks("echo stopped > state", "echo started > state") { room in
-            let result = try room.run("backupfs restore one --yes --store $S", ["BACKUPFS_FAULT": point])
-            #expect(result.status != 0)
-            try room.sh("backupfs status --store $S >/dev/null")
-            #expect(try room.sh("cat $S/state") == "started", "\(point)")
-            #expect(try room.sh("ls $S | grep hook || true") == "")
+        try withHooks("echo stopped > state", "echo started > state") { sandbox in
+            let result = try sandbox.run("backupfs restore one --yes --store $S", ["BACKUPFS_FAULT": point])
+            #expect(result.exitCode != 0)
+            try sandbox.sh("backupfs status --store $S >/dev/null")
+            #expect(try sandbox.sh("cat $S/state") == "started", "\(point)")
+            #expect(try sandbox.sh("ls $S | grep hook || true") == "")
         }
     }
 
@@ -89,18 +89,18 @@ struct HookTests {
 
     @Test(arguments: ["INT", "TERM"])
     func `a restore that is cancelled ends the first and runs the second after it`(signal: String) throws {
-        try withHooks(Self.slow, "echo started >> notes") { room in
-            let result = try room.run(
+        try withHooks(Self.slow, "echo started >> notes") { sandbox in
+            let result = try sandbox.run(
                 """
                 set -m; backupfs restore one --yes --store $S & restore=$!
                 for turn in $(seq 2000); do grep -q begun $S/notes 2>/dev/null && break; sleep 0.02; done
                 kill -\(signal) $restore; wait $restore
                 """)
-            #expect(result.status == 130, "\(result)")
-            #expect(!result.complaint.contains("does not answer"), "\(result)")
-            #expect(try room.sh("cat $S/notes") == "begun\nended\nchild ended\nstarted")
-            #expect(try count(room) == "0")
-            #expect(try room.sh("ls $S | grep hook || true") == "")
+            #expect(result.exitCode == 130, "\(result)")
+            #expect(!result.errors.contains("does not answer"), "\(result)")
+            #expect(try sandbox.sh("cat $S/notes") == "begun\nended\nchild ended\nstarted")
+            #expect(try count(sandbox) == "0")
+            #expect(try sandbox.sh("ls $S | grep hook || true") == "")
         }
     }
 
@@ -108,43 +108,43 @@ struct HookTests {
         try withHooks(
             "trap : TERM; echo begun >> notes; echo $$ > pid; while :; do sleep 0.05; done",
             "kill -0 $(cat pid) 2>/dev/null && echo beside >> notes; echo started >> notes", "hook-timeout-seconds: \"3\""
-        ) { room in
-            let result = try room.run(
+        ) { sandbox in
+            let result = try sandbox.run(
                 """
                 set -m; backupfs restore one --yes --store $S & restore=$!
                 for turn in $(seq 2000); do [ -e $S/pid ] && break; sleep 0.02; done
                 kill -INT $restore; wait $restore
                 """)
-            #expect(result.status == 130, "\(result)")
-            #expect(try room.sh("cat $S/notes") == "begun\nstarted")
+            #expect(result.exitCode == 130, "\(result)")
+            #expect(try sandbox.sh("cat $S/notes") == "begun\nstarted")
         }
     }
 
     @Test func `after a crash the next start ends the first before it runs the second`() throws {
-        try withHooks(Self.slow, "echo started >> notes") { room in
-            _ = try room.run(
+        try withHooks(Self.slow, "echo started >> notes") { sandbox in
+            _ = try sandbox.run(
                 """
                 set -m; backupfs restore one --yes --store $S & restore=$!
                 for turn in $(seq 2000); do grep -q begun $S/notes 2>/dev/null && break; sleep 0.02; done
                 kill -9 $restore; wait $restore; backupfs status --store $S
                 """)
-            #expect(try room.sh("cat $S/notes") == "begun\nended\nchild ended\nstarted")
+            #expect(try sandbox.sh("cat $S/notes") == "begun\nended\nchild ended\nstarted")
         }
     }
 
     @Test func `what the first leaves running in the background goes on`() throws {
-        try withHooks("sleep 300 & echo $! > pid", "kill $(cat pid) && echo was running > notes") { room in
-            try room.sh("backupfs restore one --yes --store $S >/dev/null")
-            #expect(try room.sh("cat $S/notes") == "was running")
+        try withHooks("sleep 300 & echo $! > pid", "kill $(cat pid) && echo was running > notes") { sandbox in
+            try sandbox.sh("backupfs restore one --yes --store $S >/dev/null")
+            #expect(try sandbox.sh("cat $S/notes") == "was running")
         }
     }
 
     @Test func `settings that cannot be are refused`() throws {
         for value in ["0", "-1", "soon", "1000000"] {
-            try withHooks(nil, nil, "hook-timeout-seconds: \"\(value)\"") { room in
-                let result = try room.run("backupfs status --store $S")
-                #expect(result.status == 1)
-                #expect(result.complaint.contains("Give a whole number of seconds from 1 to 86400."))
+            try withHooks(nil, nil, "hook-timeout-seconds: \"\(value)\"") { sandbox in
+                let result = try sandbox.run("backupfs status --store $S")
+                #expect(result.exitCode == 1)
+                #expect(result.errors.contains("Give a whole number of seconds from 1 to 86400."))
             }
         }
     }

@@ -33,12 +33,12 @@ import Testing
         "backup", "tag huge", "pin huge", "delete huge", "prune", "forget --keep-last 1 --dry-run", "history",
     ])
     func `numbers at their limits`(command: String) throws {
-        let room = try Room()
-        let store = try room.makeDiary()
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
         _ = try BackupOperation(store: store).run(label: "one", tag: nil, progress: nil)
         try Self.forge(store)
-        let result = try room.run("backupfs \(command) --store $S; exit $?")
-        #expect(result.status < 10, "\(command): \(result)")
+        let result = try sandbox.run("backupfs \(command) --store $S; exit $?")
+        #expect(result.exitCode < 10, "\(command): \(result)")
     }
 
     @Test func `an automatic backup that has failed as often as a number can say fails once more`() {

@@ -42,17 +42,18 @@ struct HungMediaTests {
         backupfs mount --store $S $R/mnt; mkdir $R/mnt/snapshots/after; ls $R/mnt/snapshots/after/media/net; backupfs umount --store $S
         """
 
-    private func run(_ script: String, _ variables: [String: String] = [:]) throws -> Room.Result {
-        let room = try Room()
-        try room.write("#!/bin/sh\necho $$ > \(room.path)/server.pid; exec /usr/lib/openssh/sftp-server\n", to: "bin/server")
-        try room.write(script, to: "script.sh")
-        try room.sh(
+    private func run(_ script: String, _ variables: [String: String] = [:]) throws -> Job.Result {
+        let sandbox = try Sandbox()
+        try sandbox.write(
+            "#!/bin/sh\necho $$ > \(sandbox.path)/server.pid; exec /usr/lib/openssh/sftp-server\n", to: "bin/server")
+        try sandbox.write(script, to: "script.sh")
+        try sandbox.sh(
             """
             chmod 755 $R/bin/server; mkdir -p $R/media/net $R/far; printf near > $R/media/near.jpg; printf far > $R/far/far.jpg
             sqlite3 $R/app.sqlite 'create table t(id integer primary key, x text); insert into t values (1, 2)'
             backupfs init --store $S --database $R/app.sqlite --media $R/media >/dev/null
             """)
-        return try room.run("unshare -m --propagation private bash $R/script.sh", variables)
+        return try sandbox.run("unshare -m --propagation private bash $R/script.sh", variables)
     }
 
     @Test(.enabled(if: HiddenChangeTests.canMount, "needs to be root, /dev/fuse and sshfs"))

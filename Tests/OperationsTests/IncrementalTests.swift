@@ -2,6 +2,7 @@ import BackupCore
 import BackupRepository
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -15,9 +16,9 @@ struct IncrementalTests {
     }
 
     /// A diary with 60 old photos in 3 folders, one of them large.
-    private static func makeAgedDiary(_ room: Room) throws -> Store {
-        let store = try room.makeDiary()
-        try room.sh(
+    private static func makeAgedDiary(_ sandbox: Sandbox) throws -> Store {
+        let store = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             cd $S/app/photos
             for d in a b c; do mkdir $d; for i in $(seq 1 20); do head -c $((i * 1000)) /dev/urandom > $d/$i.jpg; done; done
@@ -33,37 +34,37 @@ struct IncrementalTests {
         """
 
     @Test func `CHK-05: what did not change is not read, and what changed in any way is`() throws {
-        let room = try Room()
-        let store = try Self.makeAgedDiary(room)
+        let sandbox = try Sandbox()
+        let store = try Self.makeAgedDiary(sandbox)
         #expect(try Self.backUp(store, "one") == 3 * 210_000 + 9_000_000 + 11)
         #expect(try Self.backUp(store, "two") == 0)
         // Same size and time, other content: only the change time shows it.
-        try room.sh(
+        try sandbox.sh(
             """
             cd $S/app/photos; touch -r a/5.jpg $R/time; printf X | dd of=a/5.jpg bs=1 seek=100 conv=notrunc status=none
             touch -r $R/time a/5.jpg
             """)
         #expect(try Self.backUp(store, "three") == 5_000)
         // Another file in its place, with the same size and time.
-        try room.sh("cd $S/app/photos; head -c 7000 /dev/urandom > new; touch -r a/7.jpg new; mv new a/7.jpg")
+        try sandbox.sh("cd $S/app/photos; head -c 7000 /dev/urandom > new; touch -r a/7.jpg new; mv new a/7.jpg")
         // And a[5], which changed so recently that it is read again.
         #expect(try Self.backUp(store, "four") == 7_000 + 5_000)
-        #expect(try room.sh(Self.restored, ["NAME": "four"]) == "same")
+        #expect(try sandbox.sh(Self.restored, ["NAME": "four"]) == "same")
         #expect(try Self.backUp(store, "five") == 7_000 + 5_000)
         // A renamed photo and a copy take no space beyond the folder's listing.
-        try room.sh(
+        try sandbox.sh(
             "cd $S/app/photos; mv b/large.mov b/renamed.mov; cp b/renamed.mov c/copy.mov; rm a/1.jpg; chmod 600 a/2.jpg; sleep 3.2"
         )
         let before = try store.repository.totals().packByteCount
         #expect(try Self.backUp(store, "six") == 2 * 9_000_000 + 7_000 + 5_000 + 2_000)
         #expect(try store.repository.totals().packByteCount - before < 40_000)
-        #expect(try room.sh(Self.restored, ["NAME": "six"]) == "same")
+        #expect(try sandbox.sh(Self.restored, ["NAME": "six"]) == "same")
         #expect(try Self.backUp(store, "seven") == 0)
     }
 
     @Test func `an unchanged folder is taken as it is, and the next change in it is seen`() throws {
-        let room = try Room()
-        let store = try Self.makeAgedDiary(room)
+        let sandbox = try Sandbox()
+        let store = try Self.makeAgedDiary(sandbox)
         _ = try Self.backUp(store, "one")
         _ = try Self.backUp(store, "two")
         func folder(_ name: String, _ snapshot: String) throws -> FileContent {
@@ -72,44 +73,44 @@ struct IncrementalTests {
             return try #require(media.entry(named: FileName(name))).content
         }
         for name in ["a", "b", "c"] { #expect(try folder(name, "one") == folder(name, "two")) }
-        try room.sh("cd $S/app/photos; printf more >> b/3.jpg")
+        try sandbox.sh("cd $S/app/photos; printf more >> b/3.jpg")
         _ = try Self.backUp(store, "three")
         #expect(try folder("a", "one") == folder("a", "three") && folder("b", "one") != folder("b", "three"))
-        #expect(try room.sh(Self.restored, ["NAME": "three"]) == "same")
+        #expect(try sandbox.sh(Self.restored, ["NAME": "three"]) == "same")
     }
 
     /// A missing pack loses nothing that can still be read from the app.
     @Test func `what is lost in the repository is stored anew`() throws {
-        let room = try Room()
-        let store = try Self.makeAgedDiary(room)
+        let sandbox = try Sandbox()
+        let store = try Self.makeAgedDiary(sandbox)
         _ = try Self.backUp(store, "one")
-        try room.sh("find $S/repository/packs -name '*.pack' -delete")
+        try sandbox.sh("find $S/repository/packs -name '*.pack' -delete")
         // All but the three tiny ones, which are stored in the listing.
         #expect(try Self.backUp(store, "two") == 3 * 210_000 + 9_000_000)
-        #expect(try room.sh(Self.restored, ["NAME": "two"]) == "same")
+        #expect(try sandbox.sh(Self.restored, ["NAME": "two"]) == "same")
         #expect(try Self.backUp(store, "three") == 0)
     }
 
     /// Packs of one kind only: listings without photos, and photos without listings.
     @Test(arguments: ["00", "01"]) func `what is lost in part is stored anew`(kind: String) throws {
-        let room = try Room()
-        let store = try Self.makeAgedDiary(room)
+        let sandbox = try Sandbox()
+        let store = try Self.makeAgedDiary(sandbox)
         _ = try Self.backUp(store, "one")
         // The byte after magic and version is the pack's kind (repository-format.md).
-        try room.sh(
+        try sandbox.sh(
             """
             for p in $(find $S/repository/packs -name '*.pack'); do
               [ "$(od -An -tx1 -j10 -N1 $p | tr -d ' ')" = $KIND ] && rm $p || true
             done
             """, ["KIND": kind])
         _ = try Self.backUp(store, "two")
-        #expect(try room.sh(Self.restored, ["NAME": "two"]) == "same")
+        #expect(try sandbox.sh(Self.restored, ["NAME": "two"]) == "same")
     }
 
     @Test func `a database in the photo folder is stored by its pages`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
-        try room.sh(
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             sqlite3 $S/app/photos/index.db "create table t(id integer primary key, x text);
               with recursive n(i) as (select 1 union all select i+1 from n where i<60000)
@@ -117,16 +118,16 @@ struct IncrementalTests {
             """)
         _ = try Self.backUp(store, "one")
         let before = try store.repository.totals().packByteCount
-        try room.sh("sqlite3 $S/app/photos/index.db \"update t set x = 'changed' || x where id % 6000 = 0\"")
+        try sandbox.sh("sqlite3 $S/app/photos/index.db \"update t set x = 'changed' || x where id % 6000 = 0\"")
         _ = try Self.backUp(store, "two")
         #expect(try store.repository.totals().packByteCount - before < 60_000)
-        #expect(try room.sh(Self.restored, ["NAME": "two"]) == "same")
+        #expect(try sandbox.sh(Self.restored, ["NAME": "two"]) == "same")
     }
 
     @Test func `an unchanged database is not rendered again, and every change of it is`() throws {
-        let room = try Room()
-        try room.sh("backupfs init --store $S --sample >/dev/null; sleep 1")
-        let store = try Store.open(room.storePath)
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --store $S --sample >/dev/null; sleep 1")
+        let store = try Store.open(sandbox.storePath)
         func backUp(_ name: String) throws { _ = try Self.backUp(store, name) }
         func entry(_ path: [FileName], _ name: String) throws -> TreeEntry {
             var directory = try store.repository.rootDirectory(of: store.snapshot(named: name))
@@ -137,13 +138,13 @@ struct IncrementalTests {
         }
         // The first one may close the database's log, which changes the files.
         try backUp("one")
-        try room.sh("sleep 1.1")
+        try sandbox.sh("sleep 1.1")
         try backUp("two")
-        try room.sh("sleep 1.1")
+        try sandbox.sh("sleep 1.1")
         // Rendering is impossible without the spool.
-        try room.sh("mv $S/spool $S/away; touch $S/spool")
+        try sandbox.sh("mv $S/spool $S/away; touch $S/spool")
         try backUp("three")
-        try room.sh("rm $S/spool; mv $S/away $S/spool")
+        try sandbox.sh("rm $S/spool; mv $S/away $S/spool")
         let state = store.repository.snapshots().map { $0.record.attributes["database-state"] }
         #expect(state[1] != nil && state[1] == state[2])
         // The export contains its own time; the rest is the same.
@@ -154,16 +155,16 @@ struct IncrementalTests {
         #expect(different.count == 1 && different[0].0.contains("\"createdAt\":") && exports[0].count == exports[1].count)
         for path: [FileName] in [["export.json"], ["database.sqlite"], ["data", "expenses.json"]] {
             let bytes = try store.repository.bytes(of: entry(path, "three").content, limitBytes: 1 << 24)
-            try Data(bytes).write(to: URL(fileURLWithPath: room("file")))
-            #expect(try room.sh("sha256sum < $R/file | cut -d' ' -f1") == entry(path, "three").checksums?.sha256.hexadecimal)
-            #expect(try room.sh("md5sum < $R/file | cut -d' ' -f1") == entry(path, "three").checksums?.md5.hexadecimal)
+            try Data(bytes).write(to: URL(fileURLWithPath: sandbox("file")))
+            #expect(try sandbox.sh("sha256sum < $R/file | cut -d' ' -f1") == entry(path, "three").checksums?.sha256.hexadecimal)
+            #expect(try sandbox.sh("md5sum < $R/file | cut -d' ' -f1") == entry(path, "three").checksums?.md5.hexadecimal)
         }
         #expect(try entry(["database.sqlite"], "two").content == entry(["database.sqlite"], "three").content)
-        try room.sh("sqlite3 $S/app/database.sqlite \"update expenses set notes = 'seen' where id = 7\"")
+        try sandbox.sh("sqlite3 $S/app/database.sqlite \"update expenses set notes = 'seen' where id = 7\"")
         try backUp("four")
         #expect(String(decoding: try store.file("export.json", in: "four"), as: UTF8.self).contains("\"seen\""))
         // In the write-ahead log only, while a program keeps the database open.
-        try room.sh(
+        try sandbox.sh(
             """
             python3 - <<'END'
             import os, sqlite3, subprocess, time
@@ -177,14 +178,14 @@ struct IncrementalTests {
             END
             for n in five six; do backupfs export $n --store $S --json --output - | jq -c '[.expenses[] | select(.id == 8) | .notes]'; done > $R/seen
             """)
-        #expect(try room.sh("cat $R/seen") == "[\"in the log\"]\n[\"in the log again\"]")
+        #expect(try sandbox.sh("cat $R/seen") == "[\"in the log\"]\n[\"in the log again\"]")
     }
 
     /// Beyond the 10,000 listed paths, folders are counted by their totals; `find` counts them, too.
     @Test func `changes are counted exactly however many there are`() throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             cd $S/app/photos; for i in 1 2 3 4 5 6; do mkdir -p many/$i/in; (cd many/$i; seq 1900 | xargs touch; seq 100 | sed 's/$/.jpg/' | (cd in; xargs touch)); done
             ln -s one.jpg many/6/in/link; find . -not -type d | wc -l > $R/count
@@ -194,17 +195,17 @@ struct IncrementalTests {
             files = json.load(open(sys.argv[1]))["files"]
             print(*(f"{files[kind]} {len(files[kind + 'Paths'])}" for kind in ("added", "changed", "removed")))
             """
-        try room.write(changes, to: "changes.py")
+        try sandbox.write(changes, to: "changes.py")
         func told(_ name: String) throws -> String {
-            try room.sh(
+            try sandbox.sh(
                 "backupfs backup --label \(name) --store $S >/dev/null; backupfs restore \(name) --target $R/\(name) --store $S >/dev/null; python3 $R/changes.py $R/\(name)/changes.json"
             )
         }
-        let count = try room.sh("cat $R/count")
+        let count = try sandbox.sh("cat $R/count")
         #expect(count == "12004")
         #expect(try told("first") == "12004 10000 0 0 0 0")
         #expect(try told("same") == "0 0 0 0 0 0")
-        try room.sh("rm -r $S/app/photos/many")
+        try sandbox.sh("rm -r $S/app/photos/many")
         #expect(try told("gone") == "0 0 0 0 12001 10000")
     }
 }

@@ -3,9 +3,9 @@ import Testing
 
 /// Values that no export can represent: `database.sqlite` of a backup has them, and a restore by name brings them back.
 struct InexactValueTests {
-    private static func makeRoom() throws -> Room {
-        let room = try Room()
-        try room.write(
+    private static func makeSandbox() throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.write(
             """
             format: "1"
             name: diary
@@ -33,7 +33,7 @@ struct InexactValueTests {
                   - {name: size, column: size, type: double, nullable: true}
             media: {folder: pics}
             """, to: "diary.yaml")
-        try room.sh(
+        try sandbox.sh(
             """
             sqlite3 $R/a.db <<'Q'
             create table about (key text primary key not null, value text not null);
@@ -43,7 +43,7 @@ struct InexactValueTests {
             mkdir $R/pics; printf one > $R/pics/one.jpg
             backupfs init --store $S --app $R/diary.yaml --database $R/a.db --media $R/pics
             """)
-        return room
+        return sandbox
     }
 
     private static let rows =
@@ -57,41 +57,42 @@ struct InexactValueTests {
     private static let warning = "the export cannot hold 2 values as they are; database.sqlite has them"
 
     @Test func `a restore by name brings back texts that are not UTF-8, and integers that no double has`() throws {
-        let room = try Self.makeRoom()
-        let backup = try room.run("backupfs backup --label A --store $S")
-        #expect(backup.status == 0 && backup.complaint.contains("\(Self.warning): note 1: body is not of"), "\(backup)")
-        #expect(try room.sh("backupfs status --json --store $S | jq -r '.lastBackup.warnings[0]'").hasPrefix(Self.warning))
-        #expect(try room.run("backupfs verify A --store $S").status == 0)
+        let sandbox = try Self.makeSandbox()
+        let backup = try sandbox.run("backupfs backup --label A --store $S")
+        #expect(backup.exitCode == 0 && backup.errors.contains("\(Self.warning): note 1: body is not of"), "\(backup)")
+        #expect(try sandbox.sh("backupfs status --json --store $S | jq -r '.lastBackup.warnings[0]'").hasPrefix(Self.warning))
+        #expect(try sandbox.run("backupfs verify A --store $S").exitCode == 0)
         // A backup that takes over the export reports them too.
-        let next = try room.run("printf new > $R/pics/new.jpg; backupfs backup --label B --store $S")
-        #expect(next.status == 0 && next.complaint.contains(Self.warning), "\(next)")
-        let result = try room.run(
+        let next = try sandbox.run("printf new > $R/pics/new.jpg; backupfs backup --label B --store $S")
+        #expect(next.exitCode == 0 && next.errors.contains(Self.warning), "\(next)")
+        let result = try sandbox.run(
             "sqlite3 $R/a.db 'delete from notes where id = 2'; printf two > $R/pics/one.jpg; backupfs restore B --yes --store $S")
         #expect(
-            result.status == 0 && result.output.contains("To undo the restore, use backupfs restore with its name"), "\(result)")
-        #expect(try room.sh(Self.rows) == Self.old)
-        try room.sh("sqlite3 $R/a.db 'delete from notes'; backupfs restore A --yes --store $S")
-        #expect(try room.sh(Self.rows) == Self.old)
+            result.exitCode == 0 && result.output.contains("To undo the restore, use backupfs restore with its name"), "\(result)"
+        )
+        #expect(try sandbox.sh(Self.rows) == Self.old)
+        try sandbox.sh("sqlite3 $R/a.db 'delete from notes'; backupfs restore A --yes --store $S")
+        #expect(try sandbox.sh(Self.rows) == Self.old)
     }
 
     @Test func `the undo by name brings them back`() throws {
-        let room = try Self.makeRoom()
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
             """
             sqlite3 $R/a.db "create table kept as select * from notes; update notes set body = 'x', size = 1"; backupfs backup --label A --store $S
             sqlite3 $R/a.db 'delete from notes; insert into notes select * from kept; drop table kept'
             """)
-        #expect(try room.sh(Self.rows) == Self.old)
-        try room.sh("backupfs restore A --yes --store $S")
-        #expect(try room.sh(Self.rows).hasPrefix("1|78|text|1|integer\n"))
-        try room.sh("backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --yes --store $S")
-        #expect(try room.sh(Self.rows) == Self.old)
+        #expect(try sandbox.sh(Self.rows) == Self.old)
+        try sandbox.sh("backupfs restore A --yes --store $S")
+        #expect(try sandbox.sh(Self.rows).hasPrefix("1|78|text|1|integer\n"))
+        try sandbox.sh("backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --yes --store $S")
+        #expect(try sandbox.sh(Self.rows) == Self.old)
     }
 
     @Test func `where all values fit nothing is said`() throws {
-        let room = try Self.makeRoom()
-        try room.sh("sqlite3 $R/a.db 'delete from notes where id < 3'")
-        let backup = try room.run("backupfs backup --label A --store $S")
-        #expect(backup.status == 0 && backup.complaint == "", "\(backup)")
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh("sqlite3 $R/a.db 'delete from notes where id < 3'")
+        let backup = try sandbox.run("backupfs backup --label A --store $S")
+        #expect(backup.exitCode == 0 && backup.errors == "", "\(backup)")
     }
 }

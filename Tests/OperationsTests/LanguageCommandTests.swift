@@ -7,10 +7,10 @@ struct LanguageCommandTests {
     private static let german = ["LC_ALL": "de_DE.UTF-8"]
     private static let locales = ["ru_RU.UTF-8", "kk_KZ.UTF-8", "tr_TR.UTF-8", "de_DE.UTF-8"]
 
-    private func room(backups names: String = "") throws -> Room {
-        let room = try Room()
-        try room.sh("backupfs init --store $S >/dev/null; for n in \(names); do backupfs backup --label $n --store $S; done")
-        return room
+    private func sandbox(backups names: String = "") throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --store $S >/dev/null; for n in \(names); do backupfs backup --label $n --store $S; done")
+        return sandbox
     }
 
     @Test(
@@ -23,23 +23,23 @@ struct LanguageCommandTests {
                 "Noch keine Sicherungen. Erstellen Sie eine mit: backupfs backup",
             ]))
     func `L10-01: the environment chooses the language`(locale: String, text: String) throws {
-        let room = try room()
-        #expect(try room.sh("backupfs snapshots --store $S", ["LC_ALL": locale]) == text)
-        #expect(try room.sh("backupfs snapshots --store $S", ["LC_ALL": "C", "LANG": locale]) == english)
-        #expect(try room.sh("env -u LC_ALL backupfs snapshots --store $S", ["LC_MESSAGES": locale, "LANG": "C"]) == text)
+        let sandbox = try sandbox()
+        #expect(try sandbox.sh("backupfs snapshots --store $S", ["LC_ALL": locale]) == text)
+        #expect(try sandbox.sh("backupfs snapshots --store $S", ["LC_ALL": "C", "LANG": locale]) == english)
+        #expect(try sandbox.sh("env -u LC_ALL backupfs snapshots --store $S", ["LC_MESSAGES": locale, "LANG": "C"]) == text)
     }
 
     private let english = "No backups yet. Make one with: backupfs backup"
 
     @Test func `the setting goes before the environment`() throws {
-        let room = try room()
-        try room.sh("backupfs config set language tr --store $S")
-        #expect(try room.sh("backupfs snapshots --store $S", Self.german).hasPrefix("Henüz yedek yok."))
-        try room.sh("backupfs config set language de --store $S")
-        let refused = try room.run("backupfs config set language fr --store $S", Self.russian)
-        #expect(refused.status == 1 && refused.complaint.contains("language: значение «fr» не подходит"), "\(refused.complaint)")
-        try room.sh("backupfs config unset language --store $S")
-        #expect(try room.sh("backupfs snapshots --store $S", Self.german).hasPrefix("Noch keine Sicherungen."))
+        let sandbox = try sandbox()
+        try sandbox.sh("backupfs config set language tr --store $S")
+        #expect(try sandbox.sh("backupfs snapshots --store $S", Self.german).hasPrefix("Henüz yedek yok."))
+        try sandbox.sh("backupfs config set language de --store $S")
+        let refused = try sandbox.run("backupfs config set language fr --store $S", Self.russian)
+        #expect(refused.exitCode == 1 && refused.errors.contains("language: значение «fr» не подходит"), "\(refused.errors)")
+        try sandbox.sh("backupfs config unset language --store $S")
+        #expect(try sandbox.sh("backupfs snapshots --store $S", Self.german).hasPrefix("Noch keine Sicherungen."))
     }
 
     @Test(arguments: [
@@ -47,8 +47,8 @@ struct LanguageCommandTests {
         ("a b c d e f", "Удалено 5 резервных копий."),
     ])
     func `a number has its form`(names: String, text: String) throws {
-        let room = try room(backups: names)
-        #expect(try room.sh("backupfs forget --keep-last 1 --yes --store $S | tail -1", Self.russian) == text)
+        let sandbox = try sandbox(backups: names)
+        #expect(try sandbox.sh("backupfs forget --keep-last 1 --yes --store $S | tail -1", Self.russian) == text)
     }
 
     @Test func `a question is answered in the language it is asked in, or in English`() throws {
@@ -56,15 +56,15 @@ struct LanguageCommandTests {
             ("ru_RU.UTF-8", "удалить ВСЕ"), ("tr_TR.UTF-8", "TÜMÜNÜ SİL"), ("kk_KZ.UTF-8", "Барлығын жою"),
             ("de_DE.UTF-8", "alle löschen"), ("de_DE.UTF-8", "Delete All"),
         ] {
-            let room = try room(backups: "a b")
-            let cancelled = try room.onTerminal("Nein\\n", "backupfs delete --all --store $S", ["LC_ALL": locale])
-            #expect(cancelled.status == 130)
-            let deleted = try room.onTerminal("\(answer)\\n", "backupfs delete --all --store $S", ["LC_ALL": locale])
-            #expect(deleted.status == 0, "\(deleted.output)")
-            #expect(try room.sh("backupfs snapshots --store $S", ["LC_ALL": "C"]) == english)
+            let sandbox = try sandbox(backups: "a b")
+            let cancelled = try sandbox.onTerminal("Nein\\n", "backupfs delete --all --store $S", ["LC_ALL": locale])
+            #expect(cancelled.exitCode == 130)
+            let deleted = try sandbox.onTerminal("\(answer)\\n", "backupfs delete --all --store $S", ["LC_ALL": locale])
+            #expect(deleted.exitCode == 0, "\(deleted.output)")
+            #expect(try sandbox.sh("backupfs snapshots --store $S", ["LC_ALL": "C"]) == english)
         }
-        let room = try room(backups: "a")
-        let shown = try room.onTerminal("\\n", "backupfs delete --all --store $S", Self.german).output
+        let sandbox = try sandbox(backups: "a")
+        let shown = try sandbox.onTerminal("\\n", "backupfs delete --all --store $S", Self.german).output
         #expect(
             shown.contains(
                 """
@@ -74,19 +74,20 @@ struct LanguageCommandTests {
     }
 
     @Test func `times have the form of the language`() throws {
-        let room = try room()
+        let sandbox = try sandbox()
         let time = ["BACKUPFS_NOW": "2026-01-11T14:30:00Z", "TZ": "Europe/Berlin"]
-        try room.sh("backupfs backup --store $S", time)
+        try sandbox.sh("backupfs backup --store $S", time)
         let command = "backupfs snapshots --store $S | tail -1"
-        #expect(try room.sh(command, time.merging(Self.german) { $1 }).hasPrefix("2026-01-11_15-30-00  11.01.2026, 15:30:00  "))
-        #expect(try room.sh(command, time.merging(["LC_ALL": "tr_TR"]) { $1 }).contains("  11.01.2026 15:30:00  "))
-        #expect(try room.sh(command, time.merging(["LC_ALL": "C"]) { $1 }).contains("  2026-01-11 15:30:00  "))
+        #expect(
+            try sandbox.sh(command, time.merging(Self.german) { $1 }).hasPrefix("2026-01-11_15-30-00  11.01.2026, 15:30:00  "))
+        #expect(try sandbox.sh(command, time.merging(["LC_ALL": "tr_TR"]) { $1 }).contains("  11.01.2026 15:30:00  "))
+        #expect(try sandbox.sh(command, time.merging(["LC_ALL": "C"]) { $1 }).contains("  2026-01-11 15:30:00  "))
     }
 
     @Test(arguments: locales)
     func `what programs read is the same in all languages`(locale: String) throws {
-        let room = try room(backups: "a")
-        try room.sh("echo nonsense > $R/broken.json")
+        let sandbox = try sandbox(backups: "a")
+        try sandbox.sh("echo nonsense > $R/broken.json")
         let script = """
             export BACKUPFS_NOW=2026-01-11T14:30:00Z
             backupfs status --json --store $S | jq 'del(.history)'; backupfs snapshots --json --store $S; backupfs check --json --store $S
@@ -94,25 +95,25 @@ struct LanguageCommandTests {
             backupfs restore $R/broken.json --yes --json --store $S 2>&1 || true; cat $S/restore/last.json; backupfs backup --dry-run --json --store $S
             backupfs history --json --last 1 --store $S | jq '.[0] | {operation, result, error}'; cat $S/store.yaml; ls $S; cat $S/last-error.json 2>/dev/null || true
             """
-        try room.sh(script)
-        let english = try room.sh(script, ["LC_ALL": "C"])
-        let other = try room.sh(script, ["LC_ALL": locale])
+        try sandbox.sh(script)
+        let english = try sandbox.sh(script, ["LC_ALL": "C"])
+        let other = try sandbox.sh(script, ["LC_ALL": locale])
         #expect(english.contains("Invalid file format. Please select a valid backup file."))
         #expect(other == english)
     }
 
     @Test func `L10-01: a refusal is told in the language, with the name of the file and the reason`() throws {
-        let room = try room()
-        try room.sh("printf 'no backup' > $R/broken.json")
-        let refused = try room.run("backupfs restore $R/broken.json --yes --store $S", Self.russian)
-        #expect(refused.status == 1)
+        let sandbox = try sandbox()
+        try sandbox.sh("printf 'no backup' > $R/broken.json")
+        let refused = try sandbox.run("backupfs restore $R/broken.json --yes --store $S", Self.russian)
+        #expect(refused.exitCode == 1)
         #expect(
-            refused.complaint.contains("broken.json: Неверный формат файла. Выберите подходящий файл резервной копии."),
-            "\(refused.complaint)")
-        let report = try room.sh("cat $S/restore/last.txt", Self.russian)
+            refused.errors.contains("broken.json: Неверный формат файла. Выберите подходящий файл резервной копии."),
+            "\(refused.errors)")
+        let report = try sandbox.sh("cat $S/restore/last.txt", Self.russian)
         #expect(report.contains("broken.json: не восстановлено. Неверный формат файла."), "\(report)")
         #expect(report.contains("Данные остались такими, какими были."))
-        let missing = try room.run("backupfs restore $R/none.json --yes --store $S", Self.german)
-        #expect(missing.complaint.contains("none.json: diese Datei gibt es nicht. Prüfen Sie den Pfad."), "\(missing.complaint)")
+        let missing = try sandbox.run("backupfs restore $R/none.json --yes --store $S", Self.german)
+        #expect(missing.errors.contains("none.json: diese Datei gibt es nicht. Prüfen Sie den Pfad."), "\(missing.errors)")
     }
 }

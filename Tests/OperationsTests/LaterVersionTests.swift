@@ -7,9 +7,9 @@ struct LaterVersionTests {
     private static let forger = "python3 -B \(Machine.projectPath)/Tests/BackupRepositoryTests/Fixtures/forge_repository.py"
 
     /// Two backups, a and b; b is pinned and then turned into one of a later version.
-    private static func makeRoom(_ forgery: String) throws -> Room {
-        let room = try Room()
-        try room.sh(
+    private static func makeSandbox(_ forgery: String) throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             sqlite3 $R/app.db 'create table t(id integer primary key, x text)'; mkdir -p $R/media/folder
             backupfs init --store $S --database $R/app.db --media $R/media --repository $R/r
@@ -17,7 +17,7 @@ struct LaterVersionTests {
             backupfs backup --label b --store $S; backupfs pin b --store $S
             \(forger) \(forgery) $R/r b
             """)
-        return room
+        return sandbox
     }
 
     /// Everything that a repair or a prune might remove or replace.
@@ -29,63 +29,63 @@ struct LaterVersionTests {
         "pack-version", "label-version", "label-flag",
     ])
     func `what a later version has written stays`(forgery: String) throws {
-        let room = try Self.makeRoom(forgery)
-        let before = try room.sh(Self.files)
+        let sandbox = try Self.makeSandbox(forgery)
+        let before = try sandbox.sh(Self.files)
         for arguments in ["", "--read-data", "--repair --yes"] {
-            let check = try room.run("backupfs check \(arguments) --store $S")
-            #expect(check.status == 1 && check.complaint.contains("of a later version of backupfs"), "\(check)")
+            let check = try sandbox.run("backupfs check \(arguments) --store $S")
+            #expect(check.exitCode == 1 && check.errors.contains("of a later version of backupfs"), "\(check)")
             #expect(!check.output.contains("damaged") && !check.output.contains("repaired: "), "\(check)")
             #expect(!check.output.contains("Label of") && !check.output.contains("Rename the snapshot"), "\(check)")
         }
         for arguments in ["--now", "--now --forget-missing", "--max-unused 0"] {
-            let prune = try room.run("backupfs prune \(arguments) --store $S")
+            let prune = try sandbox.run("backupfs prune \(arguments) --store $S")
             // A label does not affect which data is needed.
             let isRefused =
-                prune.complaint.contains("nothing was pruned") && prune.complaint.contains("newer version of backupfs")
-            #expect(forgery.hasPrefix("label") ? prune.status == 0 : prune.status != 0 && isRefused, "\(prune)")
+                prune.errors.contains("nothing was pruned") && prune.errors.contains("newer version of backupfs")
+            #expect(forgery.hasPrefix("label") ? prune.exitCode == 0 : prune.exitCode != 0 && isRefused, "\(prune)")
         }
-        #expect(try room.sh(Self.files) == before)
+        #expect(try sandbox.sh(Self.files) == before)
         // The newest backup is unreadable, but that does not prevent another one.
-        try room.sh(
+        try sandbox.sh(
             "echo more > $R/media/more.jpg; backupfs backup --label c --store $S; backupfs restore c --target $R/out --store $S")
-        #expect(try room.sh("diff -r $R/media $R/out/media && cat $R/out/media/more.jpg") == "more")
-        let kept = try room.sh("\(Self.files)").split(separator: "\n").filter { !$0.contains("register") }
+        #expect(try sandbox.sh("diff -r $R/media $R/out/media && cat $R/out/media/more.jpg") == "more")
+        let kept = try sandbox.sh("\(Self.files)").split(separator: "\n").filter { !$0.contains("register") }
         for line in before.split(separator: "\n") where !line.contains("register") { #expect(kept.contains(line)) }
         // The previous backup is unchanged.
-        try room.sh("backupfs restore a --target $R/a --store $S")
+        try sandbox.sh("backupfs restore a --target $R/a --store $S")
     }
 
     @Test(arguments: ["record-version", "record-kind"])
     func `a list of backups says that it lacks some`(forgery: String) throws {
-        let room = try Self.makeRoom(forgery)
-        let list = try room.run("backupfs snapshots --store $S")
-        #expect(list.status == 0 && list.complaint.contains("1 backup is not listed"), "\(list)")
-        #expect(list.complaint.contains("later version of backupfs"), "\(list)")
-        try room.sh("backupfs delete a --store $S --yes")
-        let empty = try room.run("backupfs snapshots --store $S")
-        #expect(!empty.output.contains("No backups yet") && empty.complaint.contains("1 backup is not listed"), "\(empty)")
+        let sandbox = try Self.makeSandbox(forgery)
+        let list = try sandbox.run("backupfs snapshots --store $S")
+        #expect(list.exitCode == 0 && list.errors.contains("1 backup is not listed"), "\(list)")
+        #expect(list.errors.contains("later version of backupfs"), "\(list)")
+        try sandbox.sh("backupfs delete a --store $S --yes")
+        let empty = try sandbox.run("backupfs snapshots --store $S")
+        #expect(!empty.output.contains("No backups yet") && empty.errors.contains("1 backup is not listed"), "\(empty)")
     }
 
     @Test func `a label of a later version is not called damaged`() throws {
-        let room = try Self.makeRoom("label-flag")
-        let list = try room.run("backupfs snapshots --json --store $S | jq -c 'map([.name, .pinned])'")
+        let sandbox = try Self.makeSandbox("label-flag")
+        let list = try sandbox.run("backupfs snapshots --json --store $S | jq -c 'map([.name, .pinned])'")
         #expect(list.output == #"[["a",false],["b",true]]"# + "\n", "\(list)")
-        let rename = try room.run("backupfs unpin b --store $S")
-        #expect(rename.status != 0 && rename.complaint.contains("newer version"), "\(rename)")
+        let rename = try sandbox.run("backupfs unpin b --store $S")
+        #expect(rename.exitCode != 0 && rename.errors.contains("newer version"), "\(rename)")
     }
 
     /// A file's checksums (format.md, finding 6): only a faulty writer makes a single one differ, and then `sums/` would be wrong
     /// forever.
     @Test(arguments: [("crc32", "CRC-32"), ("md5", "MD5"), ("sha1", "SHA-1"), ("sha256", "SHA-256")])
     func `a wrong checksum of a file is found`(forgery: String, name: String) throws {
-        let room = try Self.makeRoom(forgery)
-        let verify = try room.run("backupfs verify b --store $S")
+        let sandbox = try Self.makeSandbox(forgery)
+        let verify = try sandbox.run("backupfs verify b --store $S")
         // An extraction compares the CRC-32 itself.
         let finding = forgery == "crc32" ? "is not what was backed up" : "its \(name) is not the recorded one"
-        #expect(verify.status != 0 && (verify.output + verify.complaint).contains("changes.json: "), "\(verify)")
-        #expect((verify.output + verify.complaint).contains(finding), "\(verify)")
-        let check = try room.run("backupfs check --read-data --store $S")
+        #expect(verify.exitCode != 0 && (verify.output + verify.errors).contains("changes.json: "), "\(verify)")
+        #expect((verify.output + verify.errors).contains(finding), "\(verify)")
+        let check = try sandbox.run("backupfs check --read-data --store $S")
         let isFound = check.output.contains("b/changes.json: the recorded CRC-32 is not that of the file's content")
-        #expect(forgery == "crc32" ? check.status == 1 && isFound : check.status == 0, "\(check)")
+        #expect(forgery == "crc32" ? check.exitCode == 1 && isFound : check.exitCode == 0, "\(check)")
     }
 }

@@ -7,21 +7,21 @@ import Testing
 /// A database or a media folder whose path is a symbolic link: SQLite keeps the log beside the file, not beside the link.
 struct LinkedDatabaseTests {
     /// A store on `current.db`, a link to `data/v3.db` with one row.
-    private static func makeRoom(mode: String) throws -> Room {
-        let room = try Room()
-        try room.sh(
+    private static func makeSandbox(mode: String) throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             mkdir $R/data; ln -s data/v3.db $R/current.db
             sqlite3 $R/data/v3.db "pragma journal_mode = \(mode); create table t(id integer primary key, a text); insert into t values (1, 'one')"
             backupfs init --store $S --database $R/current.db
             """)
-        return room
+        return sandbox
     }
 
     /// The backup `b1`, then Python code, beside an app that keeps its database open.
-    private static func makeRoomWithApp(_ code: String) throws -> Room {
-        let room = try makeRoom(mode: "wal")
-        try room.sh(
+    private static func makeSandboxWithApp(_ code: String) throws -> Sandbox {
+        let sandbox = try makeSandbox(mode: "wal")
+        try sandbox.sh(
             """
             cat >$R/app.py <<'END'
             import os, sqlite3, subprocess
@@ -33,44 +33,44 @@ struct LinkedDatabaseTests {
             END
             python3 $R/app.py
             """)
-        return room
+        return sandbox
     }
 
-    private static func export(_ name: String, _ room: Room) throws -> String {
-        String(decoding: try Store.open(room.storePath).file("export.json", in: name), as: UTF8.self)
+    private static func export(_ name: String, _ sandbox: Sandbox) throws -> String {
+        String(decoding: try Store.open(sandbox.storePath).file("export.json", in: name), as: UTF8.self)
     }
 
     @Test func `R-C1: what lies in the log of a database behind a link is in the next backup`() throws {
-        let room = try Self.makeRoomWithApp(
+        let sandbox = try Self.makeSandboxWithApp(
             """
             commit("insert into t values (2, 'second row')")
             sh("backupfs backup --label b2 --store $S; backupfs backup --label b3 --store $S")
             commit("insert into t values (3, 'third row')")
             sh("backupfs backup --label b4 --store $S")
             """)
-        #expect(try !Self.export("b1", room).contains("second row"))
-        #expect(try Self.export("b2", room).contains("second row"))
-        #expect(try Self.export("b4", room).contains("third row"))
-        #expect(try room.sh("backupfs diff b2 b4 --store $S").contains("1 added"))
-        #expect(try room.sh("readlink $R/current.db; ls $R/data") == "data/v3.db\nv3.db")
+        #expect(try !Self.export("b1", sandbox).contains("second row"))
+        #expect(try Self.export("b2", sandbox).contains("second row"))
+        #expect(try Self.export("b4", sandbox).contains("third row"))
+        #expect(try sandbox.sh("backupfs diff b2 b4 --store $S").contains("1 added"))
+        #expect(try sandbox.sh("readlink $R/current.db; ls $R/data") == "data/v3.db\nv3.db")
     }
 
     @Test func `R-C1: what lies in the log of a database behind a link is in the safety backup`() throws {
-        let room = try Self.makeRoomWithApp(
+        let sandbox = try Self.makeSandboxWithApp(
             """
             commit("insert into t values (3, 'third row')")
             sh("backupfs restore b1 --yes --store $S")
             """)
-        #expect(try room.sh("sqlite3 $R/current.db 'select id from t'") == "1")
-        try room.sh("backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --yes --store $S")
-        #expect(try room.sh("sqlite3 $R/data/v3.db 'select id from t'; readlink $R/current.db") == "1\n3\ndata/v3.db")
+        #expect(try sandbox.sh("sqlite3 $R/current.db 'select id from t'") == "1")
+        try sandbox.sh("backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --yes --store $S")
+        #expect(try sandbox.sh("sqlite3 $R/data/v3.db 'select id from t'; readlink $R/current.db") == "1\n3\ndata/v3.db")
     }
 
     @Test(arguments: ["mv $R/n.db $R/data/v3.db", "mv $R/n.db $R/data/v4.db; ln -sfn data/v4.db $R/current.db"])
     func `R-C4: a file behind a link that is replaced during a restore refuses it`(replacing: String) throws {
-        let room = try Self.makeRoom(mode: "delete")
-        try room.sh("backupfs backup --label one --store $S; sqlite3 $R/data/v3.db \".backup $R/n.db\"")
-        let result = try room.run(
+        let sandbox = try Self.makeSandbox(mode: "delete")
+        try sandbox.sh("backupfs backup --label one --store $S; sqlite3 $R/data/v3.db \".backup $R/n.db\"")
+        let result = try sandbox.run(
             """
             touch $R/pause
             BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore one --yes --store $S >$R/told 2>&1 & restore=$!
@@ -78,9 +78,9 @@ struct LinkedDatabaseTests {
             sqlite3 $R/n.db "insert into t values (2, 'new')"; \(replacing)
             rm $R/pause; wait $restore; status=$?; cat $R/told; exit $status
             """)
-        #expect(result.status == 13, "\(result)")
+        #expect(result.exitCode == 13, "\(result)")
         #expect(result.output.contains("another program replaced the database's file"), "\(result)")
-        #expect(try room.sh("sqlite3 $R/current.db 'select id from t'") == "1\n2")
+        #expect(try sandbox.sh("sqlite3 $R/current.db 'select id from t'") == "1\n2")
     }
 
     /// The disk that the link points to is not mounted, or the links are wrong.
@@ -94,25 +94,25 @@ struct LinkedDatabaseTests {
     func `R-C1: a link of the database that leads to nothing is an error, and nothing is made in its place`(
         breaking: String, mending: String, complaint: String
     ) throws {
-        let room = try Self.makeRoom(mode: "wal")
-        try room.sh("backupfs backup --label one --store $S; sqlite3 $R/data/v3.db \".backup $R/n.db\"; \(breaking)")
-        let links = try room.sh("ls $R; readlink $R/current.db")
+        let sandbox = try Self.makeSandbox(mode: "wal")
+        try sandbox.sh("backupfs backup --label one --store $S; sqlite3 $R/data/v3.db \".backup $R/n.db\"; \(breaking)")
+        let links = try sandbox.sh("ls $R; readlink $R/current.db")
         for command in [
             "backup", "restore one --yes", "restore $R/n.db --yes", "export --json -o $R/live.json", "diff one live",
             "config check",
         ] {
-            let result = try room.run("backupfs \(command) --store $S")
-            #expect(result.status == 1, "\(command): \(result)")
-            #expect((result.complaint + result.output).contains(complaint), "\(command): \(result)")
-            #expect((result.complaint + result.output).contains(room("current.db")), "\(command): \(result)")
+            let result = try sandbox.run("backupfs \(command) --store $S")
+            #expect(result.exitCode == 1, "\(command): \(result)")
+            #expect((result.errors + result.output).contains(complaint), "\(command): \(result)")
+            #expect((result.errors + result.output).contains(sandbox("current.db")), "\(command): \(result)")
         }
-        let made = try room.run("backupfs init --store $R/second --database $R/current.db")
-        #expect(made.status == 1 && made.complaint.contains(complaint), "\(made)")
-        #expect(try room.sh("ls $R; readlink $R/current.db") == links)
+        let made = try sandbox.run("backupfs init --store $R/second --database $R/current.db")
+        #expect(made.exitCode == 1 && made.errors.contains(complaint), "\(made)")
+        #expect(try sandbox.sh("ls $R; readlink $R/current.db") == links)
         // The backups remain readable meanwhile.
-        try room.sh(
+        try sandbox.sh(
             "backupfs ls one --store $S; backupfs restore one --target $R/out --store $S; \(mending); backupfs backup --store $S")
-        #expect(try room.sh("sqlite3 $R/current.db 'select id from t'") == "1")
+        #expect(try sandbox.sh("sqlite3 $R/current.db 'select id from t'") == "1")
     }
 
     @Test(arguments: [
@@ -122,24 +122,25 @@ struct LinkedDatabaseTests {
     func `R-C1: a link of the media folder that leads to nothing is an error, and no file counts as removed`(
         breaking: String, mending: String, complaint: String
     ) throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             mv $S/app/photos $R/elsewhere; ln -s $R/elsewhere $S/app/photos; chmod 751 $R/elsewhere
             backupfs backup --label one --store $S; \(breaking)
             """)
-        let store = try Store.open(room.storePath)
+        let store = try Store.open(sandbox.storePath)
         // The folder's, not the link's.
         let media = try store.repository.rootDirectory(of: store.snapshot(named: "one")).entry(named: "media")
         #expect(media.map { $0.mode & 0o777 } == 0o751)
         for command in ["backup", "restore one --yes", "export --zip -o $R/live.zip", "diff one live", "config check"] {
-            let result = try room.run("backupfs \(command) --store $S")
-            #expect(result.status == 1, "\(command): \(result)")
-            #expect((result.complaint + result.output).contains(complaint), "\(command): \(result)")
+            let result = try sandbox.run("backupfs \(command) --store $S")
+            #expect(result.exitCode == 1, "\(command): \(result)")
+            #expect((result.errors + result.output).contains(complaint), "\(command): \(result)")
         }
-        #expect(try room.sh("ls $S/repository/snapshots | wc -l; ls -d $S/app/photos*") == "1\n\(room.storePath)/app/photos")
-        try room.sh("\(mending); backupfs backup --label two --store $S; backupfs restore one --yes --store $S")
-        #expect(try room.sh("cat $R/elsewhere/one.jpg; readlink $S/app/photos") == "one\(room.path)/elsewhere")
+        #expect(
+            try sandbox.sh("ls $S/repository/snapshots | wc -l; ls -d $S/app/photos*") == "1\n\(sandbox.storePath)/app/photos")
+        try sandbox.sh("\(mending); backupfs backup --label two --store $S; backupfs restore one --yes --store $S")
+        #expect(try sandbox.sh("cat $R/elsewhere/one.jpg; readlink $S/app/photos") == "one\(sandbox.path)/elsewhere")
     }
 }

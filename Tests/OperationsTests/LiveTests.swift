@@ -21,27 +21,27 @@ struct LiveTests {
     }
 
     @Test func `the same view until something is committed`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
         let live = try LiveData(store: store)
         usleep(50_000)
         let first = try live.view()
         #expect(try live.view() === first)
         #expect(try live.view() === first)
-        try room.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos' >/dev/null")
+        try sandbox.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos' >/dev/null")
         #expect(try live.view() === first)
-        try room.sh("sqlite3 $S/app/database.sqlite \"insert into photos values (7,'x','y')\"")
+        try sandbox.sh("sqlite3 $S/app/database.sqlite \"insert into photos values (7,'x','y')\"")
         let second = try live.view()
         #expect(second !== first)
         // The old view continues to show the old state.
         #expect(try (json(Self.bytes(first, "export.json"))["photos"] as? [Any])?.count == 3)
         #expect(try (json(Self.bytes(second, "export.json"))["photos"] as? [Any])?.count == 4)
-        #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
+        #expect(try sandbox.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
     }
 
     @Test func `many readers at once get one view`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
         let live = try LiveData(store: store)
         usleep(50_000)
         let views = Mutex<[any LiveView]>([])
@@ -53,9 +53,9 @@ struct LiveTests {
     }
 
     @Test func `sizes, checksums and contents agree`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
-        try room.sh(
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
+        try sandbox.sh(
             "cd $S/app/photos; ln -s one.jpg link; printf odd > \"$(printf 'a\\nb')\"; mkdir .backupfs-staging-$(printf %032d 7)")
         let view = try LiveData(store: store).view()
         #expect(
@@ -79,34 +79,34 @@ struct LiveTests {
             let bytes = try path.count == 1 ? Self.bytes(view, path[0]) : Self.bytes(view, path[0], path[1])
             #expect(try entry.checksums() == ContentHasher.hash(bytes), "\(path)")
         }
-        try Data(Self.bytes(view, "archive.zip")).write(to: URL(fileURLWithPath: room("live.zip")))
-        try Data(Self.bytes(view, "SHA256SUMS")).write(to: URL(fileURLWithPath: room("SUMS")))
-        try room.sh(
+        try Data(Self.bytes(view, "archive.zip")).write(to: URL(fileURLWithPath: sandbox("live.zip")))
+        try Data(Self.bytes(view, "SHA256SUMS")).write(to: URL(fileURLWithPath: sandbox("SUMS")))
+        try sandbox.sh(
             "mkdir $R/out; cd $R/out; unzip -^ -qq ../live.zip; cmp SHA256SUMS ../SUMS; sha256sum --quiet --strict -c SHA256SUMS; readlink media/link | grep -x one.jpg"
         )
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "cd $R/out; sqlite3 database.sqlite 'pragma integrity_check; select count(*) from photos; pragma journal_mode'")
                 == "ok\n3\ndelete")
-        #expect(try room.sh("stat -c '%a %Y' $R/out/media/one.jpg") == "640 1719837296")
+        #expect(try sandbox.sh("stat -c '%a %Y' $R/out/media/one.jpg") == "640 1719837296")
     }
 
     @Test func `the tar archive makes its list of checksums of the files that it holds`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
-        try room.sh("cd $S/app/photos; ln -s one.jpg link; printf odd > \"$(printf 'a\\nb')\"; : > empty")
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
+        try sandbox.sh("cd $S/app/photos; ln -s one.jpg link; printf odd > \"$(printf 'a\\nb')\"; : > empty")
         let view = try LiveData(store: store).view()
-        try Data(Self.bytes(view, "archive.tar")).write(to: URL(fileURLWithPath: room("live.tar")))
-        try Data(Self.bytes(view, "SHA256SUMS")).write(to: URL(fileURLWithPath: room("SUMS")))
-        try room.sh(
+        try Data(Self.bytes(view, "archive.tar")).write(to: URL(fileURLWithPath: sandbox("live.tar")))
+        try Data(Self.bytes(view, "SHA256SUMS")).write(to: URL(fileURLWithPath: sandbox("SUMS")))
+        try sandbox.sh(
             "mkdir $R/out; cd $R/out; tar -xpf ../live.tar; cmp SHA256SUMS ../SUMS; sha256sum --quiet --strict -c SHA256SUMS")
-        try room.sh(
+        try sandbox.sh(
             "diff -r --no-dereference $R/out/media $S/app/photos; stat -c '%a %Y' $R/out/media/one.jpg | grep -x '640 1719837296'"
         )
 
         // A file of the same size that replaced one of them has a checksum that does not match the bytes already read.
         let table = try #require(try LiveData(store: store).view().entry(at: ["archive.tar"])).content()
-        try room.sh("printf ONE > $S/app/photos/one.jpg")
+        try sandbox.sh("printf ONE > $S/app/photos/one.jpg")
         var buffer = [UInt8](repeating: 0, count: Int(table.size))
         #expect(
             failure { _ = try buffer.withUnsafeMutableBytes { try TableSource(table).read(at: 0, into: $0) } }?.code
@@ -120,11 +120,11 @@ struct LiveTests {
     }
 
     @Test func `a media file that changes is an error for whoever began to read it`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
         let view = try LiveData(store: store).view()
         let entry = try #require(try view.entry(at: ["media", "one.jpg"]))
-        try room.sh("printf longer > $S/app/photos/one.jpg")
+        try sandbox.sh("printf longer > $S/app/photos/one.jpg")
         #expect(failure { _ = try entry.content() }?.code == .inputOutput)
         #expect(failure { _ = try entry.checksums() }?.code == .inputOutput)
         // A new lookup sees the new one; that needs no new rendering.
@@ -133,9 +133,9 @@ struct LiveTests {
     }
 
     @Test func `a part of a source is a source`() throws {
-        let room = try Room()
-        try room.write("0123456789", to: "f")
-        let part = SourceRange(try SharedFile(path: room("f")), 2..<7)
+        let sandbox = try Sandbox()
+        try sandbox.write("0123456789", to: "f")
+        let part = SourceRange(try SharedFile(path: sandbox("f")), 2..<7)
         var buffer = [UInt8](repeating: 0, count: 20)
         let counts = try [0, 3, 5, 9].map { offset in
             try buffer.withUnsafeMutableBytes { try part.read(at: UInt64(offset), into: $0) }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -13,8 +14,8 @@ struct LockWaitTests {
         """
 
     @Test func `U-C11: without --wait a lock is an error at once, with it the command goes on when it is free`() throws {
-        let room = try Room()
-        let text = try room.sh(
+        let sandbox = try Sandbox()
+        let text = try sandbox.sh(
             Self.busy + """
                 for wait in "" --wait=0s "--wait 1s"; do backupfs restore one $wait --yes --store $S 2>> $R/told && exit 1; echo $?; done
                 (until grep -q Waiting $R/waiting; do sleep 0.02; done; rm $R/pause) &
@@ -24,19 +25,19 @@ struct LockWaitTests {
             text.split(separator: "\n").map(String.init).filter { !["one", "two"].contains($0) } == [
                 "11", "11", "11", "one: Imported 3 cars, 1200 expenses, 8 maintenance records, 4 notifications.", "1",
             ], "\(text)")
-        #expect(try room.sh("grep -c 'another operation is running: backup' $R/told") == "3")
-        #expect(try room.sh("grep Waiting $R/waiting").hasPrefix("Waiting: another operation is running: backup, by process "))
+        #expect(try sandbox.sh("grep -c 'another operation is running: backup' $R/told") == "3")
+        #expect(try sandbox.sh("grep Waiting $R/waiting").hasPrefix("Waiting: another operation is running: backup, by process "))
     }
 
     @Test(arguments: [
         "backup --label three", "delete one --yes", "forget --keep-last 5 --yes", "prune", "check --repair --yes", "undo --yes",
     ])
     func `every command that takes the store's lock or the repository's waits`(command: String) throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             "backupfs init --sample --store $S >/dev/null; backupfs backup --label one --store $S; backupfs restore one --yes --store $S >/dev/null"
         )
-        let text = try room.sh(
+        let text = try sandbox.sh(
             """
             touch $R/pause; BACKUPFS_FAULT=backup.begun=pause:$R/pause backupfs backup --label two --store $S >/dev/null & backup=$!
             until backupfs status --json --store $S | grep -q '"operation": "backup"'; do sleep 0.02; done
@@ -49,8 +50,8 @@ struct LockWaitTests {
 
     /// As a timer may call it: whether a backup is due is decided again when the other operation has ended.
     @Test func `U-C11: the backup of a schedule waits as well, and is not made twice`() throws {
-        let room = try Room()
-        let text = try room.sh(
+        let sandbox = try Sandbox()
+        let text = try sandbox.sh(
             Self.busy + """
                 backupfs config set schedule daily --store $S; backupfs config set skip-unchanged no --store $S
                 export BACKUPFS_NOW=2027-01-11T00:00:00Z; backupfs backup --if-due --store $S > $R/begun 2>&1 || true
@@ -62,12 +63,12 @@ struct LockWaitTests {
                 """)
         let lines = text.split(separator: "\n").map(String.init).filter { !["one", "two"].contains($0) }
         #expect(lines == ["11", "11", "2027-01-12_00-00-00", "0", "Not due until 2027-01-13 00:00:00."], "\(text)")
-        #expect(try room.sh("backupfs snapshots --tag automatic --json --store $S | jq length") == "1")
+        #expect(try sandbox.sh("backupfs snapshots --tag automatic --json --store $S | jq length") == "1")
     }
 
     @Test func `of timers that wait for the same lock one makes the backup`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             Self.busy + """
                 backupfs config set schedule daily --store $S; backupfs config set skip-unchanged no --store $S
                 printf 'schedule: daily\nhandled-at: 2027-01-10T00:00:00Z\n' > $S/schedule.state
@@ -76,13 +77,13 @@ struct LockWaitTests {
                 for i in 1 2 3; do until grep -q Waiting $R/waiting$i; do sleep 0.02; done; done
                 rm $R/pause; wait $job1; wait $job2; wait $job3; wait $backup
                 """)
-        #expect(try room.sh("cat $R/out? | grep -c '^2027-01-12_00-00-00$'") == "1")
-        #expect(try room.sh("cat $R/out? | grep -c '^Not due until'") == "2")
+        #expect(try sandbox.sh("cat $R/out? | grep -c '^2027-01-12_00-00-00$'") == "1")
+        #expect(try sandbox.sh("cat $R/out? | grep -c '^Not due until'") == "2")
     }
 
     @Test func `Ctrl-C ends the wait, and what is no length of time is refused`() throws {
-        let room = try Room()
-        let text = try room.sh(
+        let sandbox = try Sandbox()
+        let text = try sandbox.sh(
             Self.busy + """
                 backupfs restore one --wait -v --yes --store $S 2> $R/waiting & waiting=$!
                 until grep -q Waiting $R/waiting; do sleep 0.02; done; kill -TERM $waiting
@@ -90,8 +91,8 @@ struct LockWaitTests {
                 """)
         #expect(text.contains("130\n") && text.contains("cancelled; nothing was changed"), "\(text)")
         for time in ["soon", "5", "1mo"] {
-            let result = try room.run("backupfs backup --wait=\(time) --store $S")
-            #expect(result.status == 2, "\(result)")
+            let result = try sandbox.run("backupfs backup --wait=\(time) --store $S")
+            #expect(result.exitCode == 2, "\(result)")
         }
     }
 }

@@ -21,29 +21,30 @@ struct LogNameTests {
         """
 
     @Test func `names of logs beside folders and links are backed up`() throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             cd $S/app/photos; mkdir Dune d.db y; printf epub > Dune/dune.epub; printf notes > Dune-journal; ln -s one.jpg link; printf l > link-wal
             printf x > d.db/x; printf a > d.db-wal; printf b > d.db-shm; printf j > d.db-wal-journal; mkdir y-wal; printf w > y-journal; printf z > z-wal
             printf t > 2024/t; mkdir 2024/t-wal; printf s > 2024/t-shm; printf k > 2024/t-journal
             backupfs backup --label one --store $S; backupfs restore one --target $R/out --store $S >/dev/null
             """)
-        let tree = try room.sh("cd $S/app/photos; \(Self.tree)")
-        #expect(try room.sh("cd $R/out/media; \(Self.tree)") == tree)
+        let tree = try sandbox.sh("cd $S/app/photos; \(Self.tree)")
+        #expect(try sandbox.sh("cd $R/out/media; \(Self.tree)") == tree)
         // So a restore over them keeps nothing aside: the safety backup has everything.
-        #expect(try room.sh("backupfs restore one --yes --store $S >/dev/null; jq -r .keptMedia $S/restore/last.json") == "null")
-        #expect(try room.sh("cd $S/app/photos; \(Self.tree)") == tree)
+        #expect(
+            try sandbox.sh("backupfs restore one --yes --store $S >/dev/null; jq -r .keptMedia $S/restore/last.json") == "null")
+        #expect(try sandbox.sh("cd $S/app/photos; \(Self.tree)") == tree)
     }
 
     @Test(arguments: [
         "rm x.db", "rm x.db; mkdir x.db; printf in > x.db/in", "rm x.db; ln -s one.jpg x.db", "rm x.db-wal; mkdir x.db-wal",
     ])
     func `a log whose database goes after the listing is backed up`(change: String) throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        let result = try room.run(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        let result = try sandbox.run(
             """
             cd $S/app/photos; printf database > x.db; printf log > x.db-wal; printf index > x.db-shm
             touch $R/pause; BACKUPFS_FAULT=backup.media-listed=pause:$R/pause backupfs backup --label one --store $S >/dev/null & backup=$!
@@ -56,33 +57,33 @@ struct LogNameTests {
 
     /// An SQLite database's companion files come and go with each commit; other files do not.
     @Test func `only a database's log is no sign that something was moved`() throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             mkdir $R/media; cd $R/media; sqlite3 x.db 'create table t(x)'; : > empty; printf text > notes; printf SQLite > short
             mkfifo pipe; ln -s x.db link; mkdir folder; sqlite3 $R/other.db 'create table t(x)'
             """)
-        let amongMedia = try DatabaseAmongMedia(database: room("other.db"), media: room("media"))
-        func digest() throws -> FolderDigest { try FolderDigest.list(DirectoryReader(path: room("media")), amongMedia).digest }
+        let amongMedia = try DatabaseAmongMedia(database: sandbox("other.db"), media: sandbox("media"))
+        func digest() throws -> FolderDigest { try FolderDigest.list(DirectoryReader(path: sandbox("media")), amongMedia).digest }
         let before = try digest()
         for (name, counts) in [
             ("x.db", false), ("empty", false), ("notes", true), ("short", true), ("pipe", true), ("link", true), ("folder", true),
             ("missing", true),
         ] {
             for suffix in ["journal", "wal", "shm"] {
-                try room.sh("printf log > $R/media/\(name)-\(suffix)")
+                try sandbox.sh("printf log > $R/media/\(name)-\(suffix)")
                 #expect(try (digest() != before) == counts, "\(name)-\(suffix)")
-                try room.sh("rm $R/media/\(name)-\(suffix)")
+                try sandbox.sh("rm $R/media/\(name)-\(suffix)")
                 #expect(try digest() == before)
             }
         }
     }
 
     @Test func `a refused restore leaves folders with the names of logs where they are`() throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        let result = try room.run(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        let result = try sandbox.run(
             """
             cd $S/app/photos; mkdir trip trip-journal 2024-wal; printf a > trip/a.jpg; printf b > trip-journal/b.jpg; printf c > 2024-wal/c.jpg; printf d > trip-wal
             backupfs backup --label one --store $S; (\(Self.tree)) > $R/before; \(Self.refusedRestore)
@@ -93,9 +94,9 @@ struct LogNameTests {
 
     @Test(arguments: ["restore.media-staged", "restore.folder-tried", "restore.probes-moved"])
     func `a cancelled restore leaves them, too, and so does one that is killed`(point: String) throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        let result = try room.run(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        let result = try sandbox.run(
             """
             cd $S/app/photos; mkdir trip trip-journal; printf a > trip/a.jpg; printf b > trip-journal/b.jpg; printf d > trip-wal
             backupfs backup --label one --store $S; (\(Self.tree)) > $R/before
@@ -109,9 +110,9 @@ struct LogNameTests {
     }
 
     @Test func `an undo that has to keep something says so in the error`() throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        let result = try room.run(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        let result = try sandbox.run(
             """
             cd $S/app/photos; backupfs backup --label one --store $S; mkfifo $R/lock
             touch $R/pause; BACKUPFS_FAULT=restore.folder-tried=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>$R/told & restore=$!
@@ -145,17 +146,17 @@ struct LogNameTests {
     @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
     func `property: whatever has these names, a backup holds all and a restore loses nothing`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             cd $S/app/photos; \(Self.filling(&generator, share: 80))
             backupfs backup --label one --store $S >/dev/null; backupfs restore one --target $R/out --store $S >/dev/null
             """)
-        let first = try room.sh("cd $R/out/media; \(Self.tree)")
-        #expect(try room.sh("cd $S/app/photos; \(Self.tree)") == first)
+        let first = try sandbox.sh("cd $R/out/media; \(Self.tree)")
+        #expect(try sandbox.sh("cd $S/app/photos; \(Self.tree)") == first)
         // A refused restore changes nothing.
-        let refused = try room.run(
+        let refused = try sandbox.run(
             """
             cd $S/app/photos; \(Self.filling(&generator, share: 50))
             (\(Self.tree); find . -printf '%P %i\\n' | sort) > $R/before; \(Self.refusedRestore)
@@ -163,7 +164,7 @@ struct LogNameTests {
             """)
         #expect(refused.output == "exit 13\ndatabase.sqlite\nphotos\n", "\(refused)")
         // What comes after the safety backup is in no backup.
-        let restored = try room.run(
+        let restored = try sandbox.run(
             """
             touch $R/pause; BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore one --yes --store $S >/dev/null & restore=$!
             for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
@@ -171,9 +172,9 @@ struct LogNameTests {
             cp -a . $R/state; rm $R/pause; wait $restore; echo "exit $?"
             """)
         #expect(restored.output == "exit 0\n", "\(restored)")
-        #expect(try room.sh("cd $S/app/photos; \(Self.tree)") == first)
-        let safety = try #require(try Store.open(room.storePath).ownSnapshots(kind: .safety).last?.name)
-        let lost = try room.sh(
+        #expect(try sandbox.sh("cd $S/app/photos; \(Self.tree)") == first)
+        let safety = try #require(try Store.open(sandbox.storePath).ownSnapshots(kind: .safety).last?.name)
+        let lost = try sandbox.sh(
             """
             backupfs restore '\(safety)' --target $R/safe --store $S >/dev/null; kept=$(jq -r .keptMedia $S/restore/last.json); cd $R/state
             find . \\( -type f -o -type l \\) | while read -r file; do

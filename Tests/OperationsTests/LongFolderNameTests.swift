@@ -1,23 +1,24 @@
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// A media folder whose name is almost as long as possible: the folder for what a restore keeps is named after it.
 struct LongFolderNameTests {
-    private static func prepare() throws -> Room {
-        let room = try Room()
-        try room.sh(
+    private static func prepare() throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             media=$R/$(printf 'ü%.0s' $(seq 125)); mkdir "$media"; ln -s "$media" $R/media; printf one > $R/media/one.jpg; mkdir $R/media/2024
             sqlite3 $R/app.db 'create table t(id integer primary key)'
             backupfs init --store $S --database $R/app.db --media "$media" >/dev/null; backupfs backup --label one --store $S >/dev/null
             """)
-        return room
+        return sandbox
     }
 
     @Test func `a restore keeps what is in no backup, and the next one goes on`() throws {
-        let room = try Self.prepare()
-        let result = try room.run(
+        let sandbox = try Self.prepare()
+        let result = try sandbox.run(
             """
             touch $R/pause; BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore one --yes --store $S >/dev/null & restore=$!
             for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
@@ -29,8 +30,8 @@ struct LongFolderNameTests {
     }
 
     @Test func `a cancelled restore that keeps something does not block the store`() throws {
-        let room = try Self.prepare()
-        let result = try room.run(
+        let sandbox = try Self.prepare()
+        let result = try sandbox.run(
             """
             touch $R/pause; BACKUPFS_FAULT=restore.folder-tried=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>&1 & restore=$!
             for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done

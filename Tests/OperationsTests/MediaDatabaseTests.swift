@@ -8,9 +8,9 @@ import Testing
 struct MediaDatabaseTests {
     /// A writer with a log that checkpoints often: copied file by file, database and log would be from different moments.
     @Test func `R-A15: a database among the media is copied through SQLite, whoever writes to it meanwhile`() throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.write(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.write(
             """
             import sqlite3, sys
             c = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -23,7 +23,7 @@ struct MediaDatabaseTests {
                 c.execute("begin"); c.execute("insert into t values (?, randomblob(9000))", (n,))
                 c.execute("insert into pairs values (?, ?)", (n, n)); c.execute("delete from t where id < ?", (n - 50,)); c.execute("commit")
             """, to: "writer.py")
-        try room.sh(
+        try sandbox.sh(
             """
             python3 $R/writer.py $S/app/photos/x.db $R/go & writer=$!
             until [ -e $R/go ]; do sleep 0.01; done
@@ -32,9 +32,9 @@ struct MediaDatabaseTests {
             for i in 1 2 3 4 5 6; do backupfs restore b$i --target $R/b$i --store $S >/dev/null; done
             """)
         for number in 1...6 {
-            #expect(try room.sh("cd $R/b\(number)/media; ls -A | grep x.db") == "x.db")
+            #expect(try sandbox.sh("cd $R/b\(number)/media; ls -A | grep x.db") == "x.db")
             #expect(
-                try room.sh(
+                try sandbox.sh(
                     "sqlite3 $R/b\(number)/media/x.db 'pragma integrity_check; select count(*) > 0 and count(*) = max(low) and max(low) = (select max(id) from t) from pairs'"
                 )
                     == "ok\n1", "backup \(number)")
@@ -42,52 +42,52 @@ struct MediaDatabaseTests {
     }
 
     @Test func `R-A15: what only has the beginning of a database is stored as it is, with what lies beside it`() throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             cd $S/app/photos; printf 'SQLite format 3\\0 and nothing else' > y.db; printf log > y.db-wal; printf alone > z.db-wal; printf text > z.db
             backupfs backup --label one --store $S; backupfs restore one --target $R/out --store $S >/dev/null
             """)
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "cd $R/out/media; for f in y.db y.db-wal z.db z.db-wal; do cmp $f $S/app/photos/$f && echo $f; done | tr '\\n' ' '"
             ) == "y.db y.db-wal z.db z.db-wal ")
     }
 
     @Test func `F2: the printed undo brings back tables and columns that the restored database does not have`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             sqlite3 $R/a.db "create table t(id integer primary key, a text); insert into t values (1,'x')"
             backupfs init --store $S --database $R/a.db; backupfs backup --label old --store $S
             sqlite3 $R/a.db "alter table t add column b text; create table n(x); insert into n values(5); insert into t values(2,'y','new'); create view v as select 1"
             """)
-        let before = try room.sh("sqlite3 $R/a.db .dump")
-        let told = try room.sh("backupfs restore old --yes --store $S")
-        let name = try room.sh("jq -r .safetyBackup $S/restore/last.json")
+        let before = try sandbox.sh("sqlite3 $R/a.db .dump")
+        let told = try sandbox.sh("backupfs restore old --yes --store $S")
+        let name = try sandbox.sh("jq -r .safetyBackup $S/restore/last.json")
         #expect(name.hasSuffix(".zip") && told.contains("Or in the mount: cp safety/\(name) restore/"), "\(told)")
-        #expect(try room.sh("sqlite3 $R/a.db .dump") != before)
+        #expect(try sandbox.sh("sqlite3 $R/a.db .dump") != before)
         // The command accepts its file's name, and its own.
-        try room.sh("cd $R; backupfs restore \(name) --yes --store $S")
-        #expect(try room.sh("sqlite3 $R/a.db .dump") == before)
-        let own = try #require(try Store.open(room.storePath).ownSnapshots(kind: .safety).first?.name)
-        try room.sh("sqlite3 $R/a.db 'drop table n'; backupfs restore '\(own)' --yes --store $S")
-        #expect(try room.sh("sqlite3 $R/a.db .dump") == before)
+        try sandbox.sh("cd $R; backupfs restore \(name) --yes --store $S")
+        #expect(try sandbox.sh("sqlite3 $R/a.db .dump") == before)
+        let own = try #require(try Store.open(sandbox.storePath).ownSnapshots(kind: .safety).first?.name)
+        try sandbox.sh("sqlite3 $R/a.db 'drop table n'; backupfs restore '\(own)' --yes --store $S")
+        #expect(try sandbox.sh("sqlite3 $R/a.db .dump") == before)
     }
 
     @Test func `F5: a damaged database is backed up with a warning, each time, and an exit code`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             sqlite3 $R/a.db "pragma page_size = 4096; create table t(id integer primary key, a text); create index i on t(a);"
             sqlite3 $R/a.db "with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000) insert into t select i, 'text ' || i from n"
             backupfs init --store $S --database $R/a.db; backupfs backup --label whole --store $S
             """)
         // A page of the index: no record is lost, and reads of the table do not notice.
-        let page = try room.sh(
+        let page = try sandbox.sh(
             "sqlite3 $R/a.db \"select pageno from dbstat where name = 'i' and pagetype = 'leaf' limit 1\" 2>/dev/null || echo 0")
-        try room.sh(
+        try sandbox.sh(
             """
             python3 - <<'P'
             import os, sqlite3
@@ -100,13 +100,13 @@ struct MediaDatabaseTests {
             P
             """)
         for number in 1...2 {
-            let result = try room.run("backupfs backup --label damaged\(number) --store $S")
-            #expect(result.status == 3, "\(result)")
-            #expect(result.complaint.contains("database.sqlite: SQLite finds it damaged"), "\(result)")
+            let result = try sandbox.run("backupfs backup --label damaged\(number) --store $S")
+            #expect(result.exitCode == 3, "\(result)")
+            #expect(result.errors.contains("database.sqlite: SQLite finds it damaged"), "\(result)")
         }
-        #expect(try room.sh("backupfs snapshots --store $S | grep -c damaged") == "2")
+        #expect(try sandbox.sh("backupfs snapshots --store $S | grep -c damaged") == "2")
         // Damaged data may be replaced: that is the purpose of the backup.
-        try room.sh("backupfs restore whole --yes --store $S")
-        #expect(try room.sh("sqlite3 $R/a.db 'pragma integrity_check; select count(*) from t'") == "ok\n2000")
+        try sandbox.sh("backupfs restore whole --yes --store $S")
+        #expect(try sandbox.sh("sqlite3 $R/a.db 'pragma integrity_check; select count(*) from t'") == "ok\n2000")
     }
 }

@@ -9,15 +9,15 @@ import Testing
     private static let reader = "python3 -B \(readerPath)"
 
     /// A store with a media folder at `$R/media` that belongs to user 1234.
-    private static func makeRoom() throws -> Room {
-        let room = try Room()
-        try room.sh(
+    private static func makeSandbox() throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             sqlite3 $R/app.db 'create table t(id integer primary key, x text)'; mkdir $R/media; chown 1234:1234 $R/media
             backupfs init --store $S --database $R/app.db --media $R/media --repository $R/r
             """)
-        try room.write(describe, to: "describe.py")
-        return room
+        try sandbox.write(describe, to: "describe.py")
+        return sandbox
     }
 
     /// All metadata of a tree, one line per entry. Hard links are named by the first path of the same inode.
@@ -54,50 +54,51 @@ import Testing
         chmod 400 shut/x; chmod 555 shut; touch -d '2024-01-02 03:04:05.123456789' one.jpg sparse shut
         """
 
-    private static func state(_ room: Room, _ folder: String) throws -> String {
-        try room.sh("python3 $R/describe.py \(folder)")
+    private static func state(_ sandbox: Sandbox, _ folder: String) throws -> String {
+        try sandbox.sh("python3 $R/describe.py \(folder)")
     }
 
     @Test func `files come back into a folder with all that is kept of them`() throws {
-        let room = try Self.makeRoom()
-        try room.sh(Self.fill)
-        let before = try Self.state(room, "$R/media")
-        try room.sh("backupfs backup --label a --store $S; backupfs restore a --target $R/out --store $S")
-        #expect(try Self.state(room, "$R/out/media") == before)
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(Self.fill)
+        let before = try Self.state(sandbox, "$R/media")
+        try sandbox.sh("backupfs backup --label a --store $S; backupfs restore a --target $R/out --store $S")
+        #expect(try Self.state(sandbox, "$R/out/media") == before)
         let attributes = "getfattr -h -R -d -m- -e hex . 2>/dev/null || true"
-        #expect(try room.sh("cd $R/media; \(attributes)") == room.sh("cd $R/out/media; \(attributes)"))
-        try room.sh("diff -r --no-dereference $R/media $R/out/media")
+        #expect(try sandbox.sh("cd $R/media; \(attributes)") == sandbox.sh("cd $R/out/media; \(attributes)"))
+        try sandbox.sh("diff -r --no-dereference $R/media $R/out/media")
         // A hole takes no space in the repository, nor on the disk that it is restored to.
-        #expect(try #require(Int(try room.sh("du -k --apparent-size -s $R/r | cut -f1"))) < 2_000)
-        #expect(try #require(Int(try room.sh("du -k $R/out/media/sparse | cut -f1"))) < 200)
-        try room.sh("backupfs verify a --store $S; backupfs check --read-data --store $S")
+        #expect(try #require(Int(try sandbox.sh("du -k --apparent-size -s $R/r | cut -f1"))) < 2_000)
+        #expect(try #require(Int(try sandbox.sh("du -k $R/out/media/sparse | cut -f1"))) < 200)
+        try sandbox.sh("backupfs verify a --store $S; backupfs check --read-data --store $S")
     }
 
     @Test(arguments: ["a", "$R/archive.tar"]) func `files come back in place with all that is kept of them`(source: String) throws
     {
-        let room = try Self.makeRoom()
-        try room.sh(Self.fill)
-        let before = try Self.state(room, "$R/media")
-        try room.sh("backupfs backup --label a --store $S; backupfs export a --tar --output $R/archive.tar --store $S")
-        try room.sh("chmod -R u+w $R/media; rm -r $R/media/*; echo other > $R/media/one.jpg; chown -R 1234:1234 $R/media")
-        let restore = try room.run("backupfs restore \(source) --yes --store $S")
-        #expect(restore.status == 0, "\(restore)")
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(Self.fill)
+        let before = try Self.state(sandbox, "$R/media")
+        try sandbox.sh("backupfs backup --label a --store $S; backupfs export a --tar --output $R/archive.tar --store $S")
+        try sandbox.sh("chmod -R u+w $R/media; rm -r $R/media/*; echo other > $R/media/one.jpg; chown -R 1234:1234 $R/media")
+        let restore = try sandbox.run("backupfs restore \(source) --yes --store $S")
+        #expect(restore.exitCode == 0, "\(restore)")
         // Restored files are writable for their owner, and folders accessible, as always (Docs/reference/restore.md).
         let expected = before.replacingOccurrences(of: "0o100000 0o400", with: "0o100000 0o600").replacingOccurrences(
             of: "0o40000 0o555", with: "0o40000 0o755")
-        #expect(try Self.state(room, "$R/media") == expected)
-        #expect(try #require(Int(try room.sh("du -k $R/media/sparse | cut -f1"))) < 200)
+        #expect(try Self.state(sandbox, "$R/media") == expected)
+        #expect(try #require(Int(try sandbox.sh("du -k $R/media/sparse | cut -f1"))) < 200)
     }
 
     @Test func `the independent reader sees what is kept, and other folders stay as they were`() throws {
-        let room = try Self.makeRoom()
-        try room.sh("cd $R/media; mkdir plain; echo x > plain/x; chown -R 1234:1234 .; backupfs backup --label plain --store $S")
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
+            "cd $R/media; mkdir plain; echo x > plain/x; chown -R 1234:1234 .; backupfs backup --label plain --store $S")
         // None of it, so nothing that an older program does not know: version 1 everywhere.
-        #expect(try room.sh("\(Self.reader) metadata $R/r plain") == "")
-        try room.sh(Self.fill)
-        try room.sh("backupfs backup --label a --store $S")
-        let inode = try room.sh("stat -c %i $R/media/one.jpg")
-        let lines = try room.sh("\(Self.reader) metadata $R/r a").split(separator: "\n").map(String.init)
+        #expect(try sandbox.sh("\(Self.reader) metadata $R/r plain") == "")
+        try sandbox.sh(Self.fill)
+        try sandbox.sh("backupfs backup --label a --store $S")
+        let inode = try sandbox.sh("stat -c %i $R/media/one.jpg")
+        let lines = try sandbox.sh("\(Self.reader) metadata $R/r a").split(separator: "\n").map(String.init)
         let acl = "0200000001000600ffffffff02000600d204000004000400ffffffff10000600ffffffff20000400ffffffff"
         let one = """
             "attributes": {"system.posix_acl_access": "\(acl)", "user.binary": "00ff000a", "user.comment": "612062", "user.empty": ""}, "link": [0, \(inode)]
@@ -113,84 +114,84 @@ import Testing
             "\(lines)")
         #expect(lines.contains { $0.contains("\"holes\": ") && $0.hasSuffix("\"path\": \"media/sparse\"}") }, "\(lines)")
         #expect(lines.count == 9 && !lines.contains { $0.contains("plain") }, "\(lines)")
-        try room.sh("\(Self.reader) restore $R/r a $R/read; diff -r --no-dereference $R/media $R/read/media")
+        try sandbox.sh("\(Self.reader) restore $R/r a $R/read; diff -r --no-dereference $R/media $R/read/media")
     }
 
     @Test func `changed attributes and owners are noticed by the next backup, and told by diff`() throws {
-        let room = try Self.makeRoom()
-        try room.sh("\(Self.fill)\nsleep 2.2; backupfs backup --label a --store $S")
-        try room.sh("cd $R/media; setfattr -n user.comment -v other one.jpg; chown 77 sparse; setfattr -x user.tag shut/x")
-        try room.sh("backupfs backup --label b --store $S; backupfs restore b --target $R/out --store $S")
-        #expect(try Self.state(room, "$R/out/media") == Self.state(room, "$R/media"))
-        let paths = try room.sh("backupfs diff a b --json --store $S | jq -r '.. | .path? // empty' | sort -u")
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh("\(Self.fill)\nsleep 2.2; backupfs backup --label a --store $S")
+        try sandbox.sh("cd $R/media; setfattr -n user.comment -v other one.jpg; chown 77 sparse; setfattr -x user.tag shut/x")
+        try sandbox.sh("backupfs backup --label b --store $S; backupfs restore b --target $R/out --store $S")
+        #expect(try Self.state(sandbox, "$R/out/media") == Self.state(sandbox, "$R/media"))
+        let paths = try sandbox.sh("backupfs diff a b --json --store $S | jq -r '.. | .path? // empty' | sort -u")
         #expect(paths == "media/folder/second-name\nmedia/one.jpg\nmedia/shut/x\nmedia/sparse\nmedia/third")
         // Unchanged files are taken over with all their metadata.
-        try room.sh("sleep 2.2; backupfs backup --label c --store $S; backupfs backup --label d --store $S")
-        #expect(try room.sh("backupfs diff c d --json --store $S | jq -r '.. | .path? // empty'") == "")
-        try room.sh("backupfs restore d --target $R/d --store $S")
-        #expect(try Self.state(room, "$R/d/media") == Self.state(room, "$R/media"))
+        try sandbox.sh("sleep 2.2; backupfs backup --label c --store $S; backupfs backup --label d --store $S")
+        #expect(try sandbox.sh("backupfs diff c d --json --store $S | jq -r '.. | .path? // empty'") == "")
+        try sandbox.sh("backupfs restore d --target $R/d --store $S")
+        #expect(try Self.state(sandbox, "$R/d/media") == Self.state(sandbox, "$R/media"))
     }
 
     /// The owner of entries that name none is in the record, and must not change for entries that are taken over.
     @Test func `a media folder that gets another owner gives its files none`() throws {
-        let room = try Self.makeRoom()
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
             "\(Self.fill)\nsleep 2.2; backupfs backup --label a --store $S; chown 4321:4321 $R/media; echo new > $R/media/new")
-        try room.sh("backupfs backup --label b --store $S; backupfs restore b --target $R/out --store $S")
-        #expect(try Self.state(room, "$R/out/media") == Self.state(room, "$R/media"))
+        try sandbox.sh("backupfs backup --label b --store $S; backupfs restore b --target $R/out --store $S")
+        #expect(try Self.state(sandbox, "$R/out/media") == Self.state(sandbox, "$R/media"))
     }
 
     /// - Parameter folder: the owner of the media folder in the second backup; the files always have 1234:1234.
     @Test(arguments: [("a", "0:1234"), ("b", "0:1234"), ("b", "4321:4321")])
     func `a media folder of another owner gives restored files none`(backup: String, folder: String) throws {
-        let room = try Self.makeRoom()
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
             """
             cd $R/media; mkdir sub; echo one > one.jpg; echo two > sub/two; chown -R 1234:1234 .; backupfs backup --label a --store $S
             chown \(folder) .; backupfs backup --label b --store $S; echo changed > one.jpg
             """)
-        #expect(try room.run("backupfs restore \(backup) --yes --store $S").status == 0)
-        let owners = try room.sh("cd $R/media; stat -c '%u:%g %n' . one.jpg sub sub/two")
+        #expect(try sandbox.run("backupfs restore \(backup) --yes --store $S").exitCode == 0)
+        let owners = try sandbox.sh("cd $R/media; stat -c '%u:%g %n' . one.jpg sub sub/two")
         #expect(owners == "\(folder) .\n1234:1234 one.jpg\n1234:1234 sub\n1234:1234 sub/two")
     }
 
     /// As on another machine, where the app has another user ID.
     @Test func `restored files get the owner that the media folder has by now`() throws {
-        let room = try Self.makeRoom()
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
             """
             cd $R/media; echo one > one.jpg; chown 1234:1234 one.jpg; backupfs backup --label a --store $S
             rm one.jpg; chown 2222:2222 .
             """)
-        #expect(try room.run("backupfs restore a --yes --store $S").status == 0)
-        #expect(try room.sh("stat -c '%u:%g' $R/media $R/media/one.jpg") == "2222:2222\n2222:2222")
+        #expect(try sandbox.run("backupfs restore a --yes --store $S").exitCode == 0)
+        #expect(try sandbox.sh("stat -c '%u:%g' $R/media $R/media/one.jpg") == "2222:2222\n2222:2222")
     }
 
     @Test(arguments: [("0:0", "1234:7"), ("1234:100", "1234:7"), ("555:556", "555:556")])
     func `a media folder that is lost gets back what the backup has of it`(parent: String, folder: String) throws {
-        let room = try Self.makeRoom()
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
             """
             rm -r $S; mkdir $R/p; chown \(parent) $R/p; mkdir $R/p/media; chmod 1751 $R/p/media; echo one > $R/p/media/one.jpg
             setfattr -n user.album -v holidays $R/p/media; chown 1234:7 $R/p/media $R/p/media/one.jpg
             backupfs init --store $S --database $R/app.db --media $R/p/media --repository $R/q; backupfs backup --label a --store $S
             rm -r $R/p/media
             """)
-        #expect(try room.run("backupfs restore a --yes --store $S").status == 0)
-        let state = try room.sh(
+        #expect(try sandbox.run("backupfs restore a --yes --store $S").exitCode == 0)
+        let state = try sandbox.sh(
             "cd $R/p/media; stat -c '%a %u:%g %n' .; stat -c '%u:%g %n' one.jpg; getfattr --only-values -n user.album .")
         #expect(state == "1751 \(folder) .\n\(folder) one.jpg\nholidays")
     }
 
     @Test(arguments: ["replace", "target"]) func `the sticky bit of folders comes back`(way: String) throws {
-        let room = try Self.makeRoom()
-        try room.sh("mkdir $R/media/drop; chmod 1777 $R/media/drop; : > $R/media/drop/x; backupfs backup --label a --store $S")
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh("mkdir $R/media/drop; chmod 1777 $R/media/drop; : > $R/media/drop/x; backupfs backup --label a --store $S")
         if way == "replace" {
-            try room.sh("rm -r $R/media/drop; backupfs restore a --yes --store $S")
-            #expect(try room.sh("stat -c %a $R/media/drop") == "1777")
+            try sandbox.sh("rm -r $R/media/drop; backupfs restore a --yes --store $S")
+            #expect(try sandbox.sh("stat -c %a $R/media/drop") == "1777")
         } else {
-            try room.sh("backupfs restore a --target $R/out --store $S")
-            #expect(try room.sh("stat -c %a $R/out/media/drop") == "1777")
+            try sandbox.sh("backupfs restore a --target $R/out --store $S")
+            #expect(try sandbox.sh("stat -c %a $R/out/media/drop") == "1777")
         }
     }
 
@@ -201,123 +202,123 @@ import Testing
         ("rm two c; ln one c; cp -p b two; ln two d2; rm d2", "media/c\nmedia/two"),
     ])
     func `diff tells what has changed beside the bytes`(change: String, paths: String) throws {
-        let room = try Self.makeRoom()
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
             """
             cd $R/media; mkdir folder; echo x > folder/x; for name in a b c one three; do echo same > $name; done; ln one two; ln three four
             touch -d 2024-01-01 a b c one three; backupfs backup --label a --store $S; backupfs diff a a --store $S
             \(change); backupfs backup --label b --store $S
             """)
-        let told = try room.sh("backupfs diff a b --json --store $S | jq -r '.. | .path? // empty' | sort -u")
+        let told = try sandbox.sh("backupfs diff a b --json --store $S | jq -r '.. | .path? // empty' | sort -u")
         #expect(told == paths)
-        #expect(try room.sh("backupfs diff a b --store $S").contains(String(paths.split(separator: "\n")[0])))
+        #expect(try sandbox.sh("backupfs diff a b --store $S").contains(String(paths.split(separator: "\n")[0])))
         // The same links with other inodes.
-        try room.sh("backupfs restore b --yes --store $S; sleep 2.2; backupfs backup --label c --store $S")
-        #expect(try room.sh("backupfs diff b c --json --store $S | jq -r '.. | .path? // empty' | grep media || true") == "")
+        try sandbox.sh("backupfs restore b --yes --store $S; sleep 2.2; backupfs backup --label c --store $S")
+        #expect(try sandbox.sh("backupfs diff b c --json --store $S | jq -r '.. | .path? // empty' | grep media || true") == "")
     }
 
     @Test func `diff tells a name that is a link of another file now, and none whose other names lie elsewhere`() throws {
-        let room = try Self.makeRoom()
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
             """
             cd $R/media; mkdir d1 d2 d3 $R/elsewhere; echo same > d1/a; ln d1/a d1/a2; ln d1/a d2/b; echo same > d3/e; ln d3/e d3/f; echo alone > solo
             ln solo $R/elsewhere/solo; touch -d 2024-01-01 d1/a d3/e solo; backupfs backup --label one --store $S
             ln -f d3/e d2/b; backupfs backup --label two --store $S; rm $R/elsewhere/solo; touch -d 2024-01-02 d2; backupfs backup --label three --store $S
             """)
         let paths = "jq -r '.. | .path? // empty' | grep media || true"
-        #expect(try room.sh("backupfs diff one two --json --store $S | \(paths)") == "media/d2/b")
-        #expect(try room.sh("backupfs diff two three --json --store $S | \(paths)") == "")
-        try room.sh("backupfs restore three --yes --store $S; sleep 2.2; backupfs backup --label four --store $S")
-        #expect(try room.sh("backupfs diff three four --json --store $S | \(paths)") == "")
-        #expect(try room.sh("backupfs diff one four --json --store $S | \(paths)") == "media/d2/b")
+        #expect(try sandbox.sh("backupfs diff one two --json --store $S | \(paths)") == "media/d2/b")
+        #expect(try sandbox.sh("backupfs diff two three --json --store $S | \(paths)") == "")
+        try sandbox.sh("backupfs restore three --yes --store $S; sleep 2.2; backupfs backup --label four --store $S")
+        #expect(try sandbox.sh("backupfs diff three four --json --store $S | \(paths)") == "")
+        #expect(try sandbox.sh("backupfs diff one four --json --store $S | \(paths)") == "media/d2/b")
     }
 
     /// As when another user's file was put there by hand.
     @Test func `one file of the owner of the backup does not decide whose the restored files are`() throws {
-        let room = try Self.makeRoom()
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
             """
             cd $R/media; echo one > one.jpg; echo two > two.jpg; chown 1234:1234 *; backupfs backup --label a --store $S
             chown -R 2222:2222 .; echo mine > mine; chown 1234:1234 mine; backupfs restore a --yes --store $S
             """)
-        #expect(try room.sh("stat -c '%u:%g' $R/media/one.jpg $R/media/two.jpg") == "2222:2222\n2222:2222")
+        #expect(try sandbox.sh("stat -c '%u:%g' $R/media/one.jpg $R/media/two.jpg") == "2222:2222\n2222:2222")
     }
 
     @Test func `the mount shows the attributes of users beside its own`() throws {
         try Machine.requireFUSE()
-        let room = try Self.makeRoom()
-        try room.sh(Self.fill)
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(Self.fill)
+        try sandbox.sh(
             """
             cd $R/media; setfattr -n user.checksum.sha256 -v wrong one.jpg; setfattr -n user.backupfs.x -v wrong one.jpg
             backupfs backup --label a --store $S; mkdir $R/m; backupfs mount $R/m --store $S
             """)
-        defer { _ = try? room.run("backupfs umount $R/m") }
+        defer { _ = try? sandbox.run("backupfs umount $R/m") }
         let file = "$R/m/snapshots/a/media/one.jpg"
-        #expect(try room.sh("getfattr --only-values -n user.comment \(file)") == "a b")
-        #expect(try room.sh("getfattr -e hex --absolute-names -n user.binary \(file) | grep =") == "user.binary=0x00ff000a")
+        #expect(try sandbox.sh("getfattr --only-values -n user.comment \(file)") == "a b")
+        #expect(try sandbox.sh("getfattr -e hex --absolute-names -n user.binary \(file) | grep =") == "user.binary=0x00ff000a")
         #expect(
-            try room.sh("getfattr --only-values -n user.checksum.sha256 \(file)")
-                == room.sh("sha256sum < $R/media/one.jpg | cut -d' ' -f1"))
-        let names = try room.sh("getfattr --absolute-names -m- \(file) | grep user | sort | tr '\\n' ' '")
+            try sandbox.sh("getfattr --only-values -n user.checksum.sha256 \(file)")
+                == sandbox.sh("sha256sum < $R/media/one.jpg | cut -d' ' -f1"))
+        let names = try sandbox.sh("getfattr --absolute-names -m- \(file) | grep user | sort | tr '\\n' ' '")
         #expect(
             names
                 == "user.binary user.checksum.crc32 user.checksum.md5 user.checksum.sha1 user.checksum.sha256 user.comment user.empty user.mime_type "
         )
-        #expect(try room.sh("getfattr --only-values -n user.folder $R/m/snapshots/a/media/folder") == "yes")
+        #expect(try sandbox.sh("getfattr --only-values -n user.folder $R/m/snapshots/a/media/folder") == "yes")
     }
 
     /// A backup of a program that did not collect attributes: they are collected from unchanged files, which are not read again.
     @Test func `the first backup after an update asks unchanged files`() throws {
-        let room = try Self.makeRoom()
-        try room.sh("cd $R/media; echo x > x; ln x y; setfattr -n user.comment -v old x; chown 55 x; sleep 2.2")
-        try room.sh("backupfs backup --label a --store $S")
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh("cd $R/media; echo x > x; ln x y; setfattr -n user.comment -v old x; chown 55 x; sleep 2.2")
+        try sandbox.sh("backupfs backup --label a --store $S")
         let forget =
             "python3 -B \(Machine.projectPath)/Tests/BackupRepositoryTests/Fixtures/forge_repository.py without-metadata $R/r a"
-        try room.sh(forget)
-        #expect(try room.sh("\(Self.reader) metadata $R/r a") == "")
-        let backup = try room.sh("backupfs backup --label b --store $S --json | tail -1")
+        try sandbox.sh(forget)
+        #expect(try sandbox.sh("\(Self.reader) metadata $R/r a") == "")
+        let backup = try sandbox.sh("backupfs backup --label b --store $S --json | tail -1")
         #expect(backup.contains("\"media_bytes_read\":0") || !backup.contains("media_bytes_read"), "\(backup)")
-        try room.sh("backupfs restore b --target $R/out --store $S")
-        #expect(try Self.state(room, "$R/out/media") == Self.state(room, "$R/media"))
+        try sandbox.sh("backupfs restore b --target $R/out --store $S")
+        #expect(try Self.state(sandbox, "$R/out/media") == Self.state(sandbox, "$R/media"))
     }
 
     /// A user without the right to set an attribute gets the file without it, and a notice; everything else comes back, even for
     /// read-only files.
     @Test func `an ordinary user gets what a user can have`() throws {
-        let room = try Self.makeRoom()
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
             """
             cd $R/media; mkdir shut; echo x > x; echo y > y; ln y z; setfattr -n user.a -v b x; setfattr -n user.a -v y y
             setfattr -n user.d -v d shut; chown -R nobody:nogroup $R; chmod 444 x; chmod 400 y; chmod 555 shut
             python3 -c "import os; os.setxattr('x', 'security.capability', bytes.fromhex('0100000200040000000000000000000000000000'))"
             cp -L $R/bin/backupfs $R/program
             """)
-        let before = try Self.state(room, "$R/media")
+        let before = try Self.state(sandbox, "$R/media")
         let user = "HOME=$R setpriv --reuid=nobody --regid=nogroup --clear-groups $R/program"
-        try room.sh("\(user) backup --label a --store $S")
+        try sandbox.sh("\(user) backup --label a --store $S")
         let lacking = "1 file or folder lacks extended attributes, or its owner: media/x: could not set the extended attributes"
-        let restore = try room.run("\(user) restore a --target $R/out --store $S")
-        #expect(restore.status == 0 && restore.complaint.contains(lacking), "\(restore)")
+        let restore = try sandbox.run("\(user) restore a --target $R/out --store $S")
+        #expect(restore.exitCode == 0 && restore.errors.contains(lacking), "\(restore)")
         let withoutCapability = before.replacing(#/\('security.capability', '[0-9a-f]+'\), /#, with: "")
-        #expect(try Self.state(room, "$R/out/media") == withoutCapability)
-        let verify = try room.run("\(user) verify a --store $S")
-        #expect(verify.status == 0 && (verify.output + verify.complaint).contains(lacking), "\(verify)")
-        let inPlace = try room.run("\(user) restore a --yes --store $S")
-        #expect(inPlace.status == 0 && inPlace.output.contains("1 media file lacks extended attributes"), "\(inPlace)")
+        #expect(try Self.state(sandbox, "$R/out/media") == withoutCapability)
+        let verify = try sandbox.run("\(user) verify a --store $S")
+        #expect(verify.exitCode == 0 && (verify.output + verify.errors).contains(lacking), "\(verify)")
+        let inPlace = try sandbox.run("\(user) restore a --yes --store $S")
+        #expect(inPlace.exitCode == 0 && inPlace.output.contains("1 media file lacks extended attributes"), "\(inPlace)")
     }
 
     /// More than is kept: the file is backed up, and the backup reports what it lacks.
     @Test func `too many attributes keep no file from being backed up`() throws {
-        let room = try Self.makeRoom()
-        let made = try room.run(
+        let sandbox = try Self.makeSandbox()
+        let made = try sandbox.run(
             "cd $R/media; echo x > x; for i in 1 2 3; do python3 -c \"import os; os.setxattr('x', 'user.$i$i', bytes(60000))\" || exit 9; done"
         )
         // Few file systems accept this many (tmpfs and XFS do).
-        guard made.status == 0 else { return }
-        let backup = try room.run("backupfs backup --label a --store $S")
-        #expect(backup.status == 0 && backup.complaint.contains("lacks the extended attributes of 1 file: x: "), "\(backup)")
-        #expect(try room.sh("backupfs restore a --target $R/out --store $S; cat $R/out/media/x") == "x")
+        guard made.exitCode == 0 else { return }
+        let backup = try sandbox.run("backupfs backup --label a --store $S")
+        #expect(backup.exitCode == 0 && backup.errors.contains("lacks the extended attributes of 1 file: x: "), "\(backup)")
+        #expect(try sandbox.sh("backupfs restore a --target $R/out --store $S; cat $R/out/media/x") == "x")
     }
 }
 
@@ -374,37 +375,37 @@ import Testing
     }
 
     private static func check(_ number: Int) throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             sqlite3 $R/app.db 'create table t(id integer primary key, x text)'; mkdir $R/media; chown 1234:1234 $R/media
             backupfs init --store $S --database $R/app.db --media $R/media --repository $R/r
             """)
-        try room.write(MediaMetadataTests.describe, to: "describe.py")
-        try room.write(generate, to: "generate.py")
-        try room.sh("python3 $R/generate.py \(number) $R/media; backupfs backup --label a --store $S")
-        let first = try room.sh("python3 $R/describe.py $R/media")
-        let rooms = try room.sh("du -sk $R/media | cut -f1")
+        try sandbox.write(MediaMetadataTests.describe, to: "describe.py")
+        try sandbox.write(generate, to: "generate.py")
+        try sandbox.sh("python3 $R/generate.py \(number) $R/media; backupfs backup --label a --store $S")
+        let first = try sandbox.sh("python3 $R/describe.py $R/media")
+        let kibibytes = try sandbox.sh("du -sk $R/media | cut -f1")
         // A second tree beside it; the files of the first are unchanged, as when they are taken over.
-        try room.sh(
+        try sandbox.sh(
             "sleep 2.2; mkdir $R/media/more; python3 $R/generate.py \(number + 100) $R/media/more; backupfs backup --label b --store $S"
         )
-        let second = try room.sh("python3 $R/describe.py $R/media")
+        let second = try sandbox.sh("python3 $R/describe.py $R/media")
         for (name, expected) in [("a", first), ("b", second)] {
-            try room.sh("backupfs restore \(name) --target $R/\(name) --store $S; backupfs verify \(name) --store $S")
-            #expect(try room.sh("python3 $R/describe.py $R/\(name)/media") == expected, "\(number)")
+            try sandbox.sh("backupfs restore \(name) --target $R/\(name) --store $S; backupfs verify \(name) --store $S")
+            #expect(try sandbox.sh("python3 $R/describe.py $R/\(name)/media") == expected, "\(number)")
         }
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "python3 -B \(MediaMetadataTests.readerPath) restore $R/r a $R/read; diff -r --no-dereference $R/a/media $R/read/media"
             ) == "")
         // About the same space as before: file systems differ in blocks for attributes.
-        let restored = try #require(Int(try room.sh("du -sk $R/a/media | cut -f1")))
-        #expect(restored <= (try #require(Int(rooms))) + 400, "\(restored) \(rooms)")
-        try room.sh("backupfs check --read-data --store $S")
+        let restored = try #require(Int(try sandbox.sh("du -sk $R/a/media | cut -f1")))
+        #expect(restored <= (try #require(Int(kibibytes))) + 400, "\(restored) \(kibibytes)")
+        try sandbox.sh("backupfs check --read-data --store $S")
         // In place, through an archive on top of the repository. Modes are open there, as always.
-        try room.sh("rm -r $R/media/*; backupfs restore a --yes --store $S")
+        try sandbox.sh("rm -r $R/media/*; backupfs restore a --yes --store $S")
         let open = { (text: String) in text.replacing(#/ (0o100000|0o40000) 0o[0-7]+ /#) { " \($0.output.1) " } }
-        #expect(open(try room.sh("python3 $R/describe.py $R/media")) == open(first), "\(number)")
+        #expect(open(try sandbox.sh("python3 $R/describe.py $R/media")) == open(first), "\(number)")
     }
 }

@@ -9,7 +9,7 @@ import Testing
 struct MergeCrashTests {
     /// A store with photos, and an archive with the same ones, others of the same names, and new ones in new folders.
     private struct Template {
-        let room: Room
+        let sandbox: Sandbox
         let old: String
         let new: String
         /// The merge that the faults interrupt.
@@ -17,32 +17,32 @@ struct MergeCrashTests {
 
         init() throws {
             MergeCrashTests.cleaning
-            room = try Room()
-            try room.write(PhotoDiary.definition(identity: "file"), to: "diary.yaml")
-            try room.sh(
+            sandbox = try Sandbox()
+            try sandbox.write(PhotoDiary.definition(identity: "file"), to: "diary.yaml")
+            try sandbox.sh(
                 """
                 backupfs init --store $S --app $R/diary.yaml
                 \(PhotoDiary.fill)
                 mkdir -p $R/media/2024/winter $R/media/2025; cd $R/media; printf one > one.jpg; printf other > 2024/two.jpg
                 printf four > 2024/winter/four.jpg; printf five > 2025/five.jpg; printf 6 > six.jpg; touch -d '2024-09-01' six.jpg */*.jpg */*/*.jpg
                 """)
-            try room.write(
+            try sandbox.write(
                 """
                 {"metadata": {"createdAt": "2026-01-11T14:30:00Z", "appVersion": "1.0", "schemaVersion": 1}, "photos": [
                 {"id": 1, "file": "six.jpg"}, {"id": 2, "file": "2024/two.jpg", "caption": "another"},
                 {"id": 7, "file": "one.jpg", "caption": "changed"}, {"id": 8, "file": "2024/winter/four.jpg"}]}
                 """, to: "export.json")
-            try room.sh("cd $R; zip -qr other.zip export.json media; rm -r media export.json")
-            old = try room.sh(PhotoDiary.describe)
-            let other = try Self.copy(of: room)
+            try sandbox.sh("cd $R; zip -qr other.zip export.json media; rm -r media export.json")
+            old = try sandbox.sh(PhotoDiary.describe)
+            let other = try Self.copy(of: sandbox)
             try other.sh("\(Self.restore) >/dev/null")
             new = try other.sh(PhotoDiary.describe)
             #expect(try other.sh(PhotoDiary.leftovers) == "")
         }
 
-        static func copy(of room: Room) throws -> Room {
-            let copy = try Room()
-            try copy.sh("cp -a '\(room.storePath)' $S; cp '\(room("other.zip"))' $R")
+        static func copy(of sandbox: Sandbox) throws -> Sandbox {
+            let copy = try Sandbox()
+            try copy.sh("cp -a '\(sandbox.storePath)' $S; cp '\(sandbox("other.zip"))' $R")
             return copy
         }
     }
@@ -51,7 +51,7 @@ struct MergeCrashTests {
 
     /// The template exists as long as the program.
     private static let cleaning: Void = {
-        _ = atexit { if let template = try? MergeCrashTests.template.get() { try? FileSystem.removeTree(template.room.path) } }
+        _ = atexit { if let template = try? MergeCrashTests.template.get() { try? FileSystem.removeTree(template.sandbox.path) } }
     }()
 
     private static let points =
@@ -64,10 +64,10 @@ struct MergeCrashTests {
         #expect(template.old != template.new)
         #expect(
             template.new.contains("2024/two-2.jpg") && template.new.contains("five.jpg") && !template.old.contains("five.jpg"))
-        let room = try Template.copy(of: template.room)
-        try room.sh("\(Template.restore) >/dev/null")
+        let sandbox = try Template.copy(of: template.sandbox)
+        try sandbox.sh("\(Template.restore) >/dev/null")
         #expect(
-            try room.sh("sqlite3 $S/app/database.sqlite 'select * from photos'") == """
+            try sandbox.sh("sqlite3 $S/app/database.sqlite 'select * from photos'") == """
                 1|one.jpg|changed
                 2|2024/two.jpg|
                 3|2024/summer/three.jpg|sea
@@ -76,7 +76,7 @@ struct MergeCrashTests {
                 10|2024/two-2.jpg|another
                 """)
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "jq -c '[.strategy, .outcome.photos, .photosImported, .photosSkipped, .mediaFiles, .mediaFilesRestored]' $S/restore/last.json"
             )
                 == #"["merge",{"added":3,"updated":1,"skipped":0,"kept":0,"removed":0},3,0,{"added":3,"renamed":1,"alreadyThere":1,"skipped":0},4]"#
@@ -86,39 +86,39 @@ struct MergeCrashTests {
     @Test(arguments: points, ["", "=fail"])
     func `a merge at every point`(point: String, action: String) throws {
         let template = try Self.template.get()
-        let room = try Template.copy(of: template.room)
+        let sandbox = try Template.copy(of: template.sandbox)
         let fault = point + action
-        let result = try room.run(Template.restore, ["BACKUPFS_FAULT": fault])
+        let result = try sandbox.run(Template.restore, ["BACKUPFS_FAULT": fault])
         // Points that only other restores pass do not affect a merge.
         let isPassed = !CrashTests.replacingPoints.contains(point)
         #expect(
-            (result.status != 0) == (isPassed && (action == "" || result.complaint.contains("injected"))), "\(fault): \(result)")
-        if action == "", isPassed { #expect(result.status == 9 || result.status == 137, "\(fault) is never reached") }
-        try room.sh("backupfs status --store $S >/dev/null")
-        #expect(try room.sh(PhotoDiary.leftovers) == "", "\(fault)")
-        let state = try room.sh(PhotoDiary.describe)
+            (result.exitCode != 0) == (isPassed && (action == "" || result.errors.contains("injected"))), "\(fault): \(result)")
+        if action == "", isPassed { #expect(result.exitCode == 137, "\(fault) is never reached") }
+        try sandbox.sh("backupfs status --store $S >/dev/null")
+        #expect(try sandbox.sh(PhotoDiary.leftovers) == "", "\(fault)")
+        let state = try sandbox.sh(PhotoDiary.describe)
         #expect([template.old, template.new].contains(state), "\(fault): neither the old state nor the new one: \(state)")
-        if result.status == 0 { #expect(state == template.new, "\(fault)") }
-        if action == "=fail", result.status != 0 { #expect(state == template.old, "\(fault): told as failed, but it happened") }
+        if result.exitCode == 0 { #expect(state == template.new, "\(fault)") }
+        if action == "=fail", result.exitCode != 0 { #expect(state == template.old, "\(fault): told as failed, but it happened") }
         if action == "", isPassed, state == template.new, point != "restore.journal-removed" {
             #expect(
-                try room.sh("jq -c '[.result, .strategy]' $S/restore/last.json") == #"["completed","merge"]"#, "\(fault)")
+                try sandbox.sh("jq -c '[.result, .strategy]' $S/restore/last.json") == #"["completed","merge"]"#, "\(fault)")
         }
         // A retry does what was requested, once.
-        try room.sh("\(Template.restore) >/dev/null")
-        #expect(try room.sh(PhotoDiary.describe) == template.new, "\(fault): the second try")
-        #expect(try room.sh(PhotoDiary.leftovers) == "", "\(fault): after the second try")
+        try sandbox.sh("\(Template.restore) >/dev/null")
+        #expect(try sandbox.sh(PhotoDiary.describe) == template.new, "\(fault): the second try")
+        #expect(try sandbox.sh(PhotoDiary.leftovers) == "", "\(fault): after the second try")
     }
 
     @Test func `killed again while it recovers`() throws {
         let template = try Self.template.get()
-        let room = try Template.copy(of: template.room)
-        _ = try room.run(Template.restore, ["BACKUPFS_FAULT": "restore.file-published"])
+        let sandbox = try Template.copy(of: template.sandbox)
+        _ = try sandbox.run(Template.restore, ["BACKUPFS_FAULT": "restore.file-published"])
         for passing in ["restore.file-published:2", "restore.file-published:2", "restore.file-published"] {
-            _ = try room.run("backupfs status --store $S", ["BACKUPFS_FAULT": passing])
+            _ = try sandbox.run("backupfs status --store $S", ["BACKUPFS_FAULT": passing])
         }
-        try room.sh("backupfs status --store $S >/dev/null")
-        #expect(try room.sh(PhotoDiary.describe) == template.new)
-        #expect(try room.sh(PhotoDiary.leftovers) == "")
+        try sandbox.sh("backupfs status --store $S >/dev/null")
+        #expect(try sandbox.sh(PhotoDiary.describe) == template.new)
+        #expect(try sandbox.sh(PhotoDiary.leftovers) == "")
     }
 }

@@ -7,8 +7,8 @@ import Testing
 
 enum MountPermission {
     static let isThere: Bool = {
-        guard geteuid() == 0, let room = try? Room() else { return false }
-        return (try? room.run("unshare -m --propagation private mount -t tmpfs none $R").status) == 0
+        guard geteuid() == 0, let sandbox = try? Sandbox() else { return false }
+        return (try? sandbox.run("unshare -m --propagation private mount -t tmpfs none $R").exitCode) == 0
     }()
 }
 
@@ -17,30 +17,30 @@ enum MountPermission {
 @Suite(.enabled(if: MountPermission.isThere, "needs to be root and allowed to mount"))
 struct MountedMediaTests {
     /// A diary, an archive of its first state, and a different state since.
-    private static func prepare() throws -> Room {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(
+    private static func prepare() throws -> Sandbox {
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             backupfs backup --label one --store $S; printf other > $S/app/photos/one.jpg; printf mine > $S/app/photos/mine.jpg
             sqlite3 $S/app/database.sqlite 'delete from photos where id = 1'
             """)
-        return room
+        return sandbox
     }
 
     /// Runs a script in a separate mount namespace.
-    private static func isolated(_ room: Room, _ script: String) throws -> Room.Result {
-        try room.write(script, to: "script.sh")
-        return try room.run("unshare -m --propagation private bash $R/script.sh")
+    private static func isolated(_ sandbox: Sandbox, _ script: String) throws -> Job.Result {
+        try sandbox.write(script, to: "script.sh")
+        return try sandbox.run("unshare -m --propagation private bash $R/script.sh")
     }
 
     private static let count = "sqlite3 $S/app/database.sqlite 'select count(*) from photos'"
 
     @Test(arguments: ["mount -t tmpfs none $S/app/photos", "mount --bind $S/app/photos $S/app/photos"])
     func `U-A2: a media folder that is a mount point is restored in place`(mount: String) throws {
-        let room = try Self.prepare()
+        let sandbox = try Self.prepare()
         let result = try Self.isolated(
-            room,
+            sandbox,
             """
             cp -a $S/app/photos $R/copy; \(mount); cp -a $R/copy/. $S/app/photos
             before=$(stat -c %d:%i $S/app/photos)
@@ -51,46 +51,46 @@ struct MountedMediaTests {
             """)
         #expect(
             result.output == "exit 0\nsame folder\none\n2024\none.jpg\ndatabase.sqlite\nphotos\n3\nreadable\n",
-            "\(result.complaint)")
+            "\(result.errors)")
     }
 
     @Test func `U-A3: what has the folder bind-mounted sees the restored files`() throws {
-        let room = try Self.prepare()
+        let sandbox = try Self.prepare()
         let result = try Self.isolated(
-            room,
+            sandbox,
             """
             mkdir $R/view; mount --bind $S/app/photos $R/view
             backupfs restore one --yes --store $S >/dev/null; echo "exit $?"
             cat $R/view/one.jpg; echo; ls $R/view; touch $R/view/new && ls $S/app/photos
             """)
-        #expect(result.output == "exit 0\none\n2024\none.jpg\n2024\nnew\none.jpg\n", "\(result.complaint)")
+        #expect(result.output == "exit 0\none\n2024\none.jpg\n2024\nnew\none.jpg\n", "\(result.errors)")
     }
 
     @Test(arguments: [
         "mount -t tmpfs none $S/app/photos/2024/summer", "mkdir $R/other; mount --bind $R/other $S/app/photos/2024/summer",
     ])
     func `R-A6: a mount below the media folder refuses the restore, before anything is changed`(mount: String) throws {
-        let room = try Self.prepare()
-        let old = try room.sh(PhotoDiary.describe)
+        let sandbox = try Self.prepare()
+        let old = try sandbox.sh(PhotoDiary.describe)
         let result = try Self.isolated(
-            room,
+            sandbox,
             """
             \(mount); printf precious > $S/app/photos/2024/summer/p.jpg
             backupfs restore one --yes --store $S; echo "exit $?"
             cat $S/app/photos/2024/summer/p.jpg; echo; ls $S/repository/snapshots | wc -l; backupfs status --store $S >/dev/null && echo open
             backupfs export one --json -o $R/one.json --store $S >/dev/null; backupfs restore $R/one.json --yes --store $S >/dev/null; echo "exit $?"
             """)
-        #expect(result.output == "exit 1\nprecious\n1\nopen\nexit 0\n", "\(result.complaint)")
-        #expect(result.complaint.contains("something is mounted on a folder of the media folder"))
-        #expect(result.complaint.contains("2024/summer"))
-        #expect(try room.sh("rm -f $R/one.json; \(PhotoDiary.leftovers)") == "")
+        #expect(result.output == "exit 1\nprecious\n1\nopen\nexit 0\n", "\(result.errors)")
+        #expect(result.errors.contains("something is mounted on a folder of the media folder"))
+        #expect(result.errors.contains("2024/summer"))
+        #expect(try sandbox.sh("rm -f $R/one.json; \(PhotoDiary.leftovers)") == "")
         #expect(old.contains("mine.jpg"))
     }
 
     @Test func `R-A6: a mount that has come since stays unharmed, and the store stays open for reading`() throws {
-        let room = try Self.prepare()
+        let sandbox = try Self.prepare()
         let result = try Self.isolated(
-            room,
+            sandbox,
             """
             mkdir $S/app/photos/late; printf x > $S/app/photos/late/x
             touch $R/pause; BACKUPFS_FAULT=restore.committed=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>&1 & restore=$!
@@ -104,14 +104,14 @@ struct MountedMediaTests {
         let lines = result.output.split(separator: "\n").map(String.init)
         // The mount point cannot be renamed, or its folder cannot be removed: by then the records are those of the file.
         #expect(lines == ["exit 11", "precious", "readable", "1", "no backup", "completed"], "\(result)")
-        #expect(try room.sh("cat $S/app/photos/one.jpg; \(PhotoDiary.leftovers)") == "one")
+        #expect(try sandbox.sh("cat $S/app/photos/one.jpg; \(PhotoDiary.leftovers)") == "one")
     }
 
     @Test func `R-A6: a mount that comes before the records are committed refuses the restore`() throws {
-        let room = try Self.prepare()
-        let old = try room.sh(PhotoDiary.describe)
+        let sandbox = try Self.prepare()
+        let old = try sandbox.sh(PhotoDiary.describe)
         let result = try Self.isolated(
-            room,
+            sandbox,
             """
             mkdir $S/app/photos/late
             touch $R/pause; BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>$R/told & restore=$!
@@ -120,15 +120,15 @@ struct MountedMediaTests {
             cat $S/app/photos/late/p.jpg; echo; grep -o 'Nothing was changed' $R/told; umount $S/app/photos/late; rmdir $S/app/photos/late
             """)
         #expect(result.output == "exit 1\nprecious\nNothing was changed\n", "\(result)")
-        #expect(try room.sh(PhotoDiary.describe) == old)
-        #expect(try room.sh("\(PhotoDiary.leftovers); jq -r .result $S/restore/last.json") == "failed")
+        #expect(try sandbox.sh(PhotoDiary.describe) == old)
+        #expect(try sandbox.sh("\(PhotoDiary.leftovers); jq -r .result $S/restore/last.json") == "failed")
     }
 
     @Test func `U-A2: a disk that is gone when a restore is to be finished keeps nobody from reading, and loses nothing`() throws
     {
-        let room = try Self.prepare()
+        let sandbox = try Self.prepare()
         let result = try Self.isolated(
-            room,
+            sandbox,
             """
             cp -a $S/app/photos $R/copy; truncate -s 20M $R/disk; mkfs.ext4 -q $R/disk; mount -o loop $R/disk $S/app/photos; cp -a $R/copy/. $S/app/photos
             BACKUPFS_FAULT=restore.committed backupfs restore one --yes --store $S >/dev/null 2>&1
@@ -157,21 +157,21 @@ struct MountedMediaTests {
         "mkdir $R/repo; mount --bind $R/repo $R/data/bk; cp $R/data/db/app.db $R; I='--store $S --database $R/app.db --media $R/data --repository $R/repo'",
     ])
     func `R-A5: init refuses what lies in the media folder through another mount`(places: String) throws {
-        let room = try Room()
+        let sandbox = try Sandbox()
         let result = try Self.isolated(
-            room, Self.data + "\(places); eval backupfs init $I; echo \"exit $?\"; ls -A $R/mnt $R/store 2>/dev/null")
+            sandbox, Self.data + "\(places); eval backupfs init $I; echo \"exit $?\"; ls -A $R/mnt $R/store 2>/dev/null")
         #expect(result.output.contains("exit 1"), "\(result)")
-        #expect(result.complaint.contains("through another mount"), "\(result)")
-        #expect(try room.sh("ls $R | grep -c store || true; cat $R/data/photo.jpg") == "0\nphoto")
+        #expect(result.errors.contains("through another mount"), "\(result)")
+        #expect(try sandbox.sh("ls $R | grep -c store || true; cat $R/data/photo.jpg") == "0\nphoto")
     }
 
     @Test(arguments: [
         "--database $R/mnt/app.db --media $R/data", "--database $R/app.db --media $R/data --repository $R/mnt/repo",
     ])
     func `R-A5: a restore refuses it as well, and changes nothing; a backup warns`(options: String) throws {
-        let room = try Room()
+        let sandbox = try Sandbox()
         let result = try Self.isolated(
-            room,
+            sandbox,
             Self.data + """
                 cp $R/data/db/app.db $R/mnt/app.db; cp $R/data/db/app.db $R/app.db; mkdir $R/data/mnt
                 backupfs init --store $S \(options); backupfs backup --label one --store $S; printf other > $R/data/photo.jpg
@@ -181,7 +181,7 @@ struct MountedMediaTests {
                 (cd $R; find . -type f -not -path './store/*' | sort) | diff $R/x/before - >&2; backupfs backup --store $S; echo "exit $?"; cat $R/data/photo.jpg; backupfs snapshots --store $S >/dev/null && echo open
                 """)
         #expect(result.output.contains("exit 1\n") && result.output.hasSuffix("exit 0\notheropen\n"), "\(result)")
-        #expect(result.complaint.components(separatedBy: "through another mount").count == 3, "\(result)")
-        #expect(!result.complaint.contains("./"), "\(result)")
+        #expect(result.errors.components(separatedBy: "through another mount").count == 3, "\(result)")
+        #expect(!result.errors.contains("./"), "\(result)")
     }
 }

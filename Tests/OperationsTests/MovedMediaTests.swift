@@ -1,6 +1,7 @@
 import BackupCore
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -34,11 +35,11 @@ struct MovedMediaTests {
         ("rm -r 2024/summer", "./2024/two.jpg ./one.jpg", "twoone"),
     ])
     func `what is moved is in the backup where it went`(move: String, paths: String, content: String) throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(Self.backUp("cd $S/app/photos; \(move)"))
-        #expect(try room.sh("cat $R/complaint") == "")
-        #expect(try room.sh(Self.files).components(separatedBy: "\n") == [paths, content])
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh(Self.backUp("cd $S/app/photos; \(move)"))
+        #expect(try sandbox.sh("cat $R/complaint") == "")
+        #expect(try sandbox.sh(Self.files).components(separatedBy: "\n") == [paths, content])
     }
 
     /// Logs of databases come and go, and no folder is walked again because of them. These here are ordinary files. When the
@@ -47,28 +48,28 @@ struct MovedMediaTests {
     func `a file with the name of a log that is moved to another folder is in the backup where it went`(
         suffix: String, folders: [String]
     ) throws {
-        let room = try Room()
-        _ = try room.makeDiary()
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
         let name = "notes-\(suffix)"
-        try room.sh(
+        try sandbox.sh(
             """
             cd $S/app/photos; rm -r 2024 one.jpg; mkdir d1 d2; printf 1 > d1/notes; printf 2 > d2/notes
             printf 'a travel journal' > \(folders[0])/\(name)
             """)
         let move = "mv $S/app/photos/\(folders[0])/\(name) $S/app/photos/\(folders[1])"
-        try room.sh(Self.backUp(at: "backup.media-listed:3", move))
-        #expect(try room.sh("cat $R/complaint") == "")
+        try sandbox.sh(Self.backUp(at: "backup.media-listed:3", move))
+        #expect(try sandbox.sh("cat $R/complaint") == "")
         let paths = ["./d1/notes", "./d2/notes", "./\(folders[1])/\(name)"].sorted().joined(separator: " ")
         let content = folders[1] == "d1" ? "1a travel journal2" : "12a travel journal"
-        #expect(try room.sh(Self.files).components(separatedBy: "\n") == [paths, content])
+        #expect(try sandbox.sh(Self.files).components(separatedBy: "\n") == [paths, content])
     }
 
     /// An app creates and deletes files all the time; a folder is renamed in the end, and the backup has it under the old name.
     @Test(arguments: [true, false])
     func `a folder that never stands still is no reason to warn, but what is moved in it is`(moves: Bool) throws {
-        let room = try Room()
-        let store = try room.makeDiary()
-        try room.write(
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
+        try sandbox.write(
             """
             import os, sys
             number = 0
@@ -77,7 +78,7 @@ struct MovedMediaTests {
                 os.close(os.open(name, os.O_CREAT | os.O_WRONLY)); os.unlink(name); number += 1
             """, to: "churn.py")
         let move = moves ? "mv $S/app/photos/2024 $S/app/photos/Summer" : ":"
-        try room.sh(
+        try sandbox.sh(
             """
             cd $S/app/photos; for i in $(seq 2000); do : > old$i; done
             touch -d 2024-01-01 old*; python3 $R/churn.py $R $S/app/photos & churn=$!
@@ -96,10 +97,10 @@ struct MovedMediaTests {
             "files were moved in the media folder while the backup was made, and it lacks them where they are now: Summer. "
             + "Back up again when nothing is being moved."
         let removal = "no old backups were removed: files were moved while the backup was made"
-        #expect(try room.sh("cat $R/complaint") == (moves ? "warning: \(warning)\nwarning: \(removal)" : ""))
-        let status = try room.sh("backupfs status --store $S")
+        #expect(try sandbox.sh("cat $R/complaint") == (moves ? "warning: \(warning)\nwarning: \(removal)" : ""))
+        let status = try sandbox.sh("backupfs status --store $S")
         #expect(status.contains(warning) == moves)
-        let log = try room.sh("grep -c '\"warning\":\"moved\"' $S/backupfs.log || true")
+        let log = try sandbox.sh("grep -c '\"warning\":\"moved\"' $S/backupfs.log || true")
         #expect(log == (moves ? "1" : "0"))
         // When moves have stopped, everything is there again, without a warning.
         let next = try BackupOperation(store: store).run(label: "two", tag: nil, progress: nil)
@@ -108,31 +109,32 @@ struct MovedMediaTests {
 
     /// The unreadable file is in a folder that is walked twice.
     @Test func `what cannot be read is told once, however often it was tried`() throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh("mkfifo $S/app/photos/pipe $S/app/photos/2024/pipe")
-        let result = try room.run(Self.backUp("mv $S/app/photos/one.jpg $S/app/photos/uno.jpg"))
-        #expect(result.status == 3)
-        let lines = try room.sh("grep -c 'is neither a file nor a folder' $R/complaint")
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh("mkfifo $S/app/photos/pipe $S/app/photos/2024/pipe")
+        let result = try sandbox.run(Self.backUp("mv $S/app/photos/one.jpg $S/app/photos/uno.jpg"))
+        #expect(result.exitCode == 3)
+        let lines = try sandbox.sh("grep -c 'is neither a file nor a folder' $R/complaint")
         #expect(lines == "2")
-        #expect(try room.sh("backupfs ls one:media --store $S | awk '{print $NF}' | xargs").hasSuffix("media/uno.jpg"))
+        #expect(try sandbox.sh("backupfs ls one:media --store $S | awk '{print $NF}' | xargs").hasSuffix("media/uno.jpg"))
     }
 
     /// The safety backup of a restore is made while a folder is renamed: it contains the folder, so nothing needs to be kept
     /// aside.
     @Test func `a restore's safety backup has what is moved meanwhile`() throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh("backupfs backup --label old --store $S; printf new > $S/app/photos/2024/new.jpg")
-        try room.sh(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh("backupfs backup --label old --store $S; printf new > $S/app/photos/2024/new.jpg")
+        try sandbox.sh(
             """
             touch $R/pause
             BACKUPFS_FAULT="backup.media-listed=pause:$R/pause" backupfs restore old --yes --store $S >$R/told 2>&1 & restore=$!
             for i in $(seq 3000); do [ -e $R/pause.reached ] && break; sleep 0.01; done; [ -e $R/pause.reached ]
             mv $S/app/photos/2024 $S/app/photos/Summer; rm $R/pause; wait $restore
             """)
-        #expect(try room.sh("ls $S/app | xargs") == "database.sqlite photos")
+        #expect(try sandbox.sh("ls $S/app | xargs") == "database.sqlite photos")
         #expect(
-            try room.sh("cd $S/app/photos; find . -type f | sort | xargs") == "./2024/summer/three.jpg ./2024/two.jpg ./one.jpg")
+            try sandbox.sh("cd $S/app/photos; find . -type f | sort | xargs")
+                == "./2024/summer/three.jpg ./2024/two.jpg ./one.jpg")
     }
 }

@@ -8,14 +8,14 @@ struct NoInodesTests {
     /// On a file system of 400 inodes: two backups of the photo diary that differ in a photo, one removed backup, and an archive
     /// to restore.
     private final class Disk {
-        let room: Room
+        let sandbox: Sandbox
         let environment: [String: String]
 
         init() throws {
-            room = try Room()
-            environment = ["S": room("disk/store"), "D": room("disk"), "BACKUPFS_SCHEDULE": "off"]
-            try #require(try room.run("mkdir $R/disk; mount -t tmpfs -o size=100m,nr_inodes=400 tmpfs $R/disk").status == 0)
-            try room.write(PhotoDiary.definition, to: "diary.yaml")
+            sandbox = try Sandbox()
+            environment = ["S": sandbox("disk/store"), "D": sandbox("disk"), "BACKUPFS_SCHEDULE": "off"]
+            try #require(try sandbox.run("mkdir $R/disk; mount -t tmpfs -o size=100m,nr_inodes=400 tmpfs $R/disk").exitCode == 0)
+            try sandbox.write(PhotoDiary.definition, to: "diary.yaml")
             try sh(
                 """
                 backupfs init --store $S --app $R/diary.yaml
@@ -31,10 +31,10 @@ struct NoInodesTests {
                 """)
         }
 
-        deinit { _ = try? room.run("umount -l $R/disk") }
+        deinit { _ = try? sandbox.run("umount -l $R/disk") }
 
         @discardableResult
-        func sh(_ script: String) throws -> String { try room.sh(script, environment) }
+        func sh(_ script: String) throws -> String { try sandbox.sh(script, environment) }
 
         /// The prepared store on a file system with this many free inodes.
         func prepare(freeInodes: Int) throws {
@@ -49,21 +49,21 @@ struct NoInodesTests {
                 """)
         }
 
-        func run(_ command: String) throws -> Room.Result { try room.run("backupfs \(command) --store $S", environment) }
+        func run(_ command: String) throws -> Job.Result { try sandbox.run("backupfs \(command) --store $S", environment) }
 
         /// With inodes again, backups are unchanged, and the store works.
         func expectWhole(_ names: [String], _ place: Comment) throws {
             try sh("rm -rf $D/filler")
             for name in names {
-                let same = try room.run(
+                let same = try sandbox.run(
                     """
                     rm -rf $R/out; backupfs restore \(name) --target $R/out --store $S && diff -r --no-dereference $R/references/\(name) $R/out
                     """, environment)
-                #expect(same.status == 0, "\(place): \(same.output)\(same.complaint)")
+                #expect(same.exitCode == 0, "\(place): \(same.output)\(same.errors)")
             }
             for command in ["backup --label next", "check --read-data"] {
                 let result = try run(command)
-                #expect(result.status == 0, "\(place): \(command): \(result.output)\(result.complaint)")
+                #expect(result.exitCode == 0, "\(place): \(command): \(result.output)\(result.errors)")
             }
         }
     }
@@ -77,19 +77,19 @@ struct NoInodesTests {
             "prune --now --max-unused 0",
             "check --read-data", "snapshots", "status",
         ])
-    func `what makes room or only looks works without free inodes`(command: String) throws {
+    func `what frees space or only looks works without free inodes`(command: String) throws {
         let disk = try Disk()
         for count in Self.inodeCounts {
             try disk.prepare(freeInodes: count)
             let result = try disk.run(command)
-            let place: Comment = "\(command), \(count) free inodes: \(result.output)\(result.complaint)"
-            #expect(result.status == 0, place)
+            let place: Comment = "\(command), \(count) free inodes: \(result.output)\(result.errors)"
+            #expect(result.exitCode == 0, place)
             let free = try #require(Int(disk.sh("stat -f -c %d $D")))
             if command.contains("--now") { #expect(free > count, place) }
             var names = ["one", "two"]
             if command.hasPrefix("delete") { names = ["one"] }
             if command == "delete two --yes" || command.hasPrefix("forget") {
-                #expect(try disk.run("undelete \(command.hasPrefix("forget") ? "one" : "two")").status == 0, place)
+                #expect(try disk.run("undelete \(command.hasPrefix("forget") ? "one" : "two")").exitCode == 0, place)
                 names = ["one", "two"]
             }
             try disk.expectWhole(names, place)
@@ -106,19 +106,19 @@ struct NoInodesTests {
         let disk = try Disk()
         try disk.sh("rm -rf $S; cp -a $R/prepared $S")
         let old = try disk.sh(PhotoDiary.describe)
-        #expect(try disk.run(command).status == 0)
+        #expect(try disk.run(command).exitCode == 0)
         let new = try disk.sh(PhotoDiary.describe)
         for count in Self.inodeCounts {
             try disk.prepare(freeInodes: count)
             let result = try disk.run(command)
-            let place: Comment = "\(command), \(count) free inodes: \(result.output)\(result.complaint)"
-            if result.status != 0 {
-                #expect(result.status == 1 && result.complaint.contains("can hold no more files"), place)
-                #expect(!result.complaint.contains("Free some space"), place)
+            let place: Comment = "\(command), \(count) free inodes: \(result.output)\(result.errors)"
+            if result.exitCode != 0 {
+                #expect(result.exitCode == 1 && result.errors.contains("can hold no more files"), place)
+                #expect(!result.errors.contains("Free some space"), place)
             }
             try disk.sh("rm -rf $D/filler")
-            #expect(try disk.sh(PhotoDiary.describe) == (result.status == 0 ? new : old), place)
-            #expect(try disk.sh("ls -A $D/out 2>/dev/null || true") == "" || result.status == 0, place)
+            #expect(try disk.sh(PhotoDiary.describe) == (result.exitCode == 0 ? new : old), place)
+            #expect(try disk.sh("ls -A $D/out 2>/dev/null || true") == "" || result.exitCode == 0, place)
             try disk.expectWhole(["one", "two"], place)
         }
     }
@@ -127,10 +127,10 @@ struct NoInodesTests {
         let disk = try Disk()
         for count in Self.inodeCounts {
             try disk.prepare(freeInodes: count)
-            let result = try disk.room.run("backupfs init --store $D/new --app $R/diary.yaml", disk.environment)
-            let place: Comment = "\(count) free inodes: \(result.output)\(result.complaint)"
-            if result.status != 0 {
-                #expect(result.complaint.contains("can hold no more files"), place)
+            let result = try disk.sandbox.run("backupfs init --store $D/new --app $R/diary.yaml", disk.environment)
+            let place: Comment = "\(count) free inodes: \(result.output)\(result.errors)"
+            if result.exitCode != 0 {
+                #expect(result.errors.contains("can hold no more files"), place)
                 #expect(try disk.sh("ls -d $D/new 2>/dev/null || true") == "", place)
             }
             try disk.sh("rm -rf $D/new")

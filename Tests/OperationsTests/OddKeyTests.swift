@@ -5,19 +5,19 @@ import Testing
 struct OddKeyTests {
     /// A store of a database created by Python, with the backup `one`, and the output of `.dump` before two rows are deleted.
     private static func restore(_ script: String, file: String = "one") throws -> (before: String, after: String) {
-        let room = try Room()
-        try room.write(
+        let sandbox = try Sandbox()
+        try sandbox.write(
             "import sqlite3, sys\ndatabase = sqlite3.connect(sys.argv[1])\n\(script)\ndatabase.commit()\n", to: "make.py")
-        try room.sh(
+        try sandbox.sh(
             """
             python3 $R/make.py $R/app.db; backupfs init --store $S --database $R/app.db >/dev/null
             backupfs backup --label one --store $S; backupfs verify one --store $S
             backupfs export one --json -o $R/one.json --store $S; python3 -m json.tool $R/one.json /dev/null
             """)
         let dump = "sqlite3 $R/app.db 'select hex(k), quote(v) from t order by 1, 2; pragma integrity_check'"
-        let before = try room.sh(dump)
-        try room.sh("sqlite3 $R/app.db 'delete from t'; backupfs restore \(file) --yes --store $S")
-        return (before, try room.sh(dump))
+        let before = try sandbox.sh(dump)
+        try sandbox.sh("sqlite3 $R/app.db 'delete from t'; backupfs restore \(file) --yes --store $S")
+        return (before, try sandbox.sh(dump))
     }
 
     @Test(arguments: ["one", "$R/one.json"], ["UTF-8", "UTF-16le"])

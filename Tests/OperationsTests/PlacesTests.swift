@@ -25,58 +25,58 @@ struct PlacesTests {
         "--store $R/store --database $R/repo/x.db --repository $R/repo",
     ])
     func `R-A5: init refuses what lies in one another, and makes nothing`(options: String) throws {
-        let room = try Room()
-        try room.sh("\(Self.prepare); ln -s data $R/link; mkdir -p $R/repo/in; cp $R/app.db $R/repo/x.db")
-        let before = try room.sh("cd $R; find . | sort")
-        let result = try room.run("backupfs init \(options)")
-        #expect(result.status == 1, "\(result)")
-        #expect(result.complaint.contains("is inside") || result.complaint.contains("are one folder"), "\(result.complaint)")
-        #expect(result.complaint.contains("use folders that are not inside one another"))
-        #expect(try room.sh("cd $R; find . | sort") == before)
+        let sandbox = try Sandbox()
+        try sandbox.sh("\(Self.prepare); ln -s data $R/link; mkdir -p $R/repo/in; cp $R/app.db $R/repo/x.db")
+        let before = try sandbox.sh("cd $R; find . | sort")
+        let result = try sandbox.run("backupfs init \(options)")
+        #expect(result.exitCode == 1, "\(result)")
+        #expect(result.errors.contains("is inside") || result.errors.contains("are one folder"), "\(result.errors)")
+        #expect(result.errors.contains("use folders that are not inside one another"))
+        #expect(try sandbox.sh("cd $R; find . | sort") == before)
     }
 
     @Test(arguments: [
         "--store $R/line$'\\n'feed", "--store $R/line$'\\n'feed/store", "--store $R/store --repository $R/line$'\\n'feed",
     ])
     func `a path with a line feed is refused before anything is made there`(options: String) throws {
-        let room = try Room()
-        let result = try room.run("backupfs init \(options)")
-        #expect(result.status == 2 && result.complaint.contains("this path has a line feed in it"), "\(result)")
-        #expect(try room.sh("ls $R") == "bin")
-        try room.sh("backupfs init --store $S")
-        let changed = try room.run("backupfs config set repository $R/line$'\\n'feed --store $S")
-        #expect(changed.status == 2, "\(changed)")
-        try room.sh("backupfs backup --store $S")
+        let sandbox = try Sandbox()
+        let result = try sandbox.run("backupfs init \(options)")
+        #expect(result.exitCode == 2 && result.errors.contains("this path has a line feed in it"), "\(result)")
+        #expect(try sandbox.sh("ls $R") == "bin")
+        try sandbox.sh("backupfs init --store $S")
+        let changed = try sandbox.run("backupfs config set repository $R/line$'\\n'feed --store $S")
+        #expect(changed.exitCode == 2, "\(changed)")
+        try sandbox.sh("backupfs backup --store $S")
     }
 
     @Test func `T-A3: a mountpoint in the media folder is refused, and one that hides the store`() throws {
-        let room = try Room()
-        try room.sh("\(Self.prepare); backupfs init --store $S --database $R/app.db --media $R/data")
+        let sandbox = try Sandbox()
+        try sandbox.sh("\(Self.prepare); backupfs init --store $S --database $R/app.db --media $R/data")
         for mountpoint in ["$R/data/sub/mnt", "$R/data"] {
-            let result = try room.run("mkdir -p $R/data/sub/mnt; backupfs --store $S -o nonempty \(mountpoint)")
-            #expect(result.status == 1 && result.complaint.contains("the mountpoint"), "\(result)")
-            #expect(try room.run("findmnt -n \(mountpoint)").output == "")
+            let result = try sandbox.run("mkdir -p $R/data/sub/mnt; backupfs --store $S -o nonempty \(mountpoint)")
+            #expect(result.exitCode == 1 && result.errors.contains("the mountpoint"), "\(result)")
+            #expect(try sandbox.run("findmnt -n \(mountpoint)").output == "")
         }
-        let result = try room.run("backupfs --store $S -o nonempty $R")
-        #expect(result.status == 1 && result.complaint.contains("is inside the mountpoint"), "\(result)")
+        let result = try sandbox.run("backupfs --store $S -o nonempty $R")
+        #expect(result.exitCode == 1 && result.errors.contains("is inside the mountpoint"), "\(result)")
     }
 
     @Test func `R-A5: a restore refuses a store that has come to lie in the media folder`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             \(Self.prepare); backupfs init --store $S --database $R/app.db --media $R/data; backupfs backup --label one --store $S
             mkdir $R/data/moved; mv $S $R/data/moved/store
             """)
-        let result = try room.run("backupfs restore one --yes --store $R/data/moved/store")
-        #expect(result.status == 1 && result.complaint.contains("the store is inside the media folder"), "\(result)")
-        #expect(try room.sh("cat $R/data/photo.jpg; ls $R/data/moved/store/repository/snapshots | wc -l") == "photo1")
+        let result = try sandbox.run("backupfs restore one --yes --store $R/data/moved/store")
+        #expect(result.exitCode == 1 && result.errors.contains("the store is inside the media folder"), "\(result)")
+        #expect(try sandbox.sh("cat $R/data/photo.jpg; ls $R/data/moved/store/repository/snapshots | wc -l") == "photo1")
     }
 
     /// As in Calibre and Vaultwarden.
     @Test func `U-A4: a database in the media folder is backed up and restored through SQLite, and the media around it`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             \(Self.prepare); sqlite3 $R/data/app.db 'pragma journal_mode = wal' >/dev/null
             backupfs init --store $S --database $R/data/app.db --media $R/data
@@ -98,7 +98,7 @@ struct PlacesTests {
             sqlite3 -readonly $R/data/app.db 'select id from t' | tr '\\n' ' '; ls $R/data | tr '\\n' ' '
             exec 3>&-; wait $app
             """
-        let result = try room.run(script)
+        let result = try sandbox.run(script)
         #expect(
             result.output == """
                 one
@@ -108,17 +108,17 @@ struct PlacesTests {
                 restore 0
                 same file
                 1 2 4 app.db app.db-shm app.db-wal photo.jpg sub 
-                """, "\(result.complaint)")
+                """, "\(result.errors)")
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "backupfs export one --zip -o $R/x.zip --store $S >/dev/null; unzip -Z1 $R/x.zip | grep -c 'app.db' || true")
                 == "0")
-        #expect(try room.sh("backupfs diff one --store $S --json | tail -1 | grep -c app.db || true") == "0")
+        #expect(try sandbox.sh("backupfs diff one --store $S --json | tail -1 | grep -c app.db || true") == "0")
     }
 
     @Test func `U-A4: an archive of before with the database among its media leaves the app's where it is`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             \(Self.prepare); backupfs init --store $S --database $R/data/app.db --media $R/data; backupfs backup --label one --store $S
             backupfs export one --zip -o $R/x.zip --store $S; cd $R; mkdir old; cd old; unzip -q ../x.zip; rm SHA256SUMS
@@ -126,12 +126,13 @@ struct PlacesTests {
             rm ../x.zip; zip -qr ../x.zip .; sqlite3 $R/data/app.db "insert into t values (9, 9)"
             backupfs restore $R/x.zip --yes --store $S
             """)
-        #expect(try room.sh("sqlite3 $R/data/app.db 'select id from t'; ls $R/data | tr '\\n' ' '") == "1\napp.db photo.jpg sub ")
+        #expect(
+            try sandbox.sh("sqlite3 $R/data/app.db 'select id from t'; ls $R/data | tr '\\n' ' '") == "1\napp.db photo.jpg sub ")
     }
 
     @Test func `U-A4: a database that was moved to another disk and linked back stays where it is, and the link too`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             \(Self.prepare); mkdir $R/data/lib $R/ssd; mv $R/data/app.db $R/data/lib/app.db; printf cover > $R/data/lib/cover.jpg
             backupfs init --store $S --database $R/data/lib/app.db --media $R/data; backupfs backup --label one --store $S
@@ -140,29 +141,29 @@ struct PlacesTests {
             backupfs restore one --yes --store $S
             """)
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "sqlite3 $R/data/lib/app.db 'select id from t'; readlink $R/data/lib/app.db $R/data/hop.db; cd $R/data; find . | sort | tr '\\n' ' '; ls $R/ssd"
             )
                 == "1\n../hop.db\n../ssd/app.db\n. ./hop.db ./lib ./lib/app.db ./lib/cover.jpg ./photo.jpg ./sub ./sub/deep.jpg app.db"
         )
-        try room.sh("backupfs backup --store $S; backupfs restore latest --yes --store $S")
-        #expect(try room.sh("backupfs find '*' --store $S 2>/dev/null | grep -c -e app.db -e hop.db || true") == "0")
+        try sandbox.sh("backupfs backup --store $S; backupfs restore latest --yes --store $S")
+        #expect(try sandbox.sh("backupfs find '*' --store $S 2>/dev/null | grep -c -e app.db -e hop.db || true") == "0")
     }
 
     @Test func `U-A4: a folder with the database that was moved and linked back refuses archives with files in it`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             \(Self.prepare); mkdir $R/data/lib $R/ssd; mv $R/data/app.db $R/data/lib/app.db; printf cover > $R/data/lib/cover.jpg
             backupfs init --store $S --database $R/data/lib/app.db --media $R/data; backupfs backup --label one --store $S
             mv $R/data/lib $R/ssd/lib; ln -s ../ssd/lib $R/data/lib; sqlite3 $R/data/lib/app.db "insert into t values (9, 9)"
             """)
-        let result = try room.run("backupfs restore one --yes --store $S")
-        #expect(result.status == 1 && result.complaint.contains("--target"), "\(result)")
+        let result = try sandbox.run("backupfs restore one --yes --store $S")
+        #expect(result.exitCode == 1 && result.errors.contains("--target"), "\(result)")
         #expect(
-            try room.sh("sqlite3 $R/data/lib/app.db 'select id from t'; readlink $R/data/lib; cat $R/data/lib/cover.jpg")
+            try sandbox.sh("sqlite3 $R/data/lib/app.db 'select id from t'; readlink $R/data/lib; cat $R/data/lib/cover.jpg")
                 == "1\n9\n../ssd/lib\ncover")
-        try room.sh("backupfs backup --label two --store $S; backupfs restore two --yes --store $S")
-        #expect(try room.sh("readlink $R/data/lib; cat $R/data/lib/cover.jpg") == "../ssd/lib\ncover")
+        try sandbox.sh("backupfs backup --label two --store $S; backupfs restore two --yes --store $S")
+        #expect(try sandbox.sh("readlink $R/data/lib; cat $R/data/lib/cover.jpg") == "../ssd/lib\ncover")
     }
 }

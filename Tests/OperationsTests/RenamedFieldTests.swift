@@ -6,15 +6,15 @@ import Testing
 /// A definition in which a name has changed since the backup: the store's own backup holds values that the definition no longer
 /// knows.
 struct RenamedFieldTests {
-    private static func makeRoom() throws -> Room {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(
+    private static func makeSandbox() throws -> Sandbox {
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             backupfs backup --label one --store $S; backupfs export one --zip --output $R/one.zip --store $S
             sqlite3 $S/app/database.sqlite "update photos set caption = 'new'"
             """)
-        return room
+        return sandbox
     }
 
     private static let captions = "sqlite3 $S/app/database.sqlite 'select caption from photos order by id'"
@@ -22,29 +22,29 @@ struct RenamedFieldTests {
     @Test func `an own backup whose values would be dropped is refused`() throws {
         let field = "photos.caption (2)"
         let change = "s/name: caption, column/name: title, column/"
-        let room = try Self.makeRoom()
-        try room.sh("cp $S/app.yaml $R/right.yaml; sed -i '\(change)' $S/app.yaml; backupfs app check $S/app.yaml")
-        let before = try room.sh(PhotoDiary.describe)
-        let refused = try room.run("backupfs restore one --yes --store $S")
-        #expect(refused.status == 1, "\(refused)")
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh("cp $S/app.yaml $R/right.yaml; sed -i '\(change)' $S/app.yaml; backupfs app check $S/app.yaml")
+        let before = try sandbox.sh(PhotoDiary.describe)
+        let refused = try sandbox.run("backupfs restore one --yes --store $S")
+        #expect(refused.exitCode == 1, "\(refused)")
         #expect(
-            refused.complaint.contains("the app's definition does not know these fields of the backup: \(field)"), "\(refused)")
-        #expect(refused.complaint.contains("backupfs export"), "\(refused)")
-        #expect(try room.sh(PhotoDiary.describe) == before)
-        #expect(try room.sh(PhotoDiary.leftovers) == "")
-        let preview = try room.run("backupfs restore one --dry-run --store $S")
-        #expect(preview.status == 1 && preview.complaint.contains(field), "\(preview)")
+            refused.errors.contains("the app's definition does not know these fields of the backup: \(field)"), "\(refused)")
+        #expect(refused.errors.contains("backupfs export"), "\(refused)")
+        #expect(try sandbox.sh(PhotoDiary.describe) == before)
+        #expect(try sandbox.sh(PhotoDiary.leftovers) == "")
+        let preview = try sandbox.run("backupfs restore one --dry-run --store $S")
+        #expect(preview.exitCode == 1 && preview.errors.contains(field), "\(preview)")
         // A file may come from any program, and its unknown fields are reported.
-        let file = try room.run("backupfs restore $R/one.zip --yes --store $S")
-        #expect(file.status == 0 && file.output.contains("Unknown fields were ignored: \(field)"), "\(file)")
+        let file = try sandbox.run("backupfs restore $R/one.zip --yes --store $S")
+        #expect(file.exitCode == 0 && file.output.contains("Unknown fields were ignored: \(field)"), "\(file)")
         // With the original definition, everything comes back.
-        try room.sh("cp $R/right.yaml $S/app.yaml; backupfs restore one --yes --store $S")
-        #expect(try room.sh(Self.captions) == "first\n\nsea")
+        try sandbox.sh("cp $R/right.yaml $S/app.yaml; backupfs restore one --yes --store $S")
+        #expect(try sandbox.sh(Self.captions) == "first\n\nsea")
     }
 
     @Test func `a renamed collection is refused as well`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             sqlite3 $R/app.db "CREATE TABLE meta(key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL); CREATE TABLE a(id INTEGER PRIMARY KEY); CREATE TABLE b(id INTEGER PRIMARY KEY, n TEXT);
               INSERT INTO a VALUES (1); INSERT INTO b VALUES (1, 'kept')"
@@ -89,14 +89,14 @@ struct RenamedFieldTests {
                   - {name: n, column: n, type: text}
 
             """
-        try room.write(definition, to: "d.yaml")
-        try room.sh(
+        try sandbox.write(definition, to: "d.yaml")
+        try sandbox.sh(
             """
             backupfs init --store $S --app $R/d.yaml --database $R/app.db; backupfs backup --label one --store $S
             sed -i 's/a, tags]/a, labels]/; s/- name: tags/- name: labels/' $S/app.yaml; sqlite3 $R/app.db "update b set n = 'new'"
             """)
-        let refused = try room.run("backupfs restore one --yes --store $S")
-        #expect(refused.status == 1 && refused.complaint.contains("tags"), "\(refused)")
-        #expect(try room.sh("sqlite3 $R/app.db 'select n from b'") == "new")
+        let refused = try sandbox.run("backupfs restore one --yes --store $S")
+        #expect(refused.exitCode == 1 && refused.errors.contains("tags"), "\(refused)")
+        #expect(try sandbox.sh("sqlite3 $R/app.db 'select n from b'") == "new")
     }
 }

@@ -33,16 +33,16 @@ struct ReorderedKeyTests {
     private static let undo = "backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --yes --store $S"
     private static let rows = "select quote(extra), quote(name), quote(slug) from tags order by slug"
 
-    private func described(_ schema: String) throws -> Room {
-        let room = try Room()
-        try room.write(Self.definition, to: "notes.yaml")
-        try room.sh(
+    private func described(_ schema: String) throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.write(Self.definition, to: "notes.yaml")
+        try sandbox.sh(
             """
             sqlite3 $R/a.db "\(schema); CREATE TABLE about (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL)"
             sqlite3 $R/a.db "insert into tags(extra, name, slug) values('SECRET', 'Red', 'red'), (NULL, 'Blue', 'blue')"
             backupfs init --store $S --app $R/notes.yaml --database $R/a.db; backupfs config set schedule off --store $S
             """)
-        return room
+        return sandbox
     }
 
     @Test(
@@ -51,23 +51,23 @@ struct ReorderedKeyTests {
             "create table tags(extra TEXT, name TEXT NOT NULL, slug TEXT, PRIMARY KEY(slug, name)) STRICT, WITHOUT ROWID",
         ])
     func `an app's table whose key comes last is sound`(schema: String) throws {
-        let room = try described(schema)
-        let before = try room.sh("sqlite3 $R/a.db '\(Self.rows)'")
-        try room.sh(
+        let sandbox = try described(schema)
+        let before = try sandbox.sh("sqlite3 $R/a.db '\(Self.rows)'")
+        try sandbox.sh(
             """
             backupfs backup --label full --store $S && backupfs verify full --store $S
             sqlite3 $R/a.db "update tags set extra = 'other', name = 'other'"
             backupfs restore full --yes --store $S
             """)
-        #expect(try room.sh("sqlite3 $R/a.db '\(Self.rows)'") == before)
+        #expect(try sandbox.sh("sqlite3 $R/a.db '\(Self.rows)'") == before)
         // Undo the restore.
-        try room.sh(Self.undo)
-        #expect(try room.sh("sqlite3 $R/a.db 'select distinct extra, name from tags'") == "other|other")
+        try sandbox.sh(Self.undo)
+        #expect(try sandbox.sh("sqlite3 $R/a.db 'select distinct extra, name from tags'") == "other|other")
     }
 
     @Test func `a database with such a table is backed up, restored and put back`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             sqlite3 $R/a.db 'create table tags(name TEXT NOT NULL, slug TEXT PRIMARY KEY) WITHOUT ROWID;
                 create table "a.b"("c.d" TEXT NOT NULL, e NOT NULL, k INT PRIMARY KEY) WITHOUT ROWID;
@@ -77,17 +77,17 @@ struct ReorderedKeyTests {
             backupfs backup --label full --store $S && backupfs verify full --store $S
             backupfs restore empty --yes --store $S
             """)
-        #expect(try room.sh("sqlite3 $R/a.db 'select count(*) from tags'") == "0")
+        #expect(try sandbox.sh("sqlite3 $R/a.db 'select count(*) from tags'") == "0")
         // The safety backup undoes it.
-        try room.sh(Self.undo)
-        #expect(try room.sh("sqlite3 $R/a.db 'select name from tags order by slug'") == "Blue\nRed things")
-        try room.sh("sqlite3 $R/a.db 'delete from tags'; backupfs restore full --yes --store $S")
-        #expect(try room.sh("sqlite3 $R/a.db 'select count(*) from tags'") == "2")
+        try sandbox.sh(Self.undo)
+        #expect(try sandbox.sh("sqlite3 $R/a.db 'select name from tags order by slug'") == "Blue\nRed things")
+        try sandbox.sh("sqlite3 $R/a.db 'delete from tags'; backupfs restore full --yes --store $S")
+        #expect(try sandbox.sh("sqlite3 $R/a.db 'select count(*) from tags'") == "2")
     }
 
     @Test func `damage behind a thousand such rows is found`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             sqlite3 $R/a.db "create table tags(name TEXT NOT NULL, slug TEXT PRIMARY KEY) WITHOUT ROWID;
                 with recursive c(x) as (select 1 union all select x + 1 from c where x < 3000) insert into tags select x, 'k' || x from c;
@@ -95,23 +95,23 @@ struct ReorderedKeyTests {
                 update sqlite_schema set sql = 'CREATE TABLE zz(a NOT NULL)' where name = 'zz'"
             backupfs init --store $S --database $R/a.db; backupfs config set schedule off --store $S
             """)
-        let backup = try room.run("backupfs backup --label hurt --store $S")
-        #expect(backup.status == 3)
-        #expect(backup.complaint.contains("NULL value in zz.a"), "\(backup.complaint)")
+        let backup = try sandbox.run("backupfs backup --label hurt --store $S")
+        #expect(backup.exitCode == 3)
+        #expect(backup.errors.contains("NULL value in zz.a"), "\(backup.errors)")
     }
 
     /// The records were restored from the export, and data that no field names was silently lost.
     @Test func `a restore from a damaged database says what it leaves`() throws {
-        let room = try described("create table tags(extra, name TEXT NOT NULL, slug TEXT PRIMARY KEY)")
+        let sandbox = try described("create table tags(extra, name TEXT NOT NULL, slug TEXT PRIMARY KEY)")
         // The count of free pages in the header: SQLite finds it wrong, but all rows are readable.
-        try room.sh("printf '\\0\\0\\0\\5' | dd of=$R/a.db bs=1 seek=36 conv=notrunc status=none")
-        #expect(try room.run("backupfs backup --label hurt --store $S").status == 3)
-        try room.sh(
+        try sandbox.sh("printf '\\0\\0\\0\\5' | dd of=$R/a.db bs=1 seek=36 conv=notrunc status=none")
+        #expect(try sandbox.run("backupfs backup --label hurt --store $S").exitCode == 3)
+        try sandbox.sh(
             "printf '\\0\\0\\0\\0' | dd of=$R/a.db bs=1 seek=36 conv=notrunc status=none; sqlite3 $R/a.db 'delete from tags'")
-        let restore = try room.run("backupfs restore hurt --yes --store $S")
+        let restore = try sandbox.run("backupfs restore hurt --yes --store $S")
         #expect(
-            (restore.output + restore.complaint).contains(
+            (restore.output + restore.errors).contains(
                 "the database of the backup is damaged: what only it holds is not restored"))
-        #expect(try room.sh("sqlite3 $R/a.db '\(Self.rows)'") == "NULL|'Blue'|'blue'\nNULL|'Red'|'red'")
+        #expect(try sandbox.sh("sqlite3 $R/a.db '\(Self.rows)'") == "NULL|'Blue'|'blue'\nNULL|'Red'|'red'")
     }
 }

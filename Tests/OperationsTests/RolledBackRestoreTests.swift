@@ -12,16 +12,16 @@ struct RolledBackRestoreTests {
         "cd $S/app; rm -f database.sqlite-wal database.sqlite-shm; cp $R/old.sqlite database.sqlite"
 
     /// A diary with an archive that replaces, removes and adds photos.
-    private static func prepare() throws -> Room {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(
+    private static func prepare() throws -> Sandbox {
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             backupfs backup --label one --store $S; cd $S/app/photos; printf other > one.jpg; printf mine > mine.jpg
             mkdir own; printf mine > own/mine.jpg; rm 2024/two.jpg; printf 2b > 2024/2b.jpg
             sqlite3 $S/app/database.sqlite 'delete from photos where id = 1'; \(setDatabaseAside)
             """)
-        return room
+        return sandbox
     }
 
     @Test(arguments: [
@@ -30,36 +30,36 @@ struct RolledBackRestoreTests {
         "restore.file-brought-in:2", "restore.media-published",
     ])
     func `R-A4, SAF-02: media that were replaced come back when the records have`(point: String) throws {
-        let room = try Self.prepare()
-        let old = try room.sh(PhotoDiary.describe)
-        _ = try room.run(
+        let sandbox = try Self.prepare()
+        let old = try sandbox.sh(PhotoDiary.describe)
+        _ = try sandbox.run(
             "BACKUPFS_FAULT=\(point) backupfs restore one --yes --store $S >/dev/null 2>&1; \(Self.putDatabaseBack)")
-        try room.sh("backupfs status --store $S >/dev/null")
-        #expect(try room.sh("jq -r .result $S/restore/last.json") == "undone")
-        #expect(try room.sh(PhotoDiary.describe) == old)
-        #expect(try room.sh(PhotoDiary.leftovers) == "")
-        try room.sh("backupfs backup --store $S >/dev/null")
+        try sandbox.sh("backupfs status --store $S >/dev/null")
+        #expect(try sandbox.sh("jq -r .result $S/restore/last.json") == "undone")
+        #expect(try sandbox.sh(PhotoDiary.describe) == old)
+        #expect(try sandbox.sh(PhotoDiary.leftovers) == "")
+        try sandbox.sh("backupfs backup --store $S >/dev/null")
     }
 
     @Test func `R-A4: what the app has made meanwhile is kept, wherever it has put it`() throws {
-        let room = try Self.prepare()
-        _ = try room.run(
+        let sandbox = try Self.prepare()
+        _ = try sandbox.run(
             """
             BACKUPFS_FAULT=restore.media-published backupfs restore one --yes --store $S >/dev/null 2>&1; \(Self.putDatabaseBack)
             cd $S/app/.backupfs-staging-*/old; printf late > late.jpg; cd $S/app; printf app > photos/app.jpg; printf shared > photos/2024/shared.jpg
             rm -f photos/one.jpg; printf 'new one' > photos/one.jpg; mkdir -p photos/own; printf 'second' > photos/own/mine.jpg
             """)
-        try room.sh("backupfs status --store $S >/dev/null")
-        #expect(try room.sh("jq -r .result $S/restore/last.json") == "undone")
+        try sandbox.sh("backupfs status --store $S >/dev/null")
+        #expect(try sandbox.sh("jq -r .result $S/restore/last.json") == "undone")
         // The old files have their names again.
         #expect(
-            try room.sh("cd $S/app/photos; cat late.jpg one.jpg mine.jpg own/mine.jpg 2024/2b.jpg") == "lateotherminemine2b")
+            try sandbox.sh("cd $S/app/photos; cat late.jpg one.jpg mine.jpg own/mine.jpg 2024/2b.jpg") == "lateotherminemine2b")
         // The app's later files are among them, or in the folder that the report names.
-        let kept = try room.sh("jq -r .keptMedia $S/restore/last.json")
-        #expect(kept.hasPrefix("\(room.storePath)/app/photos-kept-"))
+        let kept = try sandbox.sh("jq -r .keptMedia $S/restore/last.json")
+        #expect(kept.hasPrefix("\(sandbox.storePath)/app/photos-kept-"))
         for text in ["app", "shared", "new one", "second"] {
-            #expect(try room.sh("grep -rlx '\(text)' $S/app | wc -l") == "1", "\(text)")
+            #expect(try sandbox.sh("grep -rlx '\(text)' $S/app | wc -l") == "1", "\(text)")
         }
-        #expect(try room.sh(PhotoDiary.leftovers) == "")
+        #expect(try sandbox.sh(PhotoDiary.leftovers) == "")
     }
 }

@@ -11,13 +11,13 @@ import Testing
 struct SavedMediaTests {
     /// A file that is not held must not be removed.
     @Test func `R-C11: a stored file without a checksum does not hold a file that changes while it is read`() throws {
-        let room = try Room()
-        try room.sh("mkdir $R/media; printf new > $R/media/x; touch -d 2024-01-01 $R/media/x")
-        let old = try FileSystem.status(room("media/x"))
+        let sandbox = try Sandbox()
+        try sandbox.sh("mkdir $R/media; printf new > $R/media/x; touch -d 2024-01-01 $R/media/x")
+        let old = try FileSystem.status(sandbox("media/x"))
         // Size and modification time stay, but not the change time.
-        try room.sh("touch -d 2024-01-01 $R/media/x; chmod 600 $R/media/x")
+        try sandbox.sh("touch -d 2024-01-01 $R/media/x; chmod 600 $R/media/x")
         let file = ReplacedFile(
-            "x", in: try FolderHandle(path: room("media")), path: Array("x".utf8), old, changeTime: old.changeTime)
+            "x", in: try FolderHandle(path: sandbox("media")), path: Array("x".utf8), old, changeTime: old.changeTime)
         #expect(try file.digest() == nil)
         let entry = TreeEntry(
             name: "x", kind: .file, mode: 0o100600, modificationTime: old.modificationTime,

@@ -37,24 +37,24 @@ struct SnapshotVerifierTests {
     }
 
     @Test func `a whole backup is verified, and says when`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
-        try room.sh("cd $S/app/photos; ln -s one.jpg link; mkdir empty; head -c 5000000 /dev/urandom > big; : > nothing")
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
+        try sandbox.sh("cd $S/app/photos; ln -s one.jpg link; mkdir empty; head -c 5000000 /dev/urandom > big; : > nothing")
         let snapshot = try Self.backUp(store, "one")
         #expect(snapshot.verifiedAt == nil)
         let outcome = try SnapshotVerifier(store: store).run(snapshot, progress: nil)
         #expect(outcome.findings == [] && outcome.notes == [])
         #expect(outcome.fileCount == snapshot.record.root.totals.fileCount && outcome.recordCount == 3)
         #expect(outcome.verifiedAt != nil)
-        #expect(try Store.open(room.storePath).repository.snapshot(id: snapshot.id)?.verifiedAt == outcome.verifiedAt)
-        #expect(try room.sh(PhotoDiary.leftovers) == "")
+        #expect(try Store.open(sandbox.storePath).repository.snapshot(id: snapshot.id)?.verifiedAt == outcome.verifiedAt)
+        #expect(try sandbox.sh(PhotoDiary.leftovers) == "")
     }
 
     @Test func `each kind of damage is found`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
         // Enough rows for several pages, and an index that can contradict them.
-        try room.sh(
+        try sandbox.sh(
             """
             sqlite3 $S/app/database.sqlite "with recursive n(i) as (select 10 union all select i + 1 from n where i < 3000)
               insert into photos select i, 'file ' || i, 'caption of ' || i from n" "create index by_file on photos (file)"
@@ -62,7 +62,7 @@ struct SnapshotVerifierTests {
         let snapshot = try Self.backUp(store, "one")
         let drill = SnapshotVerifier(store: store)
         #expect(try drill.run(snapshot, progress: nil).findings == [])
-        try room.sh(
+        try sandbox.sh(
             """
             backupfs restore one --target $R/out --store $S >/dev/null; cd $R/out
             cp database.sqlite $R/other.sqlite; sqlite3 $R/other.sqlite "update photos set caption = 'other' where id in (1, 2)"
@@ -75,7 +75,7 @@ struct SnapshotVerifierTests {
             sed 's/"id": 3,/"id": 2,/' export.json > $R/export.json; ! cmp -s export.json $R/export.json
             """)
         func findings(_ name: FileName, _ file: FileName, _ path: String) throws -> [String] {
-            let forged = try Self.forge(name, like: snapshot, in: store, files: [(file, try readFile(room(path)))])
+            let forged = try Self.forge(name, like: snapshot, in: store, files: [(file, try readFile(sandbox(path)))])
             let outcome = try drill.run(forged, progress: nil)
             #expect(outcome.verifiedAt == nil && store.repository.snapshot(id: forged.id)?.verifiedAt == nil)
             return outcome.findings.map(\.english)
@@ -105,17 +105,17 @@ struct SnapshotVerifierTests {
             try findings("export", "export.json", "export.json") == [
                 "database.sqlite: what it holds besides the records is not what export.json has"
             ])
-        try room.sh("echo '[]' > $R/list; echo text > $R/text")
+        try sandbox.sh("echo '[]' > $R/list; echo text > $R/text")
         #expect(try findings("list", "manifest.json", "list") == ["manifest.json: the manifest has no numbers of records"])
         let text = try findings("text", "database.sqlite", "text")
         #expect(text == ["database.sqlite: the file is not an SQLite database"])
-        #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
+        #expect(try sandbox.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
     }
 
     /// The CRC-32 is right, as an attacker can arrange: the SHA-256 is checked as well.
     @Test func `checksums that are not the file's`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
         let snapshot = try Self.backUp(store, "one")
         func forged(_ name: FileName, _ change: (Checksums) -> Checksums) throws -> [String] {
             let forged = try Self.forge(name, like: snapshot, in: store) { entry in
@@ -136,11 +136,11 @@ struct SnapshotVerifierTests {
     }
 
     @Test func `what an app has made invalid itself is noted, and a restore brings it back`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             "backupfs init --store $S --sample >/dev/null; sqlite3 $S/app/database.sqlite 'update expenses set car_id = 99 where id = 7'"
         )
-        let store = try Store.open(room.storePath)
+        let store = try Store.open(sandbox.storePath)
         let outcome = try SnapshotVerifier(store: store).run(try Self.backUp(store, "one"), progress: nil)
         #expect(outcome.findings.isEmpty, "\(outcome)")
         #expect(
@@ -148,14 +148,14 @@ struct SnapshotVerifierTests {
                 "The app's definition does not allow 1 value of the backup. It comes back as it was: expense 7 refers to unknown car 99"
             ])
         let rows = "sqlite3 $S/app/database.sqlite 'select * from expenses order by id'"
-        let before = try room.sh(rows)
-        try room.sh("sqlite3 $S/app/database.sqlite 'delete from expenses'; backupfs restore one --yes --store $S >/dev/null")
-        #expect(try room.sh(rows) == before)
+        let before = try sandbox.sh(rows)
+        try sandbox.sh("sqlite3 $S/app/database.sqlite 'delete from expenses'; backupfs restore one --yes --store $S >/dev/null")
+        #expect(try sandbox.sh(rows) == before)
     }
 
     @Test func `another schema or another app is no damage`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
         let snapshot = try Self.backUp(store, "one")
         let older = try SnapshotVerifier(store: store).run(
             try Self.forge("older", like: snapshot, in: store, attributes: ["schema-version": "0"]), progress: nil)
@@ -167,11 +167,11 @@ struct SnapshotVerifierTests {
     }
 
     @Test func `a killed drill leaves nothing behind`() throws {
-        let room = try Room()
-        let store = try room.makeDiary()
-        try room.sh("head -c 60000000 /dev/urandom > $S/app/photos/big")
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
+        try sandbox.sh("head -c 60000000 /dev/urandom > $S/app/photos/big")
         _ = try Self.backUp(store, "one")
-        let result = try room.sh(
+        let result = try sandbox.sh(
             """
             backupfs verify one --store $S > /dev/null & job=$!
             until [ -e $S/spool/work-*/files/media/big ] 2>/dev/null; do :; done
@@ -182,27 +182,27 @@ struct SnapshotVerifierTests {
         #expect(result == "2\n0\nverified_at: null,")
     }
 
-    @Test func `no room`() throws {
-        let room = try Room()
-        try room.sh("mkdir $S")
-        guard try room.run("mount -t tmpfs -o size=20m tmpfs $S").status == 0 else { return }
-        defer { _ = try? room.run("umount $S") }
-        try room.write(PhotoDiary.definition, to: "diary.yaml")
-        try room.sh(
+    @Test func `no space`() throws {
+        let sandbox = try Sandbox()
+        try sandbox.sh("mkdir $S")
+        guard try sandbox.run("mount -t tmpfs -o size=20m tmpfs $S").exitCode == 0 else { return }
+        defer { _ = try? sandbox.run("umount $S") }
+        try sandbox.write(PhotoDiary.definition, to: "diary.yaml")
+        try sandbox.sh(
             "backupfs init --store $S/store --app $R/diary.yaml >/dev/null; head -c 8000000 /dev/urandom > $S/store/app/photos/big"
         )
-        let store = try Store.open("\(room.storePath)/store")
+        let store = try Store.open("\(sandbox.storePath)/store")
         let snapshot = try Self.backUp(store, "one")
         let error = failure { _ = try SnapshotVerifier(store: store).run(snapshot, progress: nil) }
-        #expect(error?.code == .noSpace && error?.path == "\(room.storePath)/store/spool")
-        #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/store/spool") == "")
+        #expect(error?.code == .noSpace && error?.path == "\(sandbox.storePath)/store/spool")
+        #expect(try sandbox.sh("ls -A -I CACHEDIR.TAG $S/store/spool") == "")
     }
 
     /// The definition got an optional collection after the backup was made: a restore accepts the backup, so `verify` must not
     /// report it as damaged.
     @Test func `a backup from before an optional collection is no finding`() throws {
-        let room = try BackupRowsTests.makeRoom()
-        try room.sh(
+        let sandbox = try BackupRowsTests.makeSandbox()
+        try sandbox.sh(
             """
             backupfs backup --label old --store $S >/dev/null 2>&1; sqlite3 $R/a.db "create table tags (id integer primary key, tag text not null)"
             sed -i 's/^envelope: .*/envelope: [about, notes, tags]/' $S/app.yaml
@@ -218,9 +218,9 @@ struct SnapshotVerifierTests {
                   - {name: tag, column: tag, type: text}
             Q
             """)
-        let verified = try room.run("backupfs verify old --store $S")
+        let verified = try sandbox.run("backupfs verify old --store $S")
         #expect(
-            verified.status == 0 && verified.output.contains("fields or collections since the backup was made"), "\(verified)")
-        #expect(try room.run("backupfs restore old --yes --store $S").status == 0)
+            verified.exitCode == 0 && verified.output.contains("fields or collections since the backup was made"), "\(verified)")
+        #expect(try sandbox.run("backupfs restore old --yes --store $S").exitCode == 0)
     }
 }

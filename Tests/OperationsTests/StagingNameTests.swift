@@ -1,17 +1,18 @@
+import TestSupport
 import Testing
 
 /// Names that resemble those of a restore's staging files.
 struct StagingNameTests {
     @Test func `only a restore's own folder is left out of a backup`() throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             own=.backupfs-staging-0123456789abcdef0123456789abcdef; cd $S/app/photos
             mkdir -p deep/$own .backupfs-staging-x $own; printf a > deep/$own/a.jpg; printf b > .backupfs-staging-x/b.jpg
             printf c > .backupfs-staging-notes.txt; printf d > $own/d.jpg; backupfs backup --label one --store $S
             """)
-        let names = try room.sh(
+        let names = try sandbox.sh(
             "backupfs restore one --target $R/out --store $S >/dev/null; cd $R/out/media; find . -type f | sort")
         #expect(
             names
@@ -24,9 +25,10 @@ struct StagingNameTests {
                 ./one.jpg
                 """)
         // A restore brings them back, and keeps none of them aside.
-        try room.sh("rm -r $S/app/photos/deep $S/app/photos/.backupfs-staging-notes.txt; backupfs restore one --yes --store $S")
+        try sandbox.sh(
+            "rm -r $S/app/photos/deep $S/app/photos/.backupfs-staging-notes.txt; backupfs restore one --yes --store $S")
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "cd $S/app; cat photos/deep/.backupfs*/a.jpg photos/.backupfs-staging-notes.txt; find . -name '*-kept-*' | wc -l")
                 == "ac0")
     }

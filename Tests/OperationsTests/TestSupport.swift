@@ -7,65 +7,13 @@ import Testing
 
 @testable import Operations
 
-/// A folder that is removed with the test, and programs run in it. In scripts, it is `$R`, its store `$S`, and the program under
-/// test `backupfs`.
-final class Room: Sendable {
-    let path: String
-    var storePath: String { "\(path)/store" }
-
-    init() throws {
-        path = NSTemporaryDirectory() + "backupfs-operations-" + RandomToken.make()
-        try FileSystem.makeDirectories(path + "/bin")
-        try #require(symlink(Machine.binaryPath(), path + "/bin/backupfs") == 0)
-    }
-
-    deinit { _ = try? run("chmod -R u+rwX \"$R\"; rm -rf \"$R\"") }
-
-    func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }
-
-    struct Result {
-        let status: Int32
-        let output: String
-        /// The output on standard error.
-        let complaint: String
-    }
-
-    /// Runs a bash script to its end.
-    func run(_ script: String, _ environment: [String: String] = [:]) throws -> Result {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/bash")
-        process.arguments = ["-c", script]
-        var variables = ProcessInfo.processInfo.environment.filter { ["LANG", "LD_LIBRARY_PATH"].contains($0.key) }
-        variables["PATH"] = "\(path)/bin:" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
-        variables["R"] = path
-        variables["S"] = storePath
-        variables["TZ"] = "UTC"
-        variables["HOME"] = path
-        process.environment = variables.merging(environment) { $1 }
-        let complaints = NSTemporaryDirectory() + "backupfs-operations-complaints-" + RandomToken.make()
-        _ = FileManager.default.createFile(atPath: complaints, contents: nil)
-        process.standardError = FileHandle(forWritingAtPath: complaints)
-        let pipe = Foundation.Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        let data = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        let complaint = (try? String(contentsOfFile: complaints, encoding: .utf8)) ?? ""
-        unlink(complaints)
-        return Result(status: process.terminationStatus, output: String(decoding: data, as: UTF8.self), complaint: complaint)
-    }
-
-    /// Runs a script that must succeed, and returns its output without the last line feed.
-    @discardableResult
-    func sh(_ script: String, _ environment: [String: String] = [:], at place: SourceLocation = #_sourceLocation) throws -> String
-    {
-        let result = try run("set -euo pipefail\n" + script, environment)
-        #expect(result.status == 0, "\(result.output)\(result.complaint)", sourceLocation: place)
-        return result.output.hasSuffix("\n") ? String(result.output.dropLast()) : result.output
-    }
-
-    func write(_ text: String, to name: String) throws {
-        try text.write(toFile: self(name), atomically: false, encoding: .utf8)
+extension Sandbox {
+    /// One that is removed with its last reference.
+    convenience init() throws {
+        let path = try TemporaryFolder.make((Machine.environment("TMPDIR") ?? "/tmp") + "/backupfs-operations")
+        var variables = ["HOME": path]
+        for name in ["LANG", "LD_LIBRARY_PATH"] { variables[name] = Machine.environment(name) }
+        try self.init(at: path, variables: variables, shellOptions: "-eu -o pipefail", removesItself: true)
     }
 
     /// A store of the photo diary with three photos; `$P` is its photo folder.

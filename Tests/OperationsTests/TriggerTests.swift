@@ -41,10 +41,10 @@ import Testing
         """
 
     /// A store with the backup A of two notes, a drawing, and these triggers.
-    private static func room(_ triggers: String) throws -> Room {
-        let room = try Room()
-        try room.write(definition, to: "notes.yaml")
-        try room.write(
+    private static func sandbox(_ triggers: String) throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.write(definition, to: "notes.yaml")
+        try sandbox.write(
             """
             CREATE TABLE about (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL);
             CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, edited INTEGER NOT NULL);
@@ -55,12 +55,12 @@ import Testing
             INSERT INTO drawings VALUES (1, '<svg>hours of work</svg>'); INSERT INTO search (search) VALUES ('rebuild');
             \(triggers)
             """, to: "fill.sql")
-        try room.sh(
+        try sandbox.sh(
             """
             sqlite3 -bail $R/a.db <$R/fill.sql; backupfs init --store $S --app $R/notes.yaml --database $R/a.db >/dev/null
             backupfs backup --label A --store $S >$R/backup.txt 2>&1
             """)
-        return room
+        return sandbox
     }
 
     private static let changing = """
@@ -77,75 +77,75 @@ import Testing
     private static let undo = "backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --yes --store $S >/dev/null"
 
     @Test func `rows come back as they are in the backup, and other tables are as they were`() throws {
-        let room = try Self.room(Self.changing)
-        try room.sh("sqlite3 $R/a.db .dump >$R/before.sql; backupfs verify A --store $S >/dev/null")
-        try room.sh("backupfs restore A --yes --store $S >/dev/null; sqlite3 $R/a.db .dump | diff $R/before.sql -")
+        let sandbox = try Self.sandbox(Self.changing)
+        try sandbox.sh("sqlite3 $R/a.db .dump >$R/before.sql; backupfs verify A --store $S >/dev/null")
+        try sandbox.sh("backupfs restore A --yes --store $S >/dev/null; sqlite3 $R/a.db .dump | diff $R/before.sql -")
         let warning = """
             triggers of the app's database that change tables do not run in a restore, so rows are as in the file: clean (drawings), counted (folders), touch (notes)
             """
-        #expect(try room.sh("jq -r '.warnings[]' $S/restore/last.json") == warning)
-        #expect(try room.sh("backupfs restore A --dry-run --store $S").contains(warning))
-        try room.sh("\(Self.undo); sqlite3 $R/a.db .dump | diff $R/before.sql -")
+        #expect(try sandbox.sh("jq -r '.warnings[]' $S/restore/last.json") == warning)
+        #expect(try sandbox.sh("backupfs restore A --dry-run --store $S").contains(warning))
+        try sandbox.sh("\(Self.undo); sqlite3 $R/a.db .dump | diff $R/before.sql -")
         // The app's own rows still fire them.
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "sqlite3 $R/a.db \"INSERT INTO notes VALUES (3, 'c', 3); DELETE FROM notes WHERE id = 1; SELECT * FROM notes; SELECT * FROM folders; SELECT * FROM drawings\""
             ) == "2|Call Ann|2000\n3|c|7\n1|23")
     }
 
     @Test func `triggers that fill an index run, and the index fits the rows`() throws {
-        let room = try Self.room(Self.indexing + Self.changing)
+        let sandbox = try Self.sandbox(Self.indexing + Self.changing)
         let search = """
             sqlite3 $R/a.db "INSERT INTO search (search) VALUES ('integrity-check'); SELECT rowid FROM search WHERE search MATCH 'bread'"
             """
-        try room.sh("sqlite3 $R/a.db .dump >$R/before.sql")
-        try room.sh(
+        try sandbox.sh("sqlite3 $R/a.db .dump >$R/before.sql")
+        try sandbox.sh(
             "sqlite3 $R/a.db \"DROP TRIGGER touch; UPDATE notes SET body = 'none' WHERE id = 2; DELETE FROM notes WHERE id = 1\"")
-        #expect(try room.sh("sqlite3 $R/a.db \"SELECT rowid FROM search WHERE search MATCH 'bread'\"") == "")
+        #expect(try sandbox.sh("sqlite3 $R/a.db \"SELECT rowid FROM search WHERE search MATCH 'bread'\"") == "")
         let schema = "sqlite3 $R/a.db \"SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid\""
-        let before = try room.sh(schema)
-        try room.sh("backupfs restore A --yes --store $S >/dev/null")
-        #expect(try room.sh("sqlite3 $R/a.db \"SELECT rowid FROM search WHERE search MATCH 'bread'\"") == "1")
-        #expect(try room.sh("sqlite3 $R/a.db 'SELECT * FROM notes'") == "1|Buy bread|1000\n2|Call Ann|2000")
-        #expect(try room.sh(schema) == before)
-        try room.sh(Self.undo)
-        #expect(try room.sh(search) == "")
-        #expect(try room.sh(schema) == before)
+        let before = try sandbox.sh(schema)
+        try sandbox.sh("backupfs restore A --yes --store $S >/dev/null")
+        #expect(try sandbox.sh("sqlite3 $R/a.db \"SELECT rowid FROM search WHERE search MATCH 'bread'\"") == "1")
+        #expect(try sandbox.sh("sqlite3 $R/a.db 'SELECT * FROM notes'") == "1|Buy bread|1000\n2|Call Ann|2000")
+        #expect(try sandbox.sh(schema) == before)
+        try sandbox.sh(Self.undo)
+        #expect(try sandbox.sh(search) == "")
+        #expect(try sandbox.sh(schema) == before)
     }
 
     @Test func `triggers that fill an index alone are nothing to tell of`() throws {
-        let room = try Self.room(Self.indexing)
-        try room.sh("backupfs restore A --yes --store $S >/dev/null")
-        #expect(try room.sh("jq -r '.warnings[]' $S/restore/last.json") == "")
-        #expect(try room.sh("backupfs app check $R/notes.yaml --database $R/a.db").contains("warning") == false)
+        let sandbox = try Self.sandbox(Self.indexing)
+        try sandbox.sh("backupfs restore A --yes --store $S >/dev/null")
+        #expect(try sandbox.sh("jq -r '.warnings[]' $S/restore/last.json") == "")
+        #expect(try sandbox.sh("backupfs app check $R/notes.yaml --database $R/a.db").contains("warning") == false)
     }
 
     @Test func `a trigger that does both refuses the restore, and the backup says so`() throws {
-        let room = try Self.room(
+        let sandbox = try Self.sandbox(
             """
             CREATE TRIGGER both AFTER DELETE ON notes BEGIN
                 INSERT INTO search (search, rowid, body) VALUES ('delete', old.id, old.body); DELETE FROM drawings; END;
             """)
         let problem =
             "the trigger both of the table notes fills the index search, and changes the table drawings as well: a restore must run it, and must not"
-        #expect(try room.sh("cat $R/backup.txt").contains("a restore would be refused: " + problem))
-        #expect(try room.sh("backupfs status --store $S").contains(problem))
-        let verified = try room.run("backupfs verify A --store $S")
-        #expect(verified.status == 1 && verified.output.contains(problem), "\(verified.output)\(verified.complaint)")
-        try room.sh("sqlite3 $R/a.db .dump >$R/before.sql")
-        let restored = try room.run("backupfs restore A --yes --store $S")
-        #expect(restored.status == 1 && restored.complaint.contains(problem), "\(restored.complaint)")
-        #expect(restored.complaint.contains("Make two triggers of it, one for the index and one for the rest."))
-        try room.sh("sqlite3 $R/a.db .dump | diff $R/before.sql -")
+        #expect(try sandbox.sh("cat $R/backup.txt").contains("a restore would be refused: " + problem))
+        #expect(try sandbox.sh("backupfs status --store $S").contains(problem))
+        let verified = try sandbox.run("backupfs verify A --store $S")
+        #expect(verified.exitCode == 1 && verified.output.contains(problem), "\(verified.output)\(verified.errors)")
+        try sandbox.sh("sqlite3 $R/a.db .dump >$R/before.sql")
+        let restored = try sandbox.run("backupfs restore A --yes --store $S")
+        #expect(restored.exitCode == 1 && restored.errors.contains(problem), "\(restored.errors)")
+        #expect(restored.errors.contains("Make two triggers of it, one for the index and one for the rest."))
+        try sandbox.sh("sqlite3 $R/a.db .dump | diff $R/before.sql -")
         #expect(
-            try room.sh("backupfs app check $R/notes.yaml --database $R/a.db").contains(
+            try sandbox.sh("backupfs app check $R/notes.yaml --database $R/a.db").contains(
                 "warning: the trigger both changes drawings and fills the index search: every restore is refused. Make two triggers of it"
             ))
     }
 
     @Test func `app check names the triggers that no restore runs`() throws {
-        let room = try Self.room(Self.changing)
+        let sandbox = try Self.sandbox(Self.changing)
         #expect(
-            try room.sh("backupfs app check $R/notes.yaml --database $R/a.db | grep -c 'a restore does not run it'") == "3")
+            try sandbox.sh("backupfs app check $R/notes.yaml --database $R/a.db | grep -c 'a restore does not run it'") == "3")
     }
 }

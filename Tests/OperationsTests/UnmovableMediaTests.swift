@@ -10,15 +10,15 @@ struct UnmovableMediaTests {
     private static let user = "setpriv --reuid=65534 --regid=65534 --clear-groups"
 
     /// A diary of an ordinary user, with an archive of its first state and a different state since.
-    private static func prepare(owner: Int = 65534) throws -> Room {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(
+    private static func prepare(owner: Int = 65534) throws -> Sandbox {
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             backupfs backup --label one --store $S; printf other > $S/app/photos/one.jpg; printf mine > $S/app/photos/mine.jpg
             cp --remove-destination $(readlink -f $R/bin/backupfs) $R/bin/backupfs; chown -R \(owner):\(owner) $R; chmod 755 $R $R/bin/*
             """)
-        return room
+        return sandbox
     }
 
     @Test(arguments: [
@@ -32,43 +32,43 @@ struct UnmovableMediaTests {
     func `R-A2: an ordinary user who may read the media and not move them is refused, and nothing is changed`(
         obstacle: String
     ) throws {
-        let room = try Self.prepare()
-        try room.sh(obstacle)
-        let old = try room.sh(PhotoDiary.describe)
-        let result = try room.run("\(Self.user) backupfs restore one --yes --store $S")
-        #expect(result.status == 1, "\(result)")
-        #expect(result.complaint.contains("Nothing was changed"), "\(result)")
-        #expect(try room.sh(PhotoDiary.describe) == old)
-        #expect(try room.sh("\(PhotoDiary.leftovers); ls $S/repository/snapshots | wc -l") == "1")
-        try room.sh("\(Self.user) backupfs backup --label two --store $S")
+        let sandbox = try Self.prepare()
+        try sandbox.sh(obstacle)
+        let old = try sandbox.sh(PhotoDiary.describe)
+        let result = try sandbox.run("\(Self.user) backupfs restore one --yes --store $S")
+        #expect(result.exitCode == 1, "\(result)")
+        #expect(result.errors.contains("Nothing was changed"), "\(result)")
+        #expect(try sandbox.sh(PhotoDiary.describe) == old)
+        #expect(try sandbox.sh("\(PhotoDiary.leftovers); ls $S/repository/snapshots | wc -l") == "1")
+        try sandbox.sh("\(Self.user) backupfs backup --label two --store $S")
         // Records alone can be restored.
-        try room.sh(
+        try sandbox.sh(
             "\(Self.user) backupfs export one --json -o $R/one.json --store $S; \(Self.user) backupfs restore $R/one.json --yes --store $S"
         )
     }
 
     @Test(arguments: ["chattr +i $S/app/photos/one.jpg", "chattr +a $S/app/photos", "chattr +i $S/app/photos/2024"])
     func `R-A2: attributes that forbid moving refuse the restore, for root as well`(obstacle: String) throws {
-        let room = try Self.prepare(owner: 0)
-        let old = try room.sh(PhotoDiary.describe)
-        let result = try room.run(
+        let sandbox = try Self.prepare(owner: 0)
+        let old = try sandbox.sh(PhotoDiary.describe)
+        let result = try sandbox.run(
             """
             \(obstacle) || exit 77; backupfs restore one --yes --store $S; status=$?
             chattr -R -i -a $S/app/photos; exit $status
             """)
         // A file system without such attributes has no such obstacle.
-        if result.status == 77 { return }
-        #expect(result.status == 1, "\(result)")
-        #expect(result.complaint.contains("Nothing was changed"), "\(result)")
-        #expect(try room.sh(PhotoDiary.describe) == old)
-        #expect(try room.sh("\(PhotoDiary.leftovers); ls $S/repository/snapshots | wc -l") == "1")
-        try room.sh("backupfs restore one --yes --store $S")
+        if result.exitCode == 77 { return }
+        #expect(result.exitCode == 1, "\(result)")
+        #expect(result.errors.contains("Nothing was changed"), "\(result)")
+        #expect(try sandbox.sh(PhotoDiary.describe) == old)
+        #expect(try sandbox.sh("\(PhotoDiary.leftovers); ls $S/repository/snapshots | wc -l") == "1")
+        try sandbox.sh("backupfs restore one --yes --store $S")
     }
 
     /// Detected only by trying: a bind mount of a file.
     @Test func `R-A6: a mount on a file among the media refuses the restore`() throws {
-        let room = try Self.prepare(owner: 0)
-        let result = try room.run(
+        let sandbox = try Self.prepare(owner: 0)
+        let result = try sandbox.run(
             """
             printf precious > $R/precious; cat > $R/script.sh <<'END'
             mount --bind $R/precious $S/app/photos/2024/two.jpg
@@ -77,15 +77,15 @@ struct UnmovableMediaTests {
             unshare -m --propagation private bash $R/script.sh
             """)
         #expect(result.output == "exit 1\npreciousother", "\(result)")
-        #expect(result.complaint.contains("something is mounted"))
+        #expect(result.errors.contains("something is mounted"))
     }
 
     /// overlayfs cannot rename a folder of a lower layer.
     @Test(arguments: ["photos", "app"])
     func `R-A2: folders that cannot be renamed are exchanged file by file`(overlaid: String) throws {
-        let room = try Self.prepare(owner: 0)
+        let sandbox = try Self.prepare(owner: 0)
         let place = overlaid == "photos" ? "app/photos" : "app"
-        let result = try room.run(
+        let result = try sandbox.run(
             """
             cat > $R/script.sh <<'END'
             mkdir $R/t; mount -t tmpfs none $R/t; mkdir $R/t/upper $R/t/work
@@ -101,7 +101,7 @@ struct UnmovableMediaTests {
             END
             unshare -m --propagation private bash $R/script.sh
             """)
-        if result.status == 77 { return }
+        if result.exitCode == 77 { return }
         #expect(
             result.output == """
                 cross-device
@@ -115,8 +115,8 @@ struct UnmovableMediaTests {
 
     /// The test rename of such a folder uses a file of the program: one of the app's may be a database in use.
     @Test func `a refused restore leaves the log of a database in a folder that cannot be renamed`() throws {
-        let room = try Self.prepare(owner: 0)
-        let result = try room.run(
+        let sandbox = try Self.prepare(owner: 0)
+        let result = try sandbox.run(
             """
             cat > $R/script.sh <<'END'
             mkdir $S/app/photos/db; sqlite3 $S/app/photos/db/a.db 'pragma journal_mode = wal; create table t(a); insert into t values (1)' >/dev/null
@@ -131,7 +131,7 @@ struct UnmovableMediaTests {
             END
             unshare -m --propagation private bash $R/script.sh
             """)
-        if result.status == 77 { return }
+        if result.exitCode == 77 { return }
         #expect(
             result.output.hasSuffix(
                 "exit 13\ndatabase.sqlite\nphotos\na.db\na.db-shm\na.db-wal\n2\n"), "\(result)")

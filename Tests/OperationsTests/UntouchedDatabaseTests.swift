@@ -10,12 +10,12 @@ struct UntouchedDatabaseTests {
         (cd $S/app/photos; find . -printf '%P %s %m %T@ %i %U:%G\\n' | sort; find . -type f ! -name '*-shm' -print0 | sort -z | xargs -0 sha256sum)
         """
 
-    private static func makeRoom() throws -> Room {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.write(DatabaseStates.script, to: "make.py")
-        try room.sh("mkdir $R/private; printf thesis > $R/private/thesis.txt; ln -s one.jpg $S/app/photos/link-wal")
-        return room
+    private static func makeSandbox() throws -> Sandbox {
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.write(DatabaseStates.script, to: "make.py")
+        try sandbox.sh("mkdir $R/private; printf thesis > $R/private/thesis.txt; ln -s one.jpg $S/app/photos/link-wal")
+        return sandbox
     }
 
     @Test(arguments: [
@@ -23,75 +23,76 @@ struct UntouchedDatabaseTests {
         "log of a log",
     ])
     func `a database that stands still is stored byte for byte with what lies beside it`(kind: String) throws {
-        let room = try Self.makeRoom()
-        try room.sh("python3 $R/make.py '\(kind)' $S/app/photos $R/private/thesis.txt")
-        let before = try room.sh(Self.state)
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh("python3 $R/make.py '\(kind)' $S/app/photos $R/private/thesis.txt")
+        let before = try sandbox.sh(Self.state)
         #expect(before.contains("x.db-"))
         for name in ["one", "two"] {
-            let result = try room.run("backupfs backup --label \(name) --store $S")
-            #expect(result.status == 0 && result.complaint == "", "\(result)")
-            #expect(try room.sh(Self.state) == before)
+            let result = try sandbox.run("backupfs backup --label \(name) --store $S")
+            #expect(result.exitCode == 0 && result.errors == "", "\(result)")
+            #expect(try sandbox.sh(Self.state) == before)
         }
-        #expect(try room.sh("cat $R/private/thesis.txt") == "thesis")
-        try room.sh(
+        #expect(try sandbox.sh("cat $R/private/thesis.txt") == "thesis")
+        try sandbox.sh(
             "backupfs restore two --target $R/out --store $S >/dev/null; diff -r --no-dereference $R/out/media $S/app/photos")
         // A restore in place does not roll back a journal either, and keeps nothing aside that the safety backup has.
-        try room.sh("rm $S/app/photos/x.db*; backupfs restore one --yes --store $S >$R/report")
-        try room.sh("diff -r --no-dereference $R/out/media $S/app/photos")
-        try room.sh("backupfs restore one --yes --store $S >>$R/report")
+        try sandbox.sh("rm $S/app/photos/x.db*; backupfs restore one --yes --store $S >$R/report")
+        try sandbox.sh("diff -r --no-dereference $R/out/media $S/app/photos")
+        try sandbox.sh("backupfs restore one --yes --store $S >>$R/report")
         #expect(
-            try room.sh("cat $R/private/thesis.txt; ls $S/app; grep -c kept $R/report || true")
+            try sandbox.sh("cat $R/private/thesis.txt; ls $S/app; grep -c kept $R/report || true")
                 == "thesisdatabase.sqlite\nphotos\n0")
     }
 
     @Test(arguments: ["live wal", "live", "live spilled"])
     func `a database with a transaction under way is stored as it was before that`(kind: String) throws {
-        let room = try Self.makeRoom()
-        let result = try room.run(
+        let sandbox = try Self.makeSandbox()
+        let result = try sandbox.run(
             """
             python3 $R/make.py '\(kind)' $S/app/photos '' $R/go & app=$!
             until [ -e $R/go ]; do sleep 0.01; done
             ( \(Self.state) ) > $R/before; backupfs backup --label one --store $S; echo "exit $?"; ( \(Self.state) ) > $R/after
             rm $R/go; wait $app; diff $R/before $R/after
             """)
-        #expect(result.output.hasSuffix("exit 0\n") && result.complaint == "", "\(result)")
+        #expect(result.output.hasSuffix("exit 0\n") && result.errors == "", "\(result)")
         // A database caught in the middle of a transaction comes with its journal.
-        try room.sh("backupfs restore one --target $R/out --store $S >/dev/null")
+        try sandbox.sh("backupfs restore one --target $R/out --store $S >/dev/null")
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "cd $R/out/media; ls | grep x.db | tr '\\n' ' '; sqlite3 x.db 'pragma integrity_check; select count(*) from t'")
                 == (kind == "live spilled" ? "x.db x.db-journal" : "x.db") + " ok\n400")
     }
 
     @Test(.enabled(if: geteuid() == 0, "needs to be root and allowed to mount"), arguments: ["hot", "wal", "wal with index"])
     func `a database on a medium that cannot be written is stored`(kind: String) throws {
-        let room = try Self.makeRoom()
-        try room.sh("python3 $R/make.py '\(kind)' $S/app/photos ''")
-        try room.write(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh("python3 $R/make.py '\(kind)' $S/app/photos ''")
+        try sandbox.write(
             """
             mount --bind $S/app/photos $S/app/photos && mount -o remount,ro,bind $S/app/photos
             ! touch $S/app/photos/x 2>/dev/null && backupfs backup --label one --store $S
             """, to: "script.sh")
-        try room.sh("unshare -m --propagation private bash $R/script.sh")
-        try room.sh(
+        try sandbox.sh("unshare -m --propagation private bash $R/script.sh")
+        try sandbox.sh(
             "backupfs restore one --target $R/out --store $S >/dev/null; diff -r --no-dereference $R/out/media $S/app/photos")
     }
 
     @Test(.enabled(if: geteuid() == 0, "needs to be root and allowed to mount"))
-    func `a database that is larger than the room for a copy is stored without one`() throws {
-        let room = try Self.makeRoom()
-        try room.write(
+    func `a database that is larger than the space for a copy is stored without one`() throws {
+        let sandbox = try Self.makeSandbox()
+        try sandbox.write(
             """
             mount -t tmpfs -o size=100k none $S/spool; touch $S/spool/CACHEDIR.TAG
             python3 $R/make.py 'live wal' $S/app/photos '' $R/go & app=$!
             until [ -e $R/go ]; do sleep 0.01; done
             backupfs backup --label one --store $S; echo "exit $?"; rm $R/go; wait $app
             """, to: "script.sh")
-        let result = try room.run("unshare -m --propagation private bash $R/script.sh")
-        #expect(result.output.hasSuffix("exit 0\n") && result.complaint == "", "\(result)")
-        try room.sh("backupfs restore one --target $R/out --store $S >/dev/null")
+        let result = try sandbox.run("unshare -m --propagation private bash $R/script.sh")
+        #expect(result.output.hasSuffix("exit 0\n") && result.errors == "", "\(result)")
+        try sandbox.sh("backupfs restore one --target $R/out --store $S >/dev/null")
         #expect(
-            try room.sh("cd $R/out/media; ls | grep -c x.db-wal; sqlite3 x.db 'pragma integrity_check; select count(*) from t'")
+            try sandbox.sh(
+                "cd $R/out/media; ls | grep -c x.db-wal; sqlite3 x.db 'pragma integrity_check; select count(*) from t'")
                 == "1\nok\n400")
     }
 }

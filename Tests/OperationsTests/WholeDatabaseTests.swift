@@ -88,23 +88,23 @@ struct WholeDatabaseTests {
             CREATE TRIGGER no_delete BEFORE DELETE ON authors BEGIN SELECT RAISE(ABORT, 'authors stay'); END"
         """#
 
-    private static func makeRoom() throws -> Room {
-        let room = try Room()
-        try room.write(fill, to: "fill.py")
-        try room.write(describe, to: "describe.py")
-        try room.sh("python3 $R/fill.py; mkdir $R/covers; echo photo > $R/covers/one.jpg")
-        return room
+    private static func makeSandbox() throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.write(fill, to: "fill.py")
+        try sandbox.write(describe, to: "describe.py")
+        try sandbox.sh("python3 $R/fill.py; mkdir $R/covers; echo photo > $R/covers/one.jpg")
+        return sandbox
     }
 
-    private func sh(_ room: Room, _ script: String, at place: SourceLocation = #_sourceLocation) throws -> String {
-        try room.sh("D=\"$R/my books.sqlite3\"\n" + script, at: place)
+    private func sh(_ sandbox: Sandbox, _ script: String, at place: SourceLocation = #_sourceLocation) throws -> String {
+        try sandbox.sh("D=\"$R/my books.sqlite3\"\n" + script, at: place)
     }
 
     @Test(arguments: ["export.json", "database.sqlite", "archive.zip"])
     func `every row comes back as it was`(form: String) throws {
-        let room = try Self.makeRoom()
+        let sandbox = try Self.makeSandbox()
         let result = try sh(
-            room,
+            sandbox,
             """
             python3 $R/describe.py "$D" > $R/before
             backupfs init --store $S --database "$D" --media $R/covers > $R/answer
@@ -127,8 +127,8 @@ struct WholeDatabaseTests {
     }
 
     @Test func `the export is what an independent reader takes for the rows`() throws {
-        let room = try Self.makeRoom()
-        try room.write(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.write(
             #"""
             import base64, json, sqlite3, sys
             db = sqlite3.connect(sys.argv[1])
@@ -157,7 +157,7 @@ struct WholeDatabaseTests {
             print(sorted(export))
             """#, to: "compare.py")
         let result = try sh(
-            room,
+            sandbox,
             """
             backupfs init --store $S --database "$D" > /dev/null; backupfs export --json -o $R/e.json --store $S > /dev/null
             python3 $R/compare.py "$D" $R/e.json
@@ -171,8 +171,8 @@ struct WholeDatabaseTests {
     }
 
     @Test func `names of tables and columns may have control characters`() throws {
-        let room = try Room()
-        try room.write(
+        let sandbox = try Sandbox()
+        try sandbox.write(
             """
             import sqlite3, sys
             db = sqlite3.connect(sys.argv[1])
@@ -180,7 +180,7 @@ struct WholeDatabaseTests {
             db.execute('INSERT INTO "price\\tlist\\x1f" VALUES (1, \\'x\\', x\\'00ff\\')')
             db.commit()
             """, to: "make.py")
-        try room.sh(
+        try sandbox.sh(
             """
             python3 $R/make.py $R/a.db; backupfs init --store $S --database $R/a.db >/dev/null; sqlite3 $R/a.db .dump >$R/before
             backupfs backup --label A --store $S; backupfs verify A --store $S
@@ -195,9 +195,9 @@ struct WholeDatabaseTests {
     }
 
     @Test func `changed columns are refused and told, and adapted to where the definition says so`() throws {
-        let room = try Room()
+        let sandbox = try Sandbox()
         let result = try sh(
-            room,
+            sandbox,
             """
             sqlite3 "$D" "CREATE TABLE a (id INTEGER PRIMARY KEY, x, y); INSERT INTO a VALUES (1, 'one', 'two'), (2, NULL, 5);
                 CREATE TABLE b (id INTEGER PRIMARY KEY)"
@@ -220,9 +220,9 @@ struct WholeDatabaseTests {
     }
 
     @Test func `a database that was lost comes back whole, and one in use too`() throws {
-        let room = try Self.makeRoom()
+        let sandbox = try Self.makeSandbox()
         let result = try sh(
-            room,
+            sandbox,
             """
             python3 $R/describe.py "$D" > $R/before
             backupfs init --store $S --database "$D" > /dev/null; backupfs backup --label one --store $S > /dev/null
@@ -245,9 +245,9 @@ struct WholeDatabaseTests {
     }
 
     @Test func `a kill at any point of a restore leaves the old database and media, or the new ones`() throws {
-        let room = try Room()
+        let sandbox = try Sandbox()
         let result = try sh(
-            room,
+            sandbox,
             """
             mkdir $R/media; echo old > $R/media/a
             sqlite3 "$D" "CREATE TABLE t (id INTEGER PRIMARY KEY, x); INSERT INTO t VALUES (1, 'old'); CREATE INDEX i ON t (x)"
@@ -277,9 +277,9 @@ struct WholeDatabaseTests {
     }
 
     @Test func `app add writes a definition that is right, and init takes it`() throws {
-        let room = try Self.makeRoom()
+        let sandbox = try Self.makeSandbox()
         let result = try sh(
-            room,
+            sandbox,
             """
             cd $R; backupfs app add --database "$D" --media $R/covers > $R/answer
             grep -x 'empty: 0 rows of rowid, id, a, b' $R/answer
@@ -305,9 +305,9 @@ struct WholeDatabaseTests {
     }
 
     @Test func `another application's database, and what is none, are refused`() throws {
-        let room = try Self.makeRoom()
+        let sandbox = try Self.makeSandbox()
         let result = try sh(
-            room,
+            sandbox,
             """
             backupfs init --store $S --database "$D" > /dev/null
             sqlite3 "$D" .dump > $R/before

@@ -10,19 +10,19 @@ import Testing
 
 /// A store whose data arrives in another version of the app's wire format: everything it shows then uses that version.
 struct WireFormatTests {
-    private static func makeStore(_ room: Room) throws -> Store {
-        try room.write(ReleasedAppDocument.text, to: "real.json")
-        try room.write(SampleDocument.text, to: "documents.json")
-        return try StoreCreation().create(at: room.storePath)
+    private static func makeStore(_ sandbox: Sandbox) throws -> Store {
+        try sandbox.write(ReleasedAppDocument.text, to: "real.json")
+        try sandbox.write(SampleDocument.text, to: "documents.json")
+        return try StoreCreation().create(at: sandbox.storePath)
     }
 
     /// The clock at which the released app's document was made: the export is then identical.
     private static let clock = ["BACKUPFS_NOW": "2026-06-25T10:00:00Z"]
 
     @Test func `what the released app wrote is what every way of exporting gives`() throws {
-        let room = try Room()
-        _ = try Self.makeStore(room)
-        try room.sh(
+        let sandbox = try Sandbox()
+        _ = try Self.makeStore(sandbox)
+        try sandbox.sh(
             """
             backupfs restore $R/real.json --yes --store $S > $R/answer
             grep 'Imported 1 cars, 1 notifications, 0 documents, 2 expenses, 1 ideas, 1 maintenance records.$' $R/answer
@@ -44,9 +44,9 @@ struct WireFormatTests {
     }
 
     @Test func `back to the documents' form, and to the released app's by its backup and by its database`() throws {
-        let room = try Room()
-        let store = try Self.makeStore(room)
-        try room.sh(
+        let sandbox = try Sandbox()
+        let store = try Self.makeStore(sandbox)
+        try sandbox.sh(
             """
             backupfs restore $R/real.json --yes --store $S; backupfs backup --label real --store $S
             backupfs restore $R/documents.json --yes --store $S
@@ -68,12 +68,12 @@ struct WireFormatTests {
     }
 
     @Test func `VAL-04: a store of before has its database brought up, and keeps its data`() throws {
-        let room = try Room()
-        _ = try Self.makeStore(room)
+        let sandbox = try Sandbox()
+        _ = try Self.makeStore(sandbox)
         let dump =
             ".mode list\nSELECT * FROM cars; SELECT * FROM expenses; SELECT * FROM user_settings; SELECT * FROM app_metadata;"
-        try room.write(dump, to: "dump.sql")
-        try room.sh(
+        try sandbox.write(dump, to: "dump.sql")
+        try sandbox.sh(
             """
             backupfs restore $R/documents.json --yes --store $S; cd $S/app
             # As the first version of this program made it.
@@ -97,9 +97,9 @@ struct WireFormatTests {
     }
 
     @Test func `preview and report tell the file's version`() throws {
-        let room = try Room()
-        let store = try Self.makeStore(room)
-        let text = try RestoreRunner(store: store).preview(ImportSource(file: room("real.json"))).text
+        let sandbox = try Sandbox()
+        let store = try Self.makeStore(sandbox)
+        let text = try RestoreRunner(store: store).preview(ImportSource(file: sandbox("real.json"))).text
         for line in ["Schema version: 9", "Ideas: 1", "Documents: 0", "App version: 2026.6.2"] {
             #expect(text.contains("\n\(line)\n"), "\(text)")
         }

@@ -39,7 +39,7 @@ final class SoakDaemon: Sendable {
 
     /// Mounts; a dead mount that is in the way is cleared by the program itself.
     func mount() throws {
-        let job = try world.start([Machine.binaryPath(), "mount", "-f", "--store", world.storePath, world.mountpoint])
+        let job = try world.sandbox.start([Machine.binaryPath(), "mount", "-f", "--store", world.storePath, world.mountpoint])
         let end = SoakLedger.now() + 60
         while access("\(world.mountpoint)/status.json", F_OK) != 0, kill(job.process, 0) == 0, SoakLedger.now() < end {
             usleep(10_000)
@@ -64,7 +64,7 @@ final class SoakDaemon: Sendable {
         }
         guard let job else { return }
         job.send(SIGKILL)
-        let result = try world.finish(job)
+        let result = try world.sandbox.finish(job)
         // 128 and SIGKILL; anything else is how it ended before.
         if result.exitCode != 137 { noteAccident(result) }
         try mount()
@@ -89,7 +89,7 @@ final class SoakDaemon: Sendable {
                 usleep(100_000)
             }
             if !Self.hasEnded(job.process) { job.send(SIGTERM) }
-            let result = try world.finish(job, limitSeconds: 60)
+            let result = try world.sandbox.finish(job, limitSeconds: 60)
             if result.exitCode != 0 { noteAccident(result) }
         }
         cleaner.send(SIGTERM)

@@ -31,12 +31,12 @@ struct SoakOperation {
             var environment = variables
             environment["N"] = snapshot ?? ""
             let hasPending = [snapshot, otherSnapshot].compactMap { $0 }.contains(where: world.isPending)
-            let job = try world.start(["bash", "-c", "set -e -o pipefail; \(script)"], environment)
+            let job = try world.sandbox.start("set -e -o pipefail\n\(script)", environment)
             if let killedAfterSeconds {
                 usleep(UInt32(killedAfterSeconds * 1_000_000))
                 kill(-job.process, SIGKILL)
             }
-            let result = try world.finish(job)
+            let result = try world.sandbox.finish(job)
             text = result.text
             outcome = judge(result, wasDisturbed: usesMount && (epoch % 2 == 1 || daemon.epoch != epoch), world)
             if outcome == .unexpected, hasPending, result.exitCode == 1, result.text.contains("no such backup") {

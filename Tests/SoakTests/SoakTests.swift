@@ -40,20 +40,20 @@ struct SoakTests {
             Issue.record("\(plan): \(problems.joined(separator: "\n"))\nStore and log stay in \(world.path)")
             return
         }
-        try world.remove()
+        try world.sandbox.remove()
     }
 
     private func report(_ text: String) { print("soak: \(text)") }
 
     /// - Returns: what was wrong.
     private func use(_ world: SoakWorld, _ plan: SoakPlan) throws -> [String] {
-        let app = try world.start(["python3", "\(world.path)/app.py", "\(world.storePath)/app", "\(plan.seed)"])
+        let app = try world.sandbox.start(["python3", "\(world.path)/app.py", "\(world.storePath)/app", "\(plan.seed)"])
         var isAppRunning = true
         defer { if isAppRunning { app.send(SIGKILL) } }
         let daemon = try SoakDaemon(world)
         let atFirst = try ProcessFigures.descriptors(of: #require(daemon.process))
         // The second store begins with the first one's data.
-        try world.sh(
+        try world.sandbox.sh(
             """
             sleep 1; mkdir $M/snapshots/first; sync $M/snapshots/first; backupfs pin first --store $S
             backupfs init --store $O --app $R/diary.yaml --repository $S/repository --new-source
@@ -79,7 +79,7 @@ struct SoakTests {
         world.isEnding.store(true, ordering: .relaxed)
         for user in users { user.join() }
         app.send(SIGTERM)
-        let farewell = try world.finish(app)
+        let farewell = try world.sandbox.finish(app)
         isAppRunning = false
         report("the app: \(farewell.trimmed)")
         if farewell.exitCode != 0 { problems.append("the app ended with \(farewell.exitCode): \(farewell.text)") }

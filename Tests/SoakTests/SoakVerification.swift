@@ -8,15 +8,16 @@ struct SoakVerification {
     func problems(_ report: (String) -> Void) throws -> [String] {
         var problems: [String] = []
         func require(_ what: String, _ script: String) throws {
-            let result = try world.run(script)
+            let result = try world.sandbox.run("set -e -o pipefail\n\(script)")
             if result.exitCode != 0 || result.text.contains("WRONG") {
                 problems.append("\(what): exit code \(result.exitCode): \(result.text)")
             }
         }
         // The next command finishes what the killed one left.
         try require("a backup after all", "mkdir $M/snapshots/last && sync $M/snapshots/last")
-        for name in try world.sh("backupfs snapshots --removed --json --store $S | jq -r '.[] | select(.own) | .id'").split(
-            separator: "\n")
+        for name in try world.sandbox.sh("backupfs snapshots --removed --json --store $S | jq -r '.[] | select(.own) | .id'")
+            .split(
+                separator: "\n")
         {
             try require("undelete \(name)", "backupfs undelete \(name) --as back-\(name.prefix(8)) --store $S")
         }
@@ -31,7 +32,7 @@ struct SoakVerification {
             try require("database and export of \(name)", "python3 $R/verify.py \(folder)")
             try require("archive.zip of \(name)", "unzip -tqq \(folder)/archive.zip")
         }
-        for name in try world.sh("ls $M/safety").split(separator: "\n") {
+        for name in try world.sandbox.sh("ls $M/safety").split(separator: "\n") {
             try require("safety backup \(name)", "unzip -tqq \"$M/safety/\(name)\"")
         }
         // The newest backup equals the app's data: no process writes now.
@@ -51,9 +52,9 @@ struct SoakVerification {
             for place in spool app; do find $S/$place -mindepth 1 -maxdepth 1 ! -name CACHEDIR.TAG ! -name 'database.sqlite*' ! -name photos \
             ! -name draft ! -name 'drop-*' -printf 'WRONG left in %p\\n'; done; find $S -name '*.tmp-*' -printf 'WRONG draft %p\\n'
             """)
-        let records = try world.sh("sqlite3 -readonly $S/app/database.sqlite 'select count(*) from notes'")
-        let photos = try world.sh("find $S/app/photos -type f | wc -l")
-        let size = try world.sh("du -sm $S/repository | cut -f1")
+        let records = try world.sandbox.sh("sqlite3 -readonly $S/app/database.sqlite 'select count(*) from notes'")
+        let photos = try world.sandbox.sh("find $S/app/photos -type f | wc -l")
+        let size = try world.sandbox.sh("du -sm $S/repository | cut -f1")
         report("verified: \(snapshots.count) snapshots; \(records) notes, \(photos) photos, a repository of \(size) MiB")
         return problems
     }

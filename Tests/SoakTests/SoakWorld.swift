@@ -4,64 +4,27 @@ import Synchronization
 import SystemIO
 import TestSupport
 
-/// A store, its app and its mount in a folder of their own, which stays there if the soak fails.
-///
-/// Scripts see `$R` (the folder), `$S` (the store), `$M` (its mountpoint) and `$O` (another store with the same repository), and
-/// `backupfs` is the program under test.
+/// A store, its app and its mount in a sandbox, which stays there if the soak fails. `$O` is another store with the same
+/// repository.
 final class SoakWorld: Sendable {
-    let path: String
+    let sandbox: Sandbox
     let ledger: SoakLedger
     let isEnding = Atomic(false)
-    private let jobCount = Atomic(0)
-    private let variables: [String: String]
 
-    var storePath: String { "\(path)/store" }
-    var mountpoint: String { "\(path)/mnt" }
-    var logPath: String { "\(path)/soak.log" }
+    var path: String { sandbox.path }
+    var storePath: String { sandbox.storePath }
+    var mountpoint: String { sandbox.mountpoint }
 
     init() throws {
-        path = try TemporaryFolder.make((Machine.environment("TMPDIR") ?? "/tmp") + "/backupfs-soak")
-        for folder in ["mnt", "home", "bin", "tmp"] { try FileSystem.makeDirectories("\(path)/\(folder)") }
-        guard symlink(try Machine.binaryPath(), "\(path)/bin/backupfs") == 0 else { throw Machine.Unusable("no link in \(path)") }
-        variables = [
-            "PATH": "\(path)/bin:" + (Machine.environment("PATH") ?? "/usr/bin:/bin") + ":/usr/sbin:/sbin",
-            "HOME": "\(path)/home",
-            "TMPDIR": "\(path)/tmp", "TZ": "UTC", "LC_ALL": "C.UTF-8", "R": path, "S": "\(path)/store", "M": "\(path)/mnt",
-            "O": "\(path)/other",
-        ]
+        let path = try TemporaryFolder.make((Machine.environment("TMPDIR") ?? "/tmp") + "/backupfs-soak")
+        sandbox = try Sandbox(
+            at: path, folders: ["mnt", "home", "tmp"],
+            variables: ["HOME": "\(path)/home", "TMPDIR": "\(path)/tmp", "LC_ALL": "C.UTF-8", "O": "\(path)/other"])
         ledger = try SoakLedger(logPath: "\(path)/soak.log")
-        try writeFile("\(path)/diary.yaml", Array(SoakApp.definition.utf8))
-        try writeFile("\(path)/app.py", Array(SoakApp.program.utf8))
-        try writeFile("\(path)/verify.py", Array(SoakApp.verifier.utf8))
-        try sh("backupfs init --store $S --app $R/diary.yaml")
-    }
-
-    func remove() throws { try FileSystem.removeTree(path) }
-
-    // MARK: Programs
-
-    func start(_ command: [String], _ extra: [String: String] = [:]) throws -> Job {
-        let number = jobCount.add(1, ordering: .relaxed).newValue
-        return try Job(command, environment: variables.merging(extra) { $1 }, scratch: "\(path)/tmp/job-\(number)")
-    }
-
-    /// A bash script that need not succeed.
-    func run(_ script: String, _ extra: [String: String] = [:]) throws -> Job.Result {
-        try finish(start(["bash", "-c", "set -e -o pipefail; \(script)"], extra))
-    }
-
-    /// A bash script that must succeed.
-    @discardableResult
-    func sh(_ script: String) throws -> String {
-        let result = try run(script)
-        guard result.exitCode == 0 else { throw Machine.Unusable("\(script): exit code \(result.exitCode): \(result.text)") }
-        return result.trimmed
-    }
-
-    /// Waits, and removes what the program's output was kept in: there are thousands.
-    func finish(_ job: Job, limitSeconds: Int = 600) throws -> Job.Result {
-        defer { job.removeOutput() }
-        return try job.wait(limitSeconds: limitSeconds)
+        try sandbox.write(SoakApp.definition, to: "diary.yaml")
+        try sandbox.write(SoakApp.program, to: "app.py")
+        try sandbox.write(SoakApp.verifier, to: "verify.py")
+        try sandbox.sh("backupfs init --store $S --app $R/diary.yaml")
     }
 
     // MARK: What there is

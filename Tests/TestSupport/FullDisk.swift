@@ -24,7 +24,7 @@ public final class FullDisk: FileObserver {
     public var failed: FileOperation? { state.withLock { $0.failed } }
 
     public func perform(_ operation: FileOperation, _ body: () throws(BackupError) -> Void) throws(BackupError) {
-        guard Self.needsRoom(operation) else { return try body() }
+        guard Self.needsSpace(operation) else { return try body() }
         let number = state.withLock { state in
             state.count += 1
             if state.count == failing { state.failed = operation }
@@ -38,7 +38,7 @@ public final class FullDisk: FileObserver {
     /// Whether the first failure was the note of a lock, which is not needed for many operations on a local disk.
     public var wasNote: Bool { failed?.path.contains("/locks/") == true }
 
-    private static func needsRoom(_ operation: FileOperation) -> Bool {
+    private static func needsSpace(_ operation: FileOperation) -> Bool {
         switch operation {
         case .open(let path, _): access(path, F_OK) != 0
         case .makeDirectory(let path): access(path, F_OK) != 0

@@ -85,6 +85,9 @@ public final class Job: Sendable {
             errors: Self.read(errorsPath))
     }
 
+    /// What it has printed until now.
+    public var outputSoFar: String { Self.read(outputPath) }
+
     /// For tests that start thousands.
     public func removeOutput() {
         unlink(outputPath)

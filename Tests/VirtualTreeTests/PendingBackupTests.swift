@@ -80,12 +80,12 @@ struct PendingBackupTests {
     @Test func `one that fails goes, and a file says why until it is removed or the backup is made`() throws {
         try withGate { (test, gate, snapshots) throws in
             let made = try test.tree.makeDirectory("new", in: snapshots)
-            gate.open(BackupError(.inputOutput, "no room", path: "/store", remedy: "Make room."))
+            gate.open(BackupError(.inputOutput, "no space", path: "/store", remedy: "Free space."))
             test.tree.waitForBackups()
             #expect(try test.tree.names("snapshots").sorted() == ["first", "latest", "new.error.txt", "second"])
             #expect(
                 String(decoding: try test.tree.content("snapshots/new.error.txt"), as: UTF8.self)
-                    == "The backup new: no room\nMake room.\n/store\n")
+                    == "The backup new: no space\nFree space.\n/store\n")
             #expect(errorCode { _ = try test.tree.lookUp("export.json", in: made.inode) } == .inputOutput)
             #expect(errorCode { _ = try test.tree.openDirectory(made.inode) } == .inputOutput)
             #expect(try test.tree.readLink(test.tree.find("snapshots/latest").inode) == Array("second".utf8))
@@ -260,7 +260,7 @@ struct PendingBackupTests {
         }
     }
 
-    @Test func `a long name leaves room for the file that says why`() throws {
+    @Test func `a long name leaves space for the file that says why`() throws {
         try withGate(waitSeconds: nil) { (test, gate, snapshots) throws in
             gate.open(BackupError(.inputOutput, "no disk"))
             let name = FileName(String(repeating: "ä", count: 127))

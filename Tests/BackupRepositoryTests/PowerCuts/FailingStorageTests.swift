@@ -57,7 +57,7 @@ import Testing
                 }
                 #expect(try check.run().damagedFileCount == 0, place)
             }
-            // To make room. The last connection of the catalog may close only now, and take its files away meanwhile.
+            // To free space. The last connection of the catalog may close only now, and take its files away meanwhile.
             try? FileManager.default.removeItem(atPath: path)
         }
         Issue.record("there is no end of changes")

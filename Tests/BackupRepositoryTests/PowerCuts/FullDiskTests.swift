@@ -81,7 +81,7 @@ import Testing
         #expect(count > 3)
     }
 
-    /// Room is given back also where there is none; what had to be copied, and could not, stays where it was.
+    /// Space is freed also where there is none; what had to be copied, and could not, stays where it was.
     @Test(arguments: FullDisk.Duration.allCases) func aPrune(duration: FullDisk.Duration) throws {
         let start = try Repository.open(at: folder("start"))
         try RecordedHistory.backUp("two", in: start, seconds: 2000)
@@ -103,7 +103,7 @@ import Testing
             let path = neighbour.path + "/new/repository"
             let code = code(disk, neighbour) { _ = try Repository.create(at: path) }
             let place: Comment = "a full disk, \(duration), at \(describe(disk))"
-            // A catalog without room is kept in memory.
+            // A catalog without space is kept in memory.
             let fails = disk.failed.map { !DiskTree.isCatalog($0.path) } ?? false
             // The register comes last: the first backup makes one that is not there.
             let isLate = code == nil && FileManager.default.fileExists(atPath: path + "/config.copy")

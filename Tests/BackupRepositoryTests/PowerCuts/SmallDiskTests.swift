@@ -5,7 +5,7 @@ import Testing
 
 @testable import BackupRepository
 
-/// A real file system that is full, so that SQLite has no room either. Only root can make one; others pass these tests over.
+/// A real file system that is full, so that SQLite has no space either. Only root can make one; others pass these tests over.
 @Suite(.enabled(if: SmallDisk.canBeMade, "only root can mount a file system of a certain size"))
 struct SmallDiskTests {
     private let folder: TemporaryFolder
@@ -15,25 +15,25 @@ struct SmallDiskTests {
         try RecordedHistory.backUp("one", in: try Repository.create(at: folder("start")))
     }
 
-    /// From no room at all to enough.
-    @Test func aBackupWithSoMuchRoom() throws {
+    /// From no space at all to enough.
+    @Test func aBackupWithSoMuchSpace() throws {
         let disk = try SmallDisk(folder("disk"))
         var codes: [BackupError.Code?] = []
-        for room in stride(from: 0, through: 400_000, by: 16_384) {
+        for space in stride(from: 0, through: 400_000, by: 16_384) {
             let path = disk("repository")
             try disk.empty()
             try FileManager.default.copyItem(atPath: folder("start"), toPath: path)
-            try disk.fill(leaving: room)
+            try disk.fill(leaving: space)
             let code = errorCode { try RecordedHistory.backUp("two", in: try Repository.open(at: path)) }
-            #expect(code == nil || code == .noSpace, "\(room) bytes of room")
+            #expect(code == nil || code == .noSpace, "\(space) bytes of space")
             codes.append(code)
-            // Everything can be read as it is, and when there is room again the next backup is made.
+            // Everything can be read as it is, and when there is space again the next backup is made.
             let made: [FileName] = code == nil ? ["one", "two"] : ["one"]
-            try expectWhole(made, try Repository.open(at: path), "\(room) bytes of room")
-            try disk.giveRoom()
+            try expectWhole(made, try Repository.open(at: path), "\(space) bytes of space")
+            try disk.giveSpace()
             let repository = try Repository.open(at: path)
             try RecordedHistory.backUp("next", in: repository, seconds: 3000)
-            try expectWhole(made + ["next"], repository, "after \(room) bytes of room")
+            try expectWhole(made + ["next"], repository, "after \(space) bytes of space")
             #expect(try FileManager.default.contentsOfDirectory(atPath: path + "/tmp") == [])
         }
         #expect(codes.first == .some(.noSpace))
@@ -89,11 +89,11 @@ private final class SmallDisk {
         }
     }
 
-    /// Takes all room but so many bytes.
-    func fill(leaving room: Int) throws {
+    /// Takes all space but so many bytes.
+    func fill(leaving space: Int) throws {
         let free = try #require(try FileManager.default.attributesOfFileSystem(forPath: path)[.systemFreeSize] as? Int)
-        try writeFile(filler, [UInt8](repeating: 1, count: max(0, free - room)))
+        try writeFile(filler, [UInt8](repeating: 1, count: max(0, free - space)))
     }
 
-    func giveRoom() throws { try FileManager.default.removeItem(atPath: filler) }
+    func giveSpace() throws { try FileManager.default.removeItem(atPath: filler) }
 }

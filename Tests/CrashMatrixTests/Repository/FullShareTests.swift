@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// A full disk that other hosts use: a pack for whose name `tmp/` has no room is not unlinked where it lies, where a host that
+/// A full disk that other hosts use: a pack for whose name `tmp/` has no space is not unlinked where it lies, where a host that
 /// sleeps would do harm.
 struct FullShareTests {
     private let world: World
@@ -36,13 +36,13 @@ struct FullShareTests {
         #expect(world.repositoryLeftovers() == [])
     }
 
-    @Test func `a pack that finds no room waits until others have made some`() throws {
+    @Test func `a pack that finds no space waits until others have freed some`() throws {
         let result = try prune(.fullOnce)
         #expect(result.exitCode == 0 && RecordedCall.read(world.logPath).count == 1, "\(result.text)")
         try expectPruned()
     }
 
-    @Test func `where nothing makes room one pack goes in place, and the others stay`() throws {
+    @Test func `where nothing frees space one pack goes in place, and the others stay`() throws {
         let result = try prune(.full)
         #expect(result.exitCode == 1 && result.text.contains("No space left"), "\(result.text)")
         #expect(try Self.packCount(in: world) == packCount - 1)

@@ -9,7 +9,7 @@ struct RepositoryMatrixTests {
     func `check --repair`(scenario: RepositoryScenario, fault: Fault) throws { try tryAll(scenario, fault) }
 
     @Test(arguments: RepositoryScenario.removals, Fault.allCases)
-    func `backups and their room go`(scenario: RepositoryScenario, fault: Fault) throws { try tryAll(scenario, fault) }
+    func `backups and their space go`(scenario: RepositoryScenario, fault: Fault) throws { try tryAll(scenario, fault) }
 
     private func tryAll(_ scenario: RepositoryScenario, _ fault: Fault) throws {
         guard Selection.current.wants(scenario.name, fault) else { return }

@@ -8,7 +8,7 @@
 //                     in each run
 //   kill@N         dies by SIGKILL before the Nth call
 //   tear@N         dies when the Nth write has written the first half of its bytes
-//   full-once@N    the Nth call that needs room fails with ENOSPC
+//   full-once@N    the Nth call that needs space fails with ENOSPC
 //   full@N         so do all that follow it
 //   broken-once@N  the Nth call fails with EIO
 //   broken@N       so do all that follow it

@@ -5,8 +5,8 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct InstallTests {
     @Test func `everything is installed where it belongs, runs, and is removed again`() throws {
-        try Room.withInstallation { room in
-            let files = try room.sh("cd $I; find . -type f ! -path '*/doc/*' | sort").split(separator: "\n")
+        try Sandbox.withInstallation { sandbox in
+            let files = try sandbox.sh("cd $I; find . -type f ! -path '*/doc/*' | sort").split(separator: "\n")
             #expect(
                 files == [
                     "./bin/backupfs", "./lib/systemd/system/backupfs-backup@.service",
@@ -18,56 +18,57 @@ struct InstallTests {
                     "./share/man/man1/backupfs.1", "./share/man/man5/backupfs.yaml.5", "./share/man/man8/mount.backupfs.8",
                     "./share/zsh/site-functions/_backupfs",
                 ])
-            #expect(try room.sh("$I/bin/backupfs --version") == room.sh("backupfs --version"))
+            #expect(try sandbox.sh("$I/bin/backupfs --version") == sandbox.sh("backupfs --version"))
             #expect(
-                try room.sh("cd $I/share/doc/backupfs; ls README.md Docs/tutorial.md Docs/how-to/mount.md").contains("tutorial"))
-            #expect(try room.sh("grep -rl '@BINDIR@' $I || echo none") == "none")
-            try room.sh("touch $I/bin/other")
-            try room.install("uninstall")
-            #expect(try room.sh("cd $I; find . -type f") == "./bin/other")
-            #expect(try room.sh("cd $I/share; ls . doc").contains("backupfs") == false)
+                try sandbox.sh("cd $I/share/doc/backupfs; ls README.md Docs/tutorial.md Docs/how-to/mount.md").contains(
+                    "tutorial"))
+            #expect(try sandbox.sh("grep -rl '@BINDIR@' $I || echo none") == "none")
+            try sandbox.sh("touch $I/bin/other")
+            try sandbox.install("uninstall")
+            #expect(try sandbox.sh("cd $I; find . -type f") == "./bin/other")
+            #expect(try sandbox.sh("cd $I/share; ls . doc").contains("backupfs") == false)
         }
     }
 
     @Test func `DESTDIR stands for the root of the system and is in none of the files`() throws {
-        try Room.withInstallation { room in
-            try room.sh(
+        try Sandbox.withInstallation { sandbox in
+            try sandbox.sh(
                 """
                 BINARY=$(realpath $R/bin/backupfs) PREFIX=/opt/backupfs DESTDIR=$R/root \
                 '\(Machine.projectPath)/mount-scripts/install.sh' install
                 """)
-            #expect(try room.sh("ls $R/root") == "opt\nusr")
-            #expect(try room.sh("ls $R/root/usr/sbin") == "mount.backupfs")
-            #expect(try room.sh("grep -h '^program=' $R/root/usr/sbin/mount.backupfs") == "program=/opt/backupfs/bin/backupfs")
-            #expect(try room.sh("grep -rIl \"$R\" $R/root || echo none") == "none")
-            try room.fails(
+            #expect(try sandbox.sh("ls $R/root") == "opt\nusr")
+            #expect(try sandbox.sh("ls $R/root/usr/sbin") == "mount.backupfs")
+            #expect(try sandbox.sh("grep -h '^program=' $R/root/usr/sbin/mount.backupfs") == "program=/opt/backupfs/bin/backupfs")
+            #expect(try sandbox.sh("grep -rIl \"$R\" $R/root || echo none") == "none")
+            try sandbox.fails(
                 "BINARY=$R/none '\(Machine.projectPath)/mount-scripts/install.sh' install", saying: "Run: make", exitCode: 1)
         }
     }
 
     @Test func `SCH-01: systemd has nothing against the units`() throws {
-        try Room.withInstallation { room in
+        try Sandbox.withInstallation { sandbox in
             // It reports errors but always exits with 0.
             let system = """
                 SYSTEMD_UNIT_PATH=$I/lib/systemd/system: systemd-analyze verify --man=no \
                 backupfs@cars.service backupfs-backup@cars.service backupfs-backup@cars.timer 2>&1
                 """
-            #expect(try room.sh(system) == "")
+            #expect(try sandbox.sh(system) == "")
             let user = """
                 SYSTEMD_UNIT_PATH=$I/lib/systemd/user: XDG_RUNTIME_DIR=$R/tmp systemd-analyze --user verify --man=no \
                 backupfs.service backupfs-backup.service backupfs-backup.timer 2>&1
                 """
-            #expect(try room.sh(user) == "")
-            try room.sh("echo Nonsense=1 >> $I/lib/systemd/system/backupfs@.service")
-            #expect(try room.sh(system).contains("Nonsense"))
+            #expect(try sandbox.sh(user) == "")
+            try sandbox.sh("echo Nonsense=1 >> $I/lib/systemd/system/backupfs@.service")
+            #expect(try sandbox.sh(system).contains("Nonsense"))
         }
     }
 
     /// Settings that would hide the mount from all other processes.
     @Test func `the service that mounts gets no mounts of its own`() throws {
-        try Room.withInstallation { room in
+        try Sandbox.withInstallation { sandbox in
             for unit in ["system/backupfs@.service", "user/backupfs.service"] {
-                let words = try room.sh("grep -v '^#' $I/lib/systemd/\(unit) | cut -d= -f1 | sort -u").split(separator: "\n")
+                let words = try sandbox.sh("grep -v '^#' $I/lib/systemd/\(unit) | cut -d= -f1 | sort -u").split(separator: "\n")
                 for word in words {
                     #expect(
                         !word.hasPrefix("Private") && !word.hasPrefix("Protect") && !word.hasSuffix("Paths")
@@ -81,16 +82,16 @@ struct InstallTests {
     }
 
     @Test func `man pages are sound and tell of every verb, option, setting and exit code`() throws {
-        try Room.withInstallation { room in
+        try Sandbox.withInstallation { sandbox in
             for page in ["man1/backupfs.1", "man5/backupfs.yaml.5", "man8/mount.backupfs.8"] {
                 // Includes all warnings.
-                #expect(try room.sh("groff -man -Tutf8 -Kutf8 -ww -z $I/share/man/\(page) 2>&1") == "", "\(page)")
-                #expect(try room.sh("head -1 $I/share/man/\(page)").contains("\"1970-01-02\" \"backupfs "), "\(page)")
+                #expect(try sandbox.sh("groff -man -Tutf8 -Kutf8 -ww -z $I/share/man/\(page) 2>&1") == "", "\(page)")
+                #expect(try sandbox.sh("head -1 $I/share/man/\(page)").contains("\"1970-01-02\" \"backupfs "), "\(page)")
             }
-            let text = try room.sh("groff -man -Tutf8 -Kutf8 -P-cbou $I/share/man/man1/backupfs.1")
+            let text = try sandbox.sh("groff -man -Tutf8 -Kutf8 -P-cbou $I/share/man/man1/backupfs.1")
             for verb in CommandTests.verbs {
                 #expect(text.contains("   backupfs \(verb)\n"), "\(verb)")
-                let options = try room.sh("backupfs \(verb) --help").matches(of: /(?m)^  (?:-[a-z], )?(--[a-z-]+)/).map(\.1)
+                let options = try sandbox.sh("backupfs \(verb) --help").matches(of: /(?m)^  (?:-[a-z], )?(--[a-z-]+)/).map(\.1)
                 #expect(!options.isEmpty)
                 for option in options { #expect(text.contains(option), "\(verb) \(option)") }
             }
@@ -102,7 +103,7 @@ struct InstallTests {
             for option in ["allow_other, allow_root", "password_file=FILE", "max_read=BYTES", "BACKUPFS_STORE"] {
                 #expect(text.contains("\n       \(option)"), "\(option)")
             }
-            let definition = try room.sh("cat $I/share/man/man5/backupfs.yaml.5")
+            let definition = try sandbox.sh("cat $I/share/man/man5/backupfs.yaml.5")
             for word in ["hook\\-timeout\\-seconds", "wholeDatabase", "keepOnReplace", "mayDangle"] {
                 #expect(definition.contains("\n\\fB\(word)\\fP\n"), "\(word)")
             }

@@ -6,16 +6,16 @@ import Testing
     .enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"),
     .enabled(if: Machine.isRoot && Machine.hasTool("unshare"), "NOT TESTED: mount(8) with a helper of ours needs root"))
 struct MountHelperTests {
-    private func withStore(_ body: (Room) throws -> Void) throws {
-        try Room.withInstallation { room in
-            try room.sh("backupfs init --store $S --sample")
-            try body(room)
+    private func withStore(_ body: (Sandbox) throws -> Void) throws {
+        try Sandbox.withInstallation { sandbox in
+            try sandbox.sh("backupfs init --store $S --sample")
+            try body(sandbox)
         }
     }
 
     @Test func `mount -t backupfs mounts, and umount ends it`() throws {
-        try withStore { room in
-            let text = try room.inNamespace(
+        try withStore { sandbox in
+            let text = try sandbox.inNamespace(
                 """
                 mount -t backupfs $S $M -o ro,nofail,x-systemd.automount,x-gvfs-show
                 findmnt -no SOURCE,FSTYPE $M
@@ -25,21 +25,21 @@ struct MountHelperTests {
                 findmnt $M || echo gone
                 """)
             let lines = text.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
-            #expect(lines == ["\(room.storePath) fuse.backupfs", "ro", "Tesla Model 3", "gone"])
-            #expect(room.waitForProcesses())
+            #expect(lines == ["\(sandbox.storePath) fuse.backupfs", "ro", "Tesla Model 3", "gone"])
+            #expect(sandbox.waitForProcesses())
         }
     }
 
     @Test func `a line of fstab is enough, and mount -a does it once`() throws {
-        try withStore { room in
-            try room.sh("mv $S \"$R/with, comma\"; mkdir $R/second; backupfs init --store $R/other")
-            try room.write(
+        try withStore { sandbox in
+            try sandbox.sh("mv $S \"$R/with, comma\"; mkdir $R/second; backupfs init --store $R/other")
+            try sandbox.write(
                 """
-                \(room.path)/with,\\040comma \(room.mountpoint) backupfs nofail,noatime,user,x-systemd.automount 0 0
-                none \(room.path)/second backupfs noauto,store=\(room.path)/other 0 0
+                \(sandbox.path)/with,\\040comma \(sandbox.mountpoint) backupfs nofail,noatime,user,x-systemd.automount 0 0
+                none \(sandbox.path)/second backupfs noauto,store=\(sandbox.path)/other 0 0
 
                 """, to: "fstab")
-            let text = try room.inNamespace(
+            let text = try sandbox.inNamespace(
                 """
                 mount -T $R/fstab $M
                 mkdir $M/snapshots/one; ls $M/snapshots
@@ -51,16 +51,16 @@ struct MountHelperTests {
                 umount $R/second
                 umount $M
                 """)
-            #expect(text == "latest\none\n\(room.path)/with,\\x20comma\nbackupfs")
-            #expect(room.waitForProcesses())
+            #expect(text == "latest\none\n\(sandbox.path)/with,\\x20comma\nbackupfs")
+            #expect(sandbox.waitForProcesses())
         }
     }
 
     @Test func `a user mounts and unmounts what fstab lets him`() throws {
-        try withStore { room in
-            try room.sh("rm $R/bin/backupfs; chown -R nobody $S $M $R/home $R/tmp; chmod 755 $R")
-            try room.write("\(room.storePath) \(room.mountpoint) backupfs noauto,user 0 0\n", to: "fstab")
-            let text = try room.inNamespace(
+        try withStore { sandbox in
+            try sandbox.sh("rm $R/bin/backupfs; chown -R nobody $S $M $R/home $R/tmp; chmod 755 $R")
+            try sandbox.write("\(sandbox.storePath) \(sandbox.mountpoint) backupfs noauto,user 0 0\n", to: "fstab")
+            let text = try sandbox.inNamespace(
                 """
                 mknod -m 666 $R/fuse c 10 229
                 mount --bind $R/fuse /dev/fuse
@@ -74,7 +74,7 @@ struct MountHelperTests {
                 findmnt $M || echo gone
                 """)
             #expect(text == "65534\nnosuid nodev noexec user_id=65534 nobody else\ngone")
-            #expect(room.waitForProcesses())
+            #expect(sandbox.waitForProcesses())
         }
     }
 
@@ -98,18 +98,18 @@ struct MountHelperTests {
 
     @Test(.enabled(if: hasAutomounts, "NOT TESTED: the kernel has no autofs"))
     func `an automount is mounted on without being opened`() throws {
-        try withStore { room in
-            try room.sh("backupfs backup --store $S --label one")
-            try room.write(Self.automount, to: "automount.py")
-            let text = try room.inNamespace("python3 $R/automount.py; umount $M; umount $M")
+        try withStore { sandbox in
+            try sandbox.sh("backupfs backup --store $S --label one")
+            try sandbox.write(Self.automount, to: "automount.py")
+            let text = try sandbox.inNamespace("python3 $R/automount.py; umount $M; umount $M")
             #expect(text == "0\nnobody opened it\nlatest one")
-            #expect(room.waitForProcesses())
+            #expect(sandbox.waitForProcesses())
         }
     }
 
     @Test func `what cannot be mounted is an error of mount(8), and says why`() throws {
-        try withStore { room in
-            let text = try room.inNamespace(
+        try withStore { sandbox in
+            let text = try sandbox.inNamespace(
                 """
                 try() { "$@" 2>&1 && echo "exit 0" || echo "exit $?"; }
                 try mount -t backupfs $R/none $M
@@ -120,7 +120,8 @@ struct MountHelperTests {
                 findmnt $M || echo nothing
                 """)
             #expect(
-                text.contains("there is no backupfs store here. Make one with: backupfs init --store \(room.path)/none\nexit 32"))
+                text.contains(
+                    "there is no backupfs store here. Make one with: backupfs init --store \(sandbox.path)/none\nexit 32"))
             #expect(text.contains("the mount option \"frobnicate\" is not known"))
             #expect(text.contains("the store and the mountpoint are missing"))
             #expect(text.matches(of: /exit \d+/).map { String($0.0) } == ["exit 32", "exit 1", "exit 32", "exit 1", "exit 0"])

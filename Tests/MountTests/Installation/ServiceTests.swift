@@ -19,48 +19,48 @@ struct ServiceTests {
                 print(message.replace("\\n", "|"), file=log, flush=True)
         """
 
-    private func withManager(_ address: String, _ body: (Room, Job) throws -> Void) throws {
-        try Room.use { room in
-            try room.sh("backupfs init --store $S --sample")
-            try room.write(Self.manager, to: "manager.py")
-            let manager = try room.start("exec python3 $R/manager.py \(address)")
-            try room.wait(for: "\(room.path)/told")
-            try body(room, manager)
+    private func withManager(_ address: String, _ body: (Sandbox, Job) throws -> Void) throws {
+        try Sandbox.use { sandbox in
+            try sandbox.sh("backupfs init --store $S --sample")
+            try sandbox.write(Self.manager, to: "manager.py")
+            let manager = try sandbox.start("exec python3 $R/manager.py \(address)")
+            try sandbox.wait(for: "\(sandbox.path)/told")
+            try body(sandbox, manager)
             kill(manager.process, SIGKILL)
             _ = try manager.wait()
         }
     }
 
-    private func waitForWord(_ word: String, _ room: Room) throws {
-        try room.sh("for turn in $(seq 1 400); do grep -q '\(word)' $R/told && exit; sleep 0.05; done; cat $R/told; exit 1")
+    private func waitForWord(_ word: String, _ sandbox: Sandbox) throws {
+        try sandbox.sh("for turn in $(seq 1 400); do grep -q '\(word)' $R/told && exit; sleep 0.05; done; cat $R/told; exit 1")
     }
 
     @Test(arguments: ["$R/notify", "@backupfs-test-$$"], ["SIGTERM", "fusermount3"])
     func `it says when the mount answers and when it ends`(address: String, end: String) throws {
         // The names of abstract sockets are global to the machine.
         let address = address.replacing("$$", with: "\(getpid())-\(end)")
-        try withManager(address) { room, manager in
-            let mount = try room.start("NOTIFY_SOCKET=\(address) exec backupfs mount --foreground --store $S $M")
-            try waitForWord("READY=1", room)
-            #expect(room.mounts == [room.mountpoint])
-            try room.sh("cd $M; ls; cat status.json | jq .app")
-            if end == "SIGTERM" { mount.send(SIGTERM) } else { try room.sh("fusermount3 -u $M") }
+        try withManager(address) { sandbox, manager in
+            let mount = try sandbox.start("NOTIFY_SOCKET=\(address) exec backupfs mount --foreground --store $S $M")
+            try waitForWord("READY=1", sandbox)
+            #expect(sandbox.mounts == [sandbox.mountpoint])
+            try sandbox.sh("cd $M; ls; cat status.json | jq .app")
+            if end == "SIGTERM" { mount.send(SIGTERM) } else { try sandbox.sh("fusermount3 -u $M") }
             #expect(try mount.wait().exitCode == 0)
             _ = try manager.wait()
             #expect(
-                Job.read("\(room.path)/told").split(separator: "\n")
-                    == ["READY=1|STATUS=Serves \(room.storePath) on \(room.mountpoint)", "STOPPING=1"])
-            #expect(room.mounts == [])
+                Job.read("\(sandbox.path)/told").split(separator: "\n")
+                    == ["READY=1|STATUS=Serves \(sandbox.storePath) on \(sandbox.mountpoint)", "STOPPING=1"])
+            #expect(sandbox.mounts == [])
         }
     }
 
     @Test func `commands of a restore do not speak for the service`() throws {
-        try withManager("$R/notify") { room, _ in
-            try room.sh("echo \"before-restore: \\\"env > $R/environment\\\"\" >> $S/store.yaml")
-            let mount = try room.start("NOTIFY_SOCKET=$R/notify exec backupfs mount -f --store $S $M")
-            try waitForWord("READY=1", room)
-            try room.sh("cp $M/live/export.json $R/; cp $R/export.json $M/restore/")
-            let names = try room.sh("cut -d= -f1 $R/environment").split(separator: "\n")
+        try withManager("$R/notify") { sandbox, _ in
+            try sandbox.sh("echo \"before-restore: \\\"env > $R/environment\\\"\" >> $S/store.yaml")
+            let mount = try sandbox.start("NOTIFY_SOCKET=$R/notify exec backupfs mount -f --store $S $M")
+            try waitForWord("READY=1", sandbox)
+            try sandbox.sh("cp $M/live/export.json $R/; cp $R/export.json $M/restore/")
+            let names = try sandbox.sh("cut -d= -f1 $R/environment").split(separator: "\n")
             #expect(names.contains("PATH") && !names.contains("NOTIFY_SOCKET"))
             mount.send(SIGTERM)
             #expect(try mount.wait().exitCode == 0)
@@ -68,24 +68,24 @@ struct ServiceTests {
     }
 
     @Test func `a mount in the background is nobody's service`() throws {
-        try withManager("$R/notify") { room, _ in
-            try room.sh("NOTIFY_SOCKET=$R/notify backupfs mount --store $S $M; ls $M")
+        try withManager("$R/notify") { sandbox, _ in
+            try sandbox.sh("NOTIFY_SOCKET=$R/notify backupfs mount --store $S $M; ls $M")
             // In its own session, so that a terminal's signals do not reach it.
-            for daemon in room.daemons { #expect(getsid(daemon) == daemon) }
-            #expect(room.daemons.count == 1)
-            try room.sh("backupfs umount --store $S")
-            #expect(room.mounts == [])
-            #expect(Job.read("\(room.path)/told") == "")
+            for daemon in sandbox.daemons { #expect(getsid(daemon) == daemon) }
+            #expect(sandbox.daemons.count == 1)
+            try sandbox.sh("backupfs umount --store $S")
+            #expect(sandbox.mounts == [])
+            #expect(Job.read("\(sandbox.path)/told") == "")
         }
     }
 
     @Test func `a manager that cannot be told is complained of, and the mount serves`() throws {
-        try Room.use { room in
-            try room.sh("backupfs init --store $S")
+        try Sandbox.use { sandbox in
+            try sandbox.sh("backupfs init --store $S")
             for address in ["$R/nobody", "nonsense", "vsock:2:1234"] {
-                let mount = try room.start("NOTIFY_SOCKET=\(address) exec backupfs mount -f --store $S $M")
-                try room.wait(for: "\(room.mountpoint)/README.txt")
-                try room.sh("ls $M/snapshots")
+                let mount = try sandbox.start("NOTIFY_SOCKET=\(address) exec backupfs mount -f --store $S $M")
+                try sandbox.wait(for: "\(sandbox.mountpoint)/README.txt")
+                try sandbox.sh("ls $M/snapshots")
                 mount.send(SIGTERM)
                 let result = try mount.wait()
                 #expect(result.exitCode == 0)
@@ -99,11 +99,11 @@ struct ServiceTests {
     }
 
     @Test func `the store that cannot be opened is an error before anything is said`() throws {
-        try withManager("$R/notify") { room, _ in
-            try room.fails(
+        try withManager("$R/notify") { sandbox, _ in
+            try sandbox.fails(
                 "NOTIFY_SOCKET=$R/notify backupfs mount -f --store $R/none $M", saying: "there is no backupfs store here",
                 exitCode: 10)
-            #expect(Job.read("\(room.path)/told") == "")
+            #expect(Job.read("\(sandbox.path)/told") == "")
         }
     }
 }

@@ -9,8 +9,8 @@ struct ForgedLinkTests {
 
     @Test(arguments: ["link-without-target", "link-with-nul"])
     func `F-5: a link that leads to no path is found, and the rest of the backup comes back`(forgery: String) throws {
-        try Room.use { room in
-            try room.sh(
+        try Sandbox.use { sandbox in
+            try sandbox.sh(
                 """
                 sqlite3 $R/app.db 'create table t(id integer primary key, x text); insert into t values (1, "a")'
                 mkdir -p $R/media/folder; echo photo > $R/media/folder/p.jpg
@@ -18,29 +18,30 @@ struct ForgedLinkTests {
                 backupfs backup --label a --store $S; \(Self.forger) \(forgery) $R/r a
                 """)
             let words = "zzzz: the link leads to no path"
-            try room.fails("backupfs check --read-data --store $S", saying: "a/\(words)", exitCode: 1)
-            try room.fails("backupfs verify a --store $S", saying: words, exitCode: 1)
-            let left = try room.fails("backupfs restore a --target $R/out --store $S", saying: words, exitCode: 1)
+            try sandbox.fails("backupfs check --read-data --store $S", saying: "a/\(words)", exitCode: 1)
+            try sandbox.fails("backupfs verify a --store $S", saying: words, exitCode: 1)
+            let left = try sandbox.fails("backupfs restore a --target $R/out --store $S", saying: words, exitCode: 1)
             #expect(left.text.contains("The others are whole"))
             #expect(
-                try room.sh("cd $R/out; ls -A zzzz 2>/dev/null || true; diff -r media $R/media; stat -c %s export.json") != "0")
+                try sandbox.sh("cd $R/out; ls -A zzzz 2>/dev/null || true; diff -r media $R/media; stat -c %s export.json") != "0"
+            )
             // A restore in place changes nothing.
-            let before = try room.sh("sqlite3 $R/app.db .dump; find $R/media | sort")
-            #expect(try room.run("backupfs restore a --yes --store $S").exitCode == 1)
-            #expect(try room.sh("sqlite3 $R/app.db .dump; find $R/media | sort") == before)
+            let before = try sandbox.sh("sqlite3 $R/app.db .dump; find $R/media | sort")
+            #expect(try sandbox.run("backupfs restore a --yes --store $S").exitCode == 1)
+            #expect(try sandbox.sh("sqlite3 $R/app.db .dump; find $R/media | sort") == before)
             // A repair removes nothing, and a prune nothing that is needed.
             let files = "cd $R/r; find packs snapshots labels -type f | sort | xargs sha256sum"
-            let stored = try room.sh(files)
-            try room.fails("backupfs check --repair --yes --store $S", saying: "a/\(words)", exitCode: 1)
-            #expect(try room.sh(files) == stored)
-            try room.sh("backupfs prune --store $S")
+            let stored = try sandbox.sh(files)
+            try sandbox.fails("backupfs check --repair --yes --store $S", saying: "a/\(words)", exitCode: 1)
+            #expect(try sandbox.sh(files) == stored)
+            try sandbox.sh("backupfs prune --store $S")
 
             // In the mount it is an error: the kernel would show the text before the NUL.
-            try room.mount()
-            #expect(try room.sh("ls $M/snapshots/a | grep -c zzzz") == "1")
-            try room.fails("readlink -v $M/snapshots/a/zzzz", saying: "Input/output error", exitCode: 1)
-            try room.sh("diff -r $M/snapshots/a/media $R/media; cmp $M/snapshots/a/export.json $R/out/export.json")
-            try room.unmount()
+            try sandbox.mount()
+            #expect(try sandbox.sh("ls $M/snapshots/a | grep -c zzzz") == "1")
+            try sandbox.fails("readlink -v $M/snapshots/a/zzzz", saying: "Input/output error", exitCode: 1)
+            try sandbox.sh("diff -r $M/snapshots/a/media $R/media; cmp $M/snapshots/a/export.json $R/out/export.json")
+            try sandbox.unmount()
         }
     }
 }

@@ -6,44 +6,44 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct MountRowTests {
     @Test func `FEV-02: a backup's attributes are what its export says of itself`() throws {
-        try Room.withMount("--sample", Room.fixedClock) { room in
-            try room.sh("mkdir $M/snapshots/one")
+        try Sandbox.withMount("--sample", Sandbox.fixedClock) { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
             let export = "$M/snapshots/one/export.json"
             for (attribute, member) in [
                 ("created-at", "createdAt"), ("app-version", "appVersion"), ("device", "deviceName"),
                 ("schema-version", "databaseSchemaVersion"),
             ] {
-                let told = try room.sh("getfattr --only-values -n user.backupfs.\(attribute) $M/snapshots/one")
-                #expect(try told == room.sh("jq -r .metadata.\(member) \(export)") && !told.isEmpty, "\(attribute)")
+                let told = try sandbox.sh("getfattr --only-values -n user.backupfs.\(attribute) $M/snapshots/one")
+                #expect(try told == sandbox.sh("jq -r .metadata.\(member) \(export)") && !told.isEmpty, "\(attribute)")
             }
         }
     }
 
     @Test func `VAL-18, RST-15: the preview of a dropped file is that of the command, and it restores the same`() throws {
-        try Room.withMount("--sample") { room in
-            try room.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/export.json $R/a.json; cp $R/a.json $M/restore/preview/")
-            let before = try room.state()
-            let command = try room.sh("backupfs restore $R/a.json --dry-run --store $S | sed 1,2d")
-            let lines = Set(try room.sh("sed 1,2d $M/restore/preview/a.json.preview.txt").split(separator: "\n"))
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/export.json $R/a.json; cp $R/a.json $M/restore/preview/")
+            let before = try sandbox.state()
+            let command = try sandbox.sh("backupfs restore $R/a.json --dry-run --store $S | sed 1,2d")
+            let lines = Set(try sandbox.sh("sed 1,2d $M/restore/preview/a.json.preview.txt").split(separator: "\n"))
             for line in command.split(separator: "\n") { #expect(lines.contains(line), "\(line)") }
             for source in ["$R/a.json", "$M/snapshots/one/export.json"] {
-                try room.sh("sqlite3 $S/app/database.sqlite 'delete from expenses'; cp \(source) $M/restore/")
-                #expect(try room.state() == before, "\(source)")
+                try sandbox.sh("sqlite3 $S/app/database.sqlite 'delete from expenses'; cp \(source) $M/restore/")
+                #expect(try sandbox.state() == before, "\(source)")
             }
         }
     }
 
     /// The median of twenty: the machine may be briefly busy with something else.
     @Test func `PER-02: a thousand entries are listed and read in 50 ms`() throws {
-        try Room.use { room in
-            try room.sh(
+        try Sandbox.use { sandbox in
+            try sandbox.sh(
                 """
                 backupfs init --store $S --app keeptrack >/dev/null
                 sqlite3 $S/app/database.sqlite "with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)
                 insert into entries select printf('%08x-0000-4000-8000-000000000000', i), '2026-01-02T00:00:00Z', 'Water', 1, 'cups', 1 from n"
                 """)
-            try room.mount()
-            let milliseconds = try room.python(
+            try sandbox.mount()
+            let milliseconds = try sandbox.python(
                 """
                 times = []
                 for turn in range(20):
@@ -55,7 +55,7 @@ struct MountRowTests {
                 print(int(sorted(times)[10] * 1000))
                 """)
             #expect(try #require(Int(milliseconds)) < 50)
-            try room.unmount()
+            try sandbox.unmount()
         }
     }
 }

@@ -11,9 +11,9 @@ struct AttributeSemanticsTests {
         """
 
     @Test func `S6: sizes are exact before a file is opened`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("ln -s 2024/two.jpg $P/link; \(Self.fill)")
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("ln -s 2024/two.jpg $P/link; \(Self.fill)")
+            let result = try sandbox.python(
                 #"""
                 sizes = {path: os.lstat(path) for path in everything()}
                 count = 0
@@ -32,9 +32,9 @@ struct AttributeSemanticsTests {
     }
 
     @Test func `S7: blocks are the size in units of 512 bytes`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh(Self.fill)
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh(Self.fill)
+            let result = try sandbox.python(
                 #"""
                 print(all(s.st_blocks == (s.st_size + 511) // 512 and s.st_blksize == 4096 for s in map(os.lstat, everything())))
                 photo = os.stat("snapshots/one/media/2024/summer/three.jpg")
@@ -45,16 +45,16 @@ struct AttributeSemanticsTests {
     }
 
     @Test func `S8: everything has one link`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh(Self.fill)
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh(Self.fill)
             #expect(
-                try room.python("print({os.lstat(path).st_nlink for path in everything()}, os.stat('.').st_nlink)") == "{1} 1")
+                try sandbox.python("print({os.lstat(path).st_nlink for path in everything()}, os.stat('.').st_nlink)") == "{1} 1")
         }
     }
 
     @Test func `S9: inode numbers stay, differ, and are the same in listings`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh(Self.fill + "; rm $M/restore/a.zip $M/restore/preview/e.json")
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh(Self.fill + "; rm $M/restore/a.zip $M/restore/preview/e.json")
             let script = #"""
                 listed = []
                 def walk(folder):
@@ -67,21 +67,21 @@ struct AttributeSemanticsTests {
                 if len({number for _, number in listed}) != len(listed): print("not unique")
                 print(os.stat(".").st_ino, sorted(listed))
                 """#
-            let before = try room.python(script)
+            let before = try sandbox.python(script)
             #expect(before.hasPrefix("1 [('./README.txt', "))
-            try room.remount()
-            #expect(try room.python(script) == before)
-            try room.sh("mv $M/snapshots/one $M/snapshots/renamed")
-            #expect(try room.python(script) == before)
+            try sandbox.remount()
+            #expect(try sandbox.python(script) == before)
+            try sandbox.sh("mv $M/snapshots/one $M/snapshots/renamed")
+            #expect(try sandbox.python(script) == before)
         }
     }
 
     @Test func `S10: one time for each file, which reading does not change`() throws {
-        try Room.use { room in
-            try PhotoDiary.setUp(room)
-            try room.mount(Room.fixedClock)
-            try room.sh("mkdir $M/snapshots/one $M/snapshots/two")
-            let result = try room.python(
+        try Sandbox.use { sandbox in
+            try PhotoDiary.setUp(sandbox)
+            try sandbox.mount(Sandbox.fixedClock)
+            try sandbox.sh("mkdir $M/snapshots/one $M/snapshots/two")
+            let result = try sandbox.python(
                 #"""
                 def times():
                     return {path: (s.st_mtime_ns, s.st_ctime_ns, s.st_atime_ns) for path in everything() for s in [os.lstat(path)]}
@@ -104,12 +104,12 @@ struct AttributeSemanticsTests {
                     1722474123000000000 1722474123000000000
                     1719837296789000000 1719837296789000000
                     """)
-            try room.unmount()
+            try sandbox.unmount()
         }
     }
 
     @Test func `S11: modes are 0600 and 0700, or 0644, 0755 and the media files' own`() throws {
-        try PhotoDiary.withMount { room in
+        try PhotoDiary.withMount { sandbox in
             let script = #"""
                 os.path.exists("snapshots/one") or os.mkdir("snapshots/one")
                 modes = {}
@@ -119,33 +119,33 @@ struct AttributeSemanticsTests {
                 print(modes["folder"], modes["file"], oct(os.stat("snapshots/one/media/one.jpg").st_mode),
                     oct(os.stat("live/media/one.jpg").st_mode), oct(os.lstat("snapshots/latest").st_mode))
                 """#
-            #expect(try room.python(script) == "{'0o700'} {'0o600'} 0o100600 0o100600 0o120777")
+            #expect(try sandbox.python(script) == "{'0o700'} {'0o600'} 0o100600 0o100600 0o120777")
             guard Machine.isRoot else { return }
-            try room.unmount()
-            try room.mount(options: "-o allow_other")
-            #expect(try room.python(script) == "{'0o755'} {'0o644'} 0o100640 0o100640 0o120777")
+            try sandbox.unmount()
+            try sandbox.mount(options: "-o allow_other")
+            #expect(try sandbox.python(script) == "{'0o755'} {'0o644'} 0o100640 0o100640 0o120777")
         }
     }
 
     @Test func `S12: owner and group are whoever mounted, or uid= and gid=`() throws {
-        try PhotoDiary.withMount { room in
+        try PhotoDiary.withMount { sandbox in
             let script = #"""
                 os.path.exists("snapshots/one") or os.mkdir("snapshots/one")
                 owners = {(s.st_uid, s.st_gid) for s in map(os.lstat, [".", *everything()])}
                 print(owners == {(os.getuid(), os.getgid())} or owners)
                 """#
-            #expect(try room.python(script) == "True")
+            #expect(try sandbox.python(script) == "True")
             guard Machine.isRoot else { return }
-            try room.unmount()
-            try room.mount(options: "-o uid=1234,gid=5678")
-            #expect(try room.python(script) == "{(1234, 5678)}")
+            try sandbox.unmount()
+            try sandbox.mount(options: "-o uid=1234,gid=5678")
+            #expect(try sandbox.python(script) == "{(1234, 5678)}")
         }
     }
 
     @Test func `S13: what its mode allows and nobody can do is EROFS`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh(Self.fill)
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh(Self.fill)
+            let result = try sandbox.python(
                 #"""
                 places = [path for path in everything() if not os.path.islink(path)]
                 print(all(os.access(path, os.R_OK | os.W_OK) for path in places), len(places) > 40)
@@ -157,8 +157,8 @@ struct AttributeSemanticsTests {
     }
 
     @Test func `S49: statvfs tells the disk of the store`() throws {
-        try Room.withMount("--sample") { room in
-            let result = try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 os.mkdir("snapshots/one")
                 disk = os.statvfs(S)

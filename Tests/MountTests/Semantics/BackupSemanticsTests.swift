@@ -5,8 +5,8 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct BackupSemanticsTests {
     @Test func `S29: the calls answer as their table says`() throws {
-        try Room.withMount("--sample") { room in
-            let result = try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 def say(*cases): print([code(*case) for case in cases])
                 say((os.mkdir, "snapshots/one"), (os.mkdir, "snapshots/one"), (os.mkdir, "snapshots/latest"), (os.mkdir, "snapshots/.x"),
@@ -33,16 +33,16 @@ struct BackupSemanticsTests {
     }
 
     @Test func `S30: a backup is durable and whole when mkdir has returned`() throws {
-        try Room.withMount("--sample") { room in
+        try Sandbox.withMount("--sample") { sandbox in
             for name in ["one", "two"] {
-                let daemon = String(try #require(room.daemons.first))
-                try room.python(
+                let daemon = String(try #require(sandbox.daemons.first))
+                try sandbox.python(
                     "os.mkdir('snapshots/' + os.environ['NAME']); os.kill(int(os.environ['DAEMON']), signal.SIGKILL)",
                     ["NAME": name, "DAEMON": daemon])
-                try room.crash()
-                try room.sh("fusermount3 -u -z $M")
-                try room.mount()
-                try room.sh(
+                try sandbox.crash()
+                try sandbox.sh("fusermount3 -u -z $M")
+                try sandbox.mount()
+                try sandbox.sh(
                     """
                     cd $M/snapshots/\(name); sha256sum --quiet --strict -c SHA256SUMS; unzip -tqq archive.zip
                     [ $(readlink ../latest) = \(name) ]
@@ -52,21 +52,22 @@ struct BackupSemanticsTests {
     }
 
     @Test func `S31: rmdir is never ENOTEMPTY, and rm -r removes nothing`() throws {
-        try Room.withMount("--sample") { room in
-            try room.sh("mkdir $M/snapshots/one; (cd $M/snapshots/one; sha256sum archive.tar) > $R/before")
-            try room.fails("rm -rf $M/snapshots/one", saying: "Read-only file system")
-            try room.fails("rm -rf $M/snapshots $M/live $M/exports", saying: "Read-only file system")
-            try room.sh(
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one; (cd $M/snapshots/one; sha256sum archive.tar) > $R/before")
+            try sandbox.fails("rm -rf $M/snapshots/one", saying: "Read-only file system")
+            try sandbox.fails("rm -rf $M/snapshots $M/live $M/exports", saying: "Read-only file system")
+            try sandbox.sh(
                 "cd $M/snapshots/one; sha256sum --quiet -c $R/before; sha256sum --quiet -c SHA256SUMS; mkdir $M/snapshots/two")
-            #expect(try room.python("print(code(os.rmdir, 'snapshots/one'), os.listdir('snapshots'))") == "ok ['two', 'latest']")
-            try room.fails("find $M/snapshots/two -delete", saying: "Read-only file system")
-            #expect(try room.names("snapshots") == [])
+            #expect(
+                try sandbox.python("print(code(os.rmdir, 'snapshots/one'), os.listdir('snapshots'))") == "ok ['two', 'latest']")
+            try sandbox.fails("find $M/snapshots/two -delete", saying: "Read-only file system")
+            #expect(try sandbox.names("snapshots") == [])
         }
     }
 
     @Test func `S32: renaming never replaces or exchanges`() throws {
-        try Room.withMount("--sample") { room in
-            let result = try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 for name in ("one", "two"): os.mkdir("snapshots/" + name)
                 numbers = {os.stat("snapshots/" + name).st_ino for name in ("one", "two")}
@@ -88,10 +89,10 @@ struct BackupSemanticsTests {
     }
 
     @Test func `S33: while one operation runs another is EBUSY, and reads go on`() throws {
-        try Room.use { room in
-            try room.sh("backupfs init --store $S --sample; backupfs backup --store $S --label one; touch $R/pause")
-            try room.mount(["BACKUPFS_FAULT": "restore.before-commit=pause:\(room.path)/pause"])
-            let result = try room.python(
+        try Sandbox.use { sandbox in
+            try sandbox.sh("backupfs init --store $S --sample; backupfs backup --store $S --label one; touch $R/pause")
+            try sandbox.mount(["BACKUPFS_FAULT": "restore.before-commit=pause:\(sandbox.path)/pause"])
+            let result = try sandbox.python(
                 #"""
                 with open(R + "/x.json", "wb") as file: file.write(read("live/export.json"))
                 whole = read("snapshots/one/archive.zip")
@@ -107,7 +108,7 @@ struct BackupSemanticsTests {
                 print(restore.wait(), code(os.mkdir, "snapshots/two"))
                 """#)
             #expect(result == "True\nEBUSY EBUSY EBUSY\nEBUSY True\n['one', 'latest'] True True\n0 ok")
-            try room.unmount()
+            try sandbox.unmount()
         }
     }
 }

@@ -5,9 +5,9 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ErrorSemanticsTests {
     @Test func `S50: where nothing can be changed every change is EROFS`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("\(AttributeSemanticsTests.fill); rm $M/restore/a.zip $M/restore/preview/e.json")
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("\(AttributeSemanticsTests.fill); rm $M/restore/a.zip $M/restore/preview/e.json")
+            let result = try sandbox.python(
                 #"""
                 paths = [path for path in everything() if not os.path.islink(path)]
                 files = [path for path in paths if is_file(path)]
@@ -31,9 +31,9 @@ struct ErrorSemanticsTests {
     }
 
     @Test func `S51: there are no links, devices and pipes to be made`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh(AttributeSemanticsTests.fill)
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh(AttributeSemanticsTests.fill)
+            let result = try sandbox.python(
                 #"""
                 folders = [".", *(path for path in everything() if os.path.isdir(path) and not os.path.islink(path))]
                 calls = [os.mkfifo, lambda path: os.symlink("target", path), lambda path: os.link("README.txt", path),
@@ -46,9 +46,9 @@ struct ErrorSemanticsTests {
     }
 
     @Test func `S52: a file is not a folder, nor a folder a file`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("ln -s one.jpg $P/link; \(AttributeSemanticsTests.fill)")
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("ln -s one.jpg $P/link; \(AttributeSemanticsTests.fill)")
+            let result = try sandbox.python(
                 #"""
                 links = [path for path in everything() if os.path.islink(path)]
                 paths = [path for path in everything() if not os.path.islink(path)]
@@ -79,9 +79,9 @@ struct ErrorSemanticsTests {
     }
 
     @Test func `S53: fsync of what is open to read succeeds`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh(AttributeSemanticsTests.fill)
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh(AttributeSemanticsTests.fill)
+            let result = try sandbox.python(
                 #"""
                 paths = [".", *everything()]
                 print({code(opened(os.O_RDONLY, call), path) for path in paths for call in (os.fsync, os.fdatasync)})

@@ -5,9 +5,9 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ExtendedAttributeSemanticsTests {
     @Test func `S41: every listed attribute can be read and is true`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh(AttributeSemanticsTests.fill + "; backupfs tag one first --store $S >/dev/null 2>&1 || true")
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh(AttributeSemanticsTests.fill + "; backupfs tag one first --store $S >/dev/null 2>&1 || true")
+            let result = try sandbox.python(
                 #"""
                 import zlib
                 sorts = {}
@@ -47,9 +47,9 @@ struct ExtendedAttributeSemanticsTests {
     }
 
     @Test func `S42: an attribute that is not there is ENODATA, one that no file has EOPNOTSUPP`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh(AttributeSemanticsTests.fill)
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh(AttributeSemanticsTests.fill)
+            let result = try sandbox.python(
                 #"""
                 absent = ["user.absent", "user.checksum", "user.checksum.md4", "user.backupfs.error"]
                 foreign = ["security.selinux", "security.capability", "system.posix_acl_access", "system.posix_acl_default"]
@@ -63,8 +63,8 @@ struct ExtendedAttributeSemanticsTests {
     }
 
     @Test func `S43: a buffer that is too small is ERANGE`() throws {
-        try Room.withMount("--sample") { room in
-            let result = try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 os.mkdir("snapshots/one")
                 def ask(function, *arguments, size):
@@ -84,8 +84,8 @@ struct ExtendedAttributeSemanticsTests {
     }
 
     @Test func `S44: pinned can be set to 1 and 0`() throws {
-        try Room.withMount("--sample") { room in
-            let result = try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 os.mkdir("snapshots/one")
                 def pin(value, flags=0): return code(os.setxattr, "snapshots/one", "user.backupfs.pinned", value, flags)
@@ -104,9 +104,9 @@ struct ExtendedAttributeSemanticsTests {
     }
 
     @Test func `S45: no other attribute can be set`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh(AttributeSemanticsTests.fill)
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh(AttributeSemanticsTests.fill)
+            let result = try sandbox.python(
                 #"""
                 dropped = ["./restore/a.zip", "./restore/preview/e.json"]
                 others = [path for path in everything() if path not in dropped and not os.path.islink(path)]
@@ -128,8 +128,8 @@ struct ExtendedAttributeSemanticsTests {
     }
 
     @Test func `S54: locks work among programs`() throws {
-        try Room.withMount("--sample") { room in
-            let result = try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 os.mkdir("snapshots/one")
                 for path in ("README.txt", "live/export.json", "snapshots/one/export.json", "snapshots"):

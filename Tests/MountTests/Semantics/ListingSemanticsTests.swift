@@ -36,9 +36,9 @@ struct ListingSemanticsTests {
         """#
 
     @Test func `S14: a listing has . and .. and each name once, with its kind`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("ln -s one.jpg $P/link; \(AttributeSemanticsTests.fill)")
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("ln -s one.jpg $P/link; \(AttributeSemanticsTests.fill)")
+            let result = try sandbox.python(
                 Self.functions + #"""
                     kinds = {stat.S_IFREG: 8, stat.S_IFDIR: 4, stat.S_IFLNK: 10}
                     folders = [".", *(path for path in everything() if os.path.isdir(path) and not os.path.islink(path))]
@@ -57,10 +57,10 @@ struct ListingSemanticsTests {
     }
 
     @Test func `S15: a folder that changes while it is read neither repeats nor skips`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh(
                 "for i in $(seq 1 40); do mkdir $M/snapshots/backup-with-a-name-of-some-length-$i; done; touch $P/{1..2000}.png")
-            let result = try room.python(
+            let result = try sandbox.python(
                 Self.functions + #"""
                     photos = S + "/app/photos/"
                     def change_backups(turn):
@@ -86,9 +86,9 @@ struct ListingSemanticsTests {
     }
 
     @Test func `S16: seekdir goes back to where telldir was`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("touch $P/{1..3000}.png; mkdir $M/snapshots/one")
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("touch $P/{1..3000}.png; mkdir $M/snapshots/one")
+            let result = try sandbox.python(
                 Self.functions + #"""
                     chance = random.Random(16)
                     for path in ("live/media", "snapshots/one/media"):
@@ -115,20 +115,20 @@ struct ListingSemanticsTests {
     }
 
     @Test func `S17: a snapshot's folders are listed in the same order`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("touch $P/{z,b,a,B,10,9}.png; mkdir $M/snapshots/one")
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("touch $P/{z,b,a,B,10,9}.png; mkdir $M/snapshots/one")
             let script =
                 Self.functions + #"""
                     name = [each for each in os.listdir("snapshots") if each != "latest"][0]
                     for folder in ("", "/data", "/media", "/media/2024"):
                         print([name for name, _ in listed("snapshots/" + name + folder, int(os.environ["SIZE"]))])
                     """#
-            let before = try room.python(script, ["SIZE": "65536"])
+            let before = try sandbox.python(script, ["SIZE": "65536"])
             #expect(before.contains("['.', '..', '10.png', '2024', '9.png', 'B.png', 'a.png', 'b.png', 'one.jpg', 'z.png']"))
-            #expect(try room.python(script, ["SIZE": "300"]) == before)
-            try room.sh("mv $M/snapshots/one $M/snapshots/two")
-            try room.remount()
-            #expect(try room.python(script, ["SIZE": "400"]) == before)
+            #expect(try sandbox.python(script, ["SIZE": "300"]) == before)
+            try sandbox.sh("mv $M/snapshots/one $M/snapshots/two")
+            try sandbox.remount()
+            #expect(try sandbox.python(script, ["SIZE": "400"]) == before)
         }
     }
 }

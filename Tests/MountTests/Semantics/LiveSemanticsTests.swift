@@ -5,8 +5,8 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct LiveSemanticsTests {
     @Test func `S26: an open live file is of one state until it is closed`() throws {
-        try PhotoDiary.withMount { room in
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            let result = try sandbox.python(
                 #"""
                 names = ["export.json", "data/photos.json", "archive.zip", "archive.tar", "database.sqlite", "SHA256SUMS"]
                 before = [read("live/" + name) for name in names]
@@ -26,8 +26,8 @@ struct LiveSemanticsTests {
     }
 
     @Test func `S27: an open sees what was committed by then, and nothing else`() throws {
-        try PhotoDiary.withMount { room in
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            let result = try sandbox.python(
                 #"""
                 database = sqlite3.connect(S + "/app/database.sqlite", isolation_level=None)
                 def captions():
@@ -54,8 +54,8 @@ struct LiveSemanticsTests {
     }
 
     @Test func `S28: a live media file is the app's own, and no archive is of two states`() throws {
-        try PhotoDiary.withMount { room in
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            let result = try sandbox.python(
                 #"""
                 name, photo = "live/media/2024/summer/three.jpg", S + "/app/photos/2024/summer/three.jpg"
                 old = read(photo)
@@ -83,8 +83,8 @@ struct LiveSemanticsTests {
     // MARK: The drop folder
 
     @Test func `S46: a file can be dropped in any order and read meanwhile`() throws {
-        try Room.withMount("--sample") { room in
-            let result = try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 export = read("live/export.json")
                 file = os.open("restore/x.json", os.O_RDWR | os.O_CREAT | os.O_EXCL)
@@ -104,8 +104,8 @@ struct LiveSemanticsTests {
     }
 
     @Test func `S47: close returns the verdict`() throws {
-        try Room.withMount("--sample") { room in
-            let result = try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 def drop(name, bytes):
                     file = os.open("restore/" + name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -131,8 +131,8 @@ struct LiveSemanticsTests {
     }
 
     @Test func `S48: modes and times of dropped files are kept, owners accepted`() throws {
-        try Room.withMount("--sample") { room in
-            let result = try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 with open("restore/x.part", "w") as file: file.write("{")
                 os.chmod("restore/x.part", 0o640)

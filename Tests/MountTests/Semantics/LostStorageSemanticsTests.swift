@@ -25,10 +25,10 @@ struct LostStorageSemanticsTests {
 
         """
 
-    private func lose(_ disk: RoomDisk, _ loss: Loss, _ room: Room) throws {
+    private func lose(_ disk: SandboxDisk, _ loss: Loss, _ sandbox: Sandbox) throws {
         switch loss {
-        case .killed: try disk.kill(room)
-        case .unmounted: try disk.takeAway(room)
+        case .killed: try disk.kill(sandbox)
+        case .unmounted: try disk.takeAway(sandbox)
         }
     }
 
@@ -36,46 +36,46 @@ struct LostStorageSemanticsTests {
     func `S75: a repository whose file system ends hides its backups only, says what to do, and is there again with it`(
         loss: Loss
     ) throws {
-        try Room.use { room in
-            try room.withDisk { disk in
-                try room.sh(
+        try Sandbox.use { sandbox in
+            try sandbox.withDisk { disk in
+                try sandbox.sh(
                     "backupfs init --store $S --sample --repository $R/disk/repository; backupfs backup --store $S --label one")
-                try room.mount()
-                try room.sh("cat $M/status.json >/dev/null")
-                try lose(disk, loss, room)
-                try room.looks(Self.lost + "check(False)\nanswers(('cat', 'live/export.json'))\n")
+                try sandbox.mount()
+                try sandbox.sh("cat $M/status.json >/dev/null")
+                try lose(disk, loss, sandbox)
+                try sandbox.looks(Self.lost + "check(False)\nanswers(('cat', 'live/export.json'))\n")
                 let remedy =
                     loss == .killed
                     ? "Check whether its disk or its server can be reached" : "Check that its disk is connected and mounted"
-                #expect(try room.sh("cat $S/mount.log").contains(remedy))
+                #expect(try sandbox.sh("cat $S/mount.log").contains(remedy))
             }
-            try room.withDisk { _ in
-                try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; mkdir $M/snapshots/two")
-                try room.sh("jq -e '.repositoryError == null and .snapshotCount == 2' $M/status.json")
-                try room.unmountStore()
+            try sandbox.withDisk { _ in
+                try sandbox.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; mkdir $M/snapshots/two")
+                try sandbox.sh("jq -e '.repositoryError == null and .snapshotCount == 2' $M/status.json")
+                try sandbox.unmountStore()
             }
         }
     }
 
     @Test(arguments: Loss.allCases)
     func `S76: a store whose file system ends still tells its status, and is there again with it`(loss: Loss) throws {
-        try Room.use { room in
-            room.variables["S"] = "\(room.path)/disk/store"
-            try room.withDisk { disk in
-                try room.sh("backupfs init --store $S --sample; backupfs backup --store $S --label one")
-                try room.mount()
-                try room.sh("cat $M/status.json >/dev/null")
-                try lose(disk, loss, room)
-                try room.looks(Self.lost + "check(False)\nfails(('cat', 'live/export.json'))\nanswers(('df', M))\n")
+        try Sandbox.use { sandbox in
+            sandbox.variables["S"] = "\(sandbox.path)/disk/store"
+            try sandbox.withDisk { disk in
+                try sandbox.sh("backupfs init --store $S --sample; backupfs backup --store $S --label one")
+                try sandbox.mount()
+                try sandbox.sh("cat $M/status.json >/dev/null")
+                try lose(disk, loss, sandbox)
+                try sandbox.looks(Self.lost + "check(False)\nfails(('cat', 'live/export.json'))\nanswers(('df', M))\n")
             }
-            try room.withDisk { _ in
-                try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; mkdir $M/snapshots/two")
-                try room.sh("jq -e '.repositoryError == null and .snapshotCount == 2' $M/status.json")
+            try sandbox.withDisk { _ in
+                try sandbox.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; mkdir $M/snapshots/two")
+                try sandbox.sh("jq -e '.repositoryError == null and .snapshotCount == 2' $M/status.json")
                 // An unreadable database is not retried all the time.
-                try room.sh(
+                try sandbox.sh(
                     "for n in $(seq 100); do jq -e '.databaseError == null' $M/status.json && exit; sleep 0.05; done; exit 1")
-                try room.sh("jq -e .cars $M/live/export.json >/dev/null; cp $M/snapshots/one/export.json $M/restore/")
-                try room.unmountStore()
+                try sandbox.sh("jq -e .cars $M/live/export.json >/dev/null; cp $M/snapshots/one/export.json $M/restore/")
+                try sandbox.unmountStore()
             }
         }
     }

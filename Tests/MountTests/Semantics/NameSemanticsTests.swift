@@ -5,8 +5,8 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct NameSemanticsTests {
     @Test func `S1: names are bytes`() throws {
-        try Room.withMount { room in
-            let result = try room.python(
+        try Sandbox.withMount { sandbox in
+            let result = try sandbox.python(
                 #"""
                 for name in ["One", "one", "\u00e9", "e\u0301"]:
                     os.mkdir("snapshots/" + name)
@@ -17,8 +17,8 @@ struct NameSemanticsTests {
     }
 
     @Test func `S2: names have 255 bytes at most, paths 4095`() throws {
-        try Room.withMount("--sample") { room in
-            let result = try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 os.mkdir("snapshots/" + "n" * 255)
                 folders = [".", "live", "live/data", "snapshots", "snapshots/latest", "exports", "safety", "restore", "restore/preview"]
@@ -32,8 +32,8 @@ struct NameSemanticsTests {
     }
 
     @Test func `S3: what is not there is ENOENT, and a way through a file ENOTDIR`() throws {
-        try Room.withMount("--sample") { room in
-            let result = try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 os.mkdir("snapshots/one")
                 folders = [".", "live", "live/data", "snapshots", "snapshots/one", "snapshots/one/data", "exports", "safety", "restore",
@@ -49,10 +49,10 @@ struct NameSemanticsTests {
     }
 
     @Test func `S4: symbolic links of the media folder are shown and never followed`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh(
                 "cd $P; ln -s loop loop; ln -s $R/home out; ln -s one.jpg in; ln -s missing dangling; echo secret > $R/home/file")
-            let result = try room.python(
+            let result = try sandbox.python(
                 #"""
                 os.mkdir("snapshots/one")
                 for media in ("live/media", "snapshots/one/media"):
@@ -72,8 +72,8 @@ struct NameSemanticsTests {
     }
 
     @Test func `S5: latest is looked up anew each time`() throws {
-        try Room.withMount { room in
-            let result = try room.python(
+        try Sandbox.withMount { sandbox in
+            let result = try sandbox.python(
                 #"""
                 def look():
                     name = json.loads(read("snapshots/latest/manifest.json"))["name"]

@@ -5,14 +5,14 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct PendingBackupSemanticsTests {
     /// A store with a backup "one"; the next backup waits until `$R/pause` is removed.
-    private func withPause(_ waits: String, point: String = "backup.writing", _ body: (Room) throws -> Void) throws {
-        try Room.use { room in
-            try room.sh(
+    private func withPause(_ waits: String, point: String = "backup.writing", _ body: (Sandbox) throws -> Void) throws {
+        try Sandbox.use { sandbox in
+            try sandbox.sh(
                 "backupfs init --store $S --sample >/dev/null; backupfs backup --store $S --label one >/dev/null; touch $R/pause")
-            room.variables["BACKUPFS_MKDIR_WAITS"] = waits
-            try room.mount(["BACKUPFS_FAULT": "\(point)=pause:\(room.path)/pause"])
-            try body(room)
-            try room.unmount()
+            sandbox.variables["BACKUPFS_MKDIR_WAITS"] = waits
+            try sandbox.mount(["BACKUPFS_FAULT": "\(point)=pause:\(sandbox.path)/pause"])
+            try body(sandbox)
+            try sandbox.unmount()
         }
     }
 
@@ -26,8 +26,8 @@ struct PendingBackupSemanticsTests {
 
     /// Requirement CON-02.
     @Test func `S55: mkdir answers after two seconds with a folder that is pending`() throws {
-        try withPause("2s") { room in
-            let result = try room.python(
+        try withPause("2s") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 begin = time.monotonic()
                 os.mkdir("snapshots/two")
@@ -56,15 +56,15 @@ struct PendingBackupSemanticsTests {
                     True b'finished'
                     True idle
                     """)
-            try room.sh(
+            try sandbox.sh(
                 "cd $M/snapshots/two; sha256sum --quiet --strict -c SHA256SUMS; unzip -tqq archive.zip; backupfs check --store $S"
             )
         }
     }
 
     @Test func `who lists snapshots does not wait for the two seconds of a mkdir in it`() throws {
-        try withPause("2s") { room in
-            let result = try room.python(
+        try withPause("2s") { sandbox in
+            let result = try sandbox.python(
                 Self.start + """
                     maker = start(["mkdir", "snapshots/two"])
                     # It has begun, and the kernel has the folder locked.
@@ -81,8 +81,8 @@ struct PendingBackupSemanticsTests {
     }
 
     @Test func `S56: a look into a pending folder waits until the backup is finished, and a signal ends the wait`() throws {
-        try withPause("never") { room in
-            let result = try room.python(
+        try withPause("never") { sandbox in
+            let result = try sandbox.python(
                 Self.start + #"""
                     os.mkdir("snapshots/two")
                     looks = [["cat", "snapshots/two/export.json"], ["ls", "snapshots/two"], ["cat", "snapshots/latest/manifest.json"],
@@ -107,8 +107,8 @@ struct PendingBackupSemanticsTests {
     }
 
     @Test func `S57: a backup that fails goes, and a file beside it says why`() throws {
-        try withPause("never", point: "backup.record-written") { room in
-            let result = try room.python(
+        try withPause("never", point: "backup.record-written") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 os.mkdir("snapshots/two")
                 until(lambda: os.path.exists(R + "/pause.reached"))
@@ -136,8 +136,8 @@ struct PendingBackupSemanticsTests {
 
     @Test func `S58: rmdir of a pending folder and a signal to a waiting mkdir end the backup`() throws {
         for kind in ["SIGINT", "SIGTERM", "SIGKILL"] {
-            try withPause("always") { room in
-                let result = try room.python(
+            try withPause("always") { sandbox in
+                let result = try sandbox.python(
                     Self.start + #"""
                         making = start(["mkdir", "snapshots/two"])
                         until(lambda: os.path.exists(R + "/pause.reached"))
@@ -149,8 +149,8 @@ struct PendingBackupSemanticsTests {
                 #expect(result == "True ['latest', 'one']")
             }
         }
-        try withPause("never") { room in
-            let result = try room.python(
+        try withPause("never") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 os.mkdir("snapshots/two")
                 until(lambda: os.path.exists(R + "/pause.reached"))
@@ -167,35 +167,35 @@ struct PendingBackupSemanticsTests {
     }
 
     @Test func `S59: a backup that is not finished when the store is unmounted is brought to its end`() throws {
-        try withPause("never") { room in
-            try room.sh("mkdir $M/snapshots/two; until [ -e $R/pause.reached ]; do sleep 0.01; done")
-            let unmount = try room.start("backupfs umount --store $S 2>$R/said; echo $? > $R/ended")
-            try room.wait(for: "\(room.path)/said")
-            try room.sh("for n in $(seq 600); do grep -q 'finishes what runs: ' $R/said && exit; sleep 0.05; done; exit 1")
-            #expect(room.mounts.isEmpty)
-            try room.fails("backupfs mount --store $S $M", saying: "finishes what runs", exitCode: 11)
-            try room.sh("rm $R/pause")
+        try withPause("never") { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/two; until [ -e $R/pause.reached ]; do sleep 0.01; done")
+            let unmount = try sandbox.start("backupfs umount --store $S 2>$R/said; echo $? > $R/ended")
+            try sandbox.wait(for: "\(sandbox.path)/said")
+            try sandbox.sh("for n in $(seq 600); do grep -q 'finishes what runs: ' $R/said && exit; sleep 0.05; done; exit 1")
+            #expect(sandbox.mounts.isEmpty)
+            try sandbox.fails("backupfs mount --store $S $M", saying: "finishes what runs", exitCode: 11)
+            try sandbox.sh("rm $R/pause")
             _ = try unmount.wait(limitSeconds: 60)
             #expect(
-                try room.sh("cat $R/ended; backupfs snapshots --store $S --json | jq -r '.[].name' | sort | xargs")
+                try sandbox.sh("cat $R/ended; backupfs snapshots --store $S --json | jq -r '.[].name' | sort | xargs")
                     == "0\none two")
-            try room.mount()
-            try room.sh("cd $M/snapshots/two; sha256sum --quiet --strict -c SHA256SUMS")
+            try sandbox.mount()
+            try sandbox.sh("cd $M/snapshots/two; sha256sum --quiet --strict -c SHA256SUMS")
         }
         // Or it is cancelled.
-        try withPause("never") { room in
-            try room.sh(
+        try withPause("never") { sandbox in
+            try sandbox.sh(
                 "mkdir $M/snapshots/two; until [ -e $R/pause.reached ]; do sleep 0.01; done; fusermount3 -u $M; backupfs cancel --store $S"
             )
-            #expect(room.waitForProcesses())
-            #expect(try room.sh("backupfs snapshots --store $S --json | jq -r '.[].name'") == "one")
-            try room.mount()
+            #expect(sandbox.waitForProcesses())
+            #expect(try sandbox.sh("backupfs snapshots --store $S --json | jq -r '.[].name'") == "one")
+            try sandbox.mount()
         }
     }
 
     @Test func `S60: rmdir of a pending backup that is pinned is EPERM, and the backup goes on`() throws {
-        try withPause("never") { room in
-            let result = try room.python(
+        try withPause("never") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 os.mkdir("snapshots/two")
                 os.setxattr("snapshots/two", "user.backupfs.pinned", b"1")
@@ -209,30 +209,30 @@ struct PendingBackupSemanticsTests {
     }
 
     @Test func `S61: mkdir is EBUSY by itself while another operation runs, however short it waits`() throws {
-        try withPause("never") { room in
+        try withPause("never") { sandbox in
             // Backups of this store, and of another one with the same repository.
-            try room.sh(
+            try sandbox.sh(
                 """
                 backupfs init --store $R/other --sample --repository $S/repository --new-source >/dev/null
                 touch $R/hold
                 """)
             for store in ["$S", "$R/other"] {
-                let holder = try room.start(
+                let holder = try sandbox.start(
                     "exec backupfs backup --store \(store) --label held-$(basename \(store)) >/dev/null",
-                    ["BACKUPFS_FAULT": "backup.writing=pause:\(room.path)/hold"])
-                try room.wait(for: "\(room.path)/hold.reached")
-                let result = try room.python(
+                    ["BACKUPFS_FAULT": "backup.writing=pause:\(sandbox.path)/hold"])
+                try sandbox.wait(for: "\(sandbox.path)/hold.reached")
+                let result = try sandbox.python(
                     #"""
                     begin = time.monotonic()
                     print(code(os.mkdir, "snapshots/two"), time.monotonic() - begin < 5, "two" in " ".join(os.listdir("snapshots")))
                     """#)
                 #expect(result == "EBUSY True False", "\(store)")
-                try room.sh("rm $R/hold $R/hold.reached")
+                try sandbox.sh("rm $R/hold $R/hold.reached")
                 #expect(try holder.wait(limitSeconds: 60).exitCode == 0)
-                try room.sh("touch $R/hold")
+                try sandbox.sh("touch $R/hold")
             }
             // A backup that has started is not waited for.
-            let result = try room.python(
+            let result = try sandbox.python(
                 #"""
                 begin = time.monotonic()
                 os.mkdir("snapshots/two")
@@ -246,13 +246,13 @@ struct PendingBackupSemanticsTests {
 
     @Test func `S62: a backup whose name another store takes meanwhile is made under the next name`() throws {
         for waits in ["never", "always"] {
-            try withPause(waits, point: "backup.catalog-updated") { room in
-                try room.sh(
+            try withPause(waits, point: "backup.catalog-updated") { sandbox in
+                try sandbox.sh(
                     """
                     backupfs init --store $R/other --sample --repository $S/repository --new-source >/dev/null
                     backupfs backup --store $R/other --label x >/dev/null; mkdir $R/elsewhere; backupfs mount --store $R/other $R/elsewhere
                     """)
-                let result = try room.python(
+                let result = try sandbox.python(
                     #"""
                     answers = []
                     making = threading.Thread(target=lambda: answers.append(code(os.mkdir, "snapshots/two")))
@@ -277,7 +277,7 @@ struct PendingBackupSemanticsTests {
                         True two_2
                         ['\(said)']\(isWaiting ? "" : "\nThe backup two: \(said)")
                         """)
-                try room.sh("backupfs check --store $S")
+                try sandbox.sh("backupfs check --store $S")
             }
         }
     }

@@ -11,9 +11,9 @@ struct ReadingSemanticsTests {
         """#
 
     @Test func `S18: any range of bytes is that part of the file`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("mkdir $M/snapshots/one")
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
+            let result = try sandbox.python(
                 Self.files + #"""
                     chance = random.Random(18)
                     count = 0
@@ -35,9 +35,9 @@ struct ReadingSemanticsTests {
     }
 
     @Test func `S19: many read one file at once`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("mkdir $M/snapshots/one")
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
+            let result = try sandbox.python(
                 Self.files + #"""
                     whole = {path: read(path) for path in files}
                     shared = {path: os.open(path, os.O_RDONLY) for path in files}
@@ -62,9 +62,9 @@ struct ReadingSemanticsTests {
     }
 
     @Test func `S20: every way to read gives the same bytes`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("mkdir $M/snapshots/one")
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
+            let result = try sandbox.python(
                 Self.files + #"""
                     def sent(file, size):
                         with open(R + "/sent", "wb+") as target:
@@ -97,10 +97,10 @@ struct ReadingSemanticsTests {
     }
 
     @Test func `S21: what the kernel keeps can be mapped privately and shared, all else privately`() throws {
-        try PhotoDiary.withMount { room in
+        try PhotoDiary.withMount { sandbox in
             // Media files count as unchanged when they were not written to for two seconds.
-            try room.sh("mkdir $M/snapshots/one; echo '{' > $M/restore/x.part; sleep 2.5")
-            let result = try room.python(
+            try sandbox.sh("mkdir $M/snapshots/one; echo '{' > $M/restore/x.part; sleep 2.5")
+            let result = try sandbox.python(
                 #"""
                 def mapping(flags, protection, access):
                     return opened(access, lambda file: mmap.mmap(file, 1, flags, protection).close())
@@ -131,9 +131,9 @@ struct ReadingSemanticsTests {
     }
 
     @Test func `S22: no file has holes`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("mkdir $M/snapshots/one")
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
+            let result = try sandbox.python(
                 Self.files + #"""
                     for path in files:
                         size = os.stat(path).st_size
@@ -149,30 +149,30 @@ struct ReadingSemanticsTests {
     }
 
     @Test func `S23: a snapshot's bytes stay the same`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("mkdir $M/snapshots/one")
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
             let script = #"""
                 top = "snapshots/" + os.environ["NAME"]
                 paths = sorted(path for path in everything(top) if is_file(path))
                 print(len(paths), [(path[len(top):], hashlib.sha256(read(path)).hexdigest()) for path in paths])
                 """#
-            let before = try room.python(script, ["NAME": "one"])
+            let before = try sandbox.python(script, ["NAME": "one"])
             #expect(before.hasPrefix("13 [('/MD5SUMS', '"))
-            try room.sh(
+            try sandbox.sh(
                 """
                 rm -r $P/2024; echo other > $P/one.jpg; mkdir $M/snapshots/two; cp $M/snapshots/one/archive.zip $R/a.zip; cp $R/a.zip $M/restore/
                 rmdir $M/snapshots/two; mv $M/snapshots/one $M/snapshots/renamed
                 """)
-            #expect(try room.python(script, ["NAME": "renamed"]) == before)
-            try room.remount()
-            #expect(try room.python(script, ["NAME": "renamed"]) == before)
+            #expect(try sandbox.python(script, ["NAME": "renamed"]) == before)
+            try sandbox.remount()
+            #expect(try sandbox.python(script, ["NAME": "renamed"]) == before)
         }
     }
 
     @Test func `S24: a file that is open outlives its backup`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("mkdir $M/snapshots/one")
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
+            let result = try sandbox.python(
                 #"""
                 names = ["export.json", "archive.zip", "archive.tar", "SHA256SUMS", "media/2024/summer/three.jpg"]
                 whole = [read("snapshots/one/" + name) for name in names]
@@ -188,10 +188,10 @@ struct ReadingSemanticsTests {
     }
 
     @Test func `S25: damaged bytes are EIO for their file only`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("mkdir $M/snapshots/one")
-            try room.remount()
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
+            try sandbox.remount()
+            let result = try sandbox.python(
                 #"""
                 photo = read("live/media/2024/summer/three.jpg")
                 def flip():

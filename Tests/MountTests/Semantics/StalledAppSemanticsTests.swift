@@ -9,13 +9,13 @@ struct StalledAppSemanticsTests {
     enum Part: String, CaseIterable, Sendable { case database, media }
 
     /// A mounted store with the backup `one` of an app with three photos.
-    private func withStore(_ part: Part, _ extra: [String: String] = [:], _ body: (Room, RoomDisk) throws -> Void) throws {
-        try Room.use { room in
-            try room.withDisk { disk in
-                let places = ["D": part == .database ? disk.path : room.path, "P": part == .media ? disk.path : room.path]
-                room.variables.merge(places.mapValues { "\($0)/app" }) { $1 }
-                try room.write(PhotoDiary.definition, to: "diary.yaml")
-                try room.sh(
+    private func withStore(_ part: Part, _ extra: [String: String] = [:], _ body: (Sandbox, SandboxDisk) throws -> Void) throws {
+        try Sandbox.use { sandbox in
+            try sandbox.withDisk { disk in
+                let places = ["D": part == .database ? disk.path : sandbox.path, "P": part == .media ? disk.path : sandbox.path]
+                sandbox.variables.merge(places.mapValues { "\($0)/app" }) { $1 }
+                try sandbox.write(PhotoDiary.definition, to: "diary.yaml")
+                try sandbox.sh(
                     """
                     mkdir -p $D $P/photos; backupfs init --store $R/other --app $R/diary.yaml; cp $R/other/app/database.sqlite $D/
                     cd $P/photos; printf one > one.jpg; mkdir 2024; head -c 300000 /dev/urandom > 2024/two.jpg
@@ -23,10 +23,10 @@ struct StalledAppSemanticsTests {
                     backupfs init --store $S --app $R/diary.yaml --database $D/database.sqlite --media $P/photos
                     backupfs backup --store $S --label one
                     """)
-                try room.mount(extra)
-                try room.sh("cat $M/status.json >/dev/null")
-                try body(room, disk)
-                if room.mounts.contains(room.mountpoint) { try room.unmountStore() }
+                try sandbox.mount(extra)
+                try sandbox.sh("cat $M/status.json >/dev/null")
+                try body(sandbox, disk)
+                if sandbox.mounts.contains(sandbox.mountpoint) { try sandbox.unmountStore() }
             }
         }
     }
@@ -35,9 +35,9 @@ struct StalledAppSemanticsTests {
     func `S73: while the app's database or media folder stalls, all but live data answers, and who waits for that can be ended`(
         part: Part
     ) throws {
-        try withStore(part) { room, disk in
+        try withStore(part) { sandbox, disk in
             disk.stall()
-            try room.looks(
+            try sandbox.looks(
                 """
                 times = []
                 for turn in range(5):
@@ -59,19 +59,20 @@ struct StalledAppSemanticsTests {
                     assert told()["records"]["photos"] == 2, told()
                 """)
             disk.goOn()
-            try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; cmp media/2024/two.jpg $P/photos/2024/two.jpg")
-            try room.sh(
+            try sandbox.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; cmp media/2024/two.jpg $P/photos/2024/two.jpg")
+            try sandbox.sh(
                 "cmp $M/live/media/2024/two.jpg $P/photos/2024/two.jpg; jq -e .photos $M/live/export.json; mkdir $M/snapshots/two"
             )
-            try room.sh("for n in $(seq 100); do jq -e '.databaseError == null' $M/status.json && exit; sleep 0.05; done; exit 1")
+            try sandbox.sh(
+                "for n in $(seq 100); do jq -e '.databaseError == null' $M/status.json && exit; sleep 0.05; done; exit 1")
         }
     }
 
     @Test(arguments: Part.allCases)
     func `S74: a backup that meets an app's storage which stalls blocks nothing else, and can be cancelled`(part: Part) throws {
-        try withStore(part, ["BACKUPFS_MKDIR_WAITS": "never"]) { room, disk in
+        try withStore(part, ["BACKUPFS_MKDIR_WAITS": "never"]) { sandbox, disk in
             disk.stall()
-            try room.looks(
+            try sandbox.looks(
                 """
                 told, code, took = look("mkdir", "snapshots/two")
                 assert code == 0 and took < 4, (told, code, took)
@@ -82,18 +83,18 @@ struct StalledAppSemanticsTests {
                 for words in lists: answers(words)
                 """)
             disk.goOn()
-            try room.sh("for n in $(seq 200); do ls -d $M/snapshots/two || exit 0; sleep 0.05; done; exit 1")
-            #expect(try room.names("snapshots") == ["latest", "one"])
-            try room.sh("mkdir $M/snapshots/two; sync $M/snapshots/two; cd $M/snapshots/two; sha256sum --quiet -c SHA256SUMS")
+            try sandbox.sh("for n in $(seq 200); do ls -d $M/snapshots/two || exit 0; sleep 0.05; done; exit 1")
+            #expect(try sandbox.names("snapshots") == ["latest", "one"])
+            try sandbox.sh("mkdir $M/snapshots/two; sync $M/snapshots/two; cd $M/snapshots/two; sha256sum --quiet -c SHA256SUMS")
         }
     }
 
     @Test(arguments: Part.allCases)
     func `a backup command that meets an app's storage which stalls ends at SIGTERM`(part: Part) throws {
-        try withStore(part) { room, disk in
-            try room.unmountStore()
+        try withStore(part) { sandbox, disk in
+            try sandbox.unmountStore()
             disk.stall()
-            try room.looks(
+            try sandbox.looks(
                 """
                 command = subprocess.Popen(["backupfs", "backup", "--store", S], stderr=subprocess.PIPE, text=True)
                 time.sleep(1)
@@ -101,7 +102,7 @@ struct StalledAppSemanticsTests {
                 assert ends(command, 40) in (130, -15), command.returncode
                 """)
             disk.goOn()
-            try room.sh("backupfs backup --store $S --label two; backupfs check --read-data --store $S")
+            try sandbox.sh("backupfs backup --store $S --label two; backupfs check --read-data --store $S")
         }
     }
 }

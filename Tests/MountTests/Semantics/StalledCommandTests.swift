@@ -8,24 +8,24 @@ struct StalledCommandTests {
     /// The part on the stalling disk.
     enum Part: String, CaseIterable, Sendable { case store, repository }
 
-    private func withStore(_ part: Part, _ body: (Room, RoomDisk) throws -> Void) throws {
-        try Room.use { room in
-            try room.withDisk { disk in
-                if part == .store { room.variables["S"] = "\(disk.path)/store" }
+    private func withStore(_ part: Part, _ body: (Sandbox, SandboxDisk) throws -> Void) throws {
+        try Sandbox.use { sandbox in
+            try sandbox.withDisk { disk in
+                if part == .store { sandbox.variables["S"] = "\(disk.path)/store" }
                 let place = part == .store ? "" : "--repository \(disk.path)/repository"
-                try room.sh("backupfs init --store $S --sample \(place); backupfs backup --store $S --label one")
+                try sandbox.sh("backupfs init --store $S --sample \(place); backupfs backup --store $S --label one")
                 disk.stall()
-                try body(room, disk)
+                try body(sandbox, disk)
                 disk.goOn()
-                try room.sh("backupfs status --check 1d --store $S; backupfs check --store $S")
+                try sandbox.sh("backupfs status --check 1d --store $S; backupfs check --store $S")
             }
         }
     }
 
     @Test(arguments: Part.allCases)
     func `a command that waits for storage which does not answer says so, and ends at a signal`(part: Part) throws {
-        try withStore(part) { room, disk in
-            try room.looks(
+        try withStore(part) { sandbox, disk in
+            try sandbox.looks(
                 """
                 verbs = [["status"], ["snapshots"], ["ls", "one"], ["check"], ["backup"], ["mount", M], ["stats", "--json"]]
                 def run(verb):
@@ -47,9 +47,9 @@ struct StalledCommandTests {
 
     @Test(arguments: Part.allCases)
     func `a command gives up when storage has not answered for a minute`(part: Part) throws {
-        try withStore(part) { room, disk in
-            room.variables["BACKUPFS_STALL_SECONDS"] = "4"
-            try room.looks(
+        try withStore(part) { sandbox, disk in
+            sandbox.variables["BACKUPFS_STALL_SECONDS"] = "4"
+            try sandbox.looks(
                 """
                 os.chdir("/")
                 told, code, took = look("backupfs", "status", "--check", "1d", "--store", S, limit=30)
@@ -58,7 +58,7 @@ struct StalledCommandTests {
                 error = json.loads(told.splitlines()[-1])
                 assert code == 1 and error["error"] == "inputOutput" and error["remedy"], (told, code, took)
                 """)
-            room.variables["BACKUPFS_STALL_SECONDS"] = nil
+            sandbox.variables["BACKUPFS_STALL_SECONDS"] = nil
         }
     }
 }

@@ -7,22 +7,22 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct StalledRepositorySemanticsTests {
     /// A mounted store whose repository is on its own disk, with the backup `one`.
-    private func withStore(_ extra: [String: String] = [:], _ body: (Room, RoomDisk) throws -> Void) throws {
-        try Room.use { room in
-            try room.withDisk { disk in
-                try room.sh("backupfs init --store $S --sample --repository $R/disk/repository")
-                try room.mount(extra)
-                try room.sh("mkdir $M/snapshots/one; cat $M/status.json >/dev/null")
-                try body(room, disk)
-                if room.mounts.contains(room.mountpoint) { try room.unmountStore() }
+    private func withStore(_ extra: [String: String] = [:], _ body: (Sandbox, SandboxDisk) throws -> Void) throws {
+        try Sandbox.use { sandbox in
+            try sandbox.withDisk { disk in
+                try sandbox.sh("backupfs init --store $S --sample --repository $R/disk/repository")
+                try sandbox.mount(extra)
+                try sandbox.sh("mkdir $M/snapshots/one; cat $M/status.json >/dev/null")
+                try body(sandbox, disk)
+                if sandbox.mounts.contains(sandbox.mountpoint) { try sandbox.unmountStore() }
             }
         }
     }
 
     @Test func `S64: while the repository stalls, the mount, its backups and its status are listed from memory`() throws {
-        try withStore { room, disk in
+        try withStore { sandbox, disk in
             disk.stall()
-            try room.looks(
+            try sandbox.looks(
                 """
                 slowest = 0
                 for turn in range(5):
@@ -44,18 +44,18 @@ struct StalledRepositorySemanticsTests {
                 """)
             disk.goOn()
             // After that, nothing outdated is shown, and no new mount is needed.
-            try room.sh("ls $M/snapshots/one/export.json; backupfs backup --store $S --label two; ls -d $M/snapshots/two")
-            try room.sh("jq -e '.repositoryError == null and .repositoryAsOf == null and .snapshotCount == 2' $M/status.json")
+            try sandbox.sh("ls $M/snapshots/one/export.json; backupfs backup --store $S --label two; ls -d $M/snapshots/two")
+            try sandbox.sh("jq -e '.repositoryError == null and .repositoryAsOf == null and .snapshotCount == 2' $M/status.json")
         }
     }
 
     @Test func `S65: what only the repository can answer waits, ends with its program, and is in nobody's way`() throws {
-        try withStore { room, disk in
-            try room.sh("head -c 3000000 /dev/urandom | base64 > $R/big; backupfs backup --store $S --label two")
-            try room.unmountStore()
-            try room.mount()
+        try withStore { sandbox, disk in
+            try sandbox.sh("head -c 3000000 /dev/urandom | base64 > $R/big; backupfs backup --store $S --label two")
+            try sandbox.unmountStore()
+            try sandbox.mount()
             disk.stall()
-            try room.looks(
+            try sandbox.looks(
                 """
                 readers = [subprocess.Popen(["cat", f"snapshots/{name}/{file}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                     for name in ["one", "two"] for file in ["export.json", "manifest.json", "archive.zip", "SHA256SUMS"] * 5]
@@ -70,35 +70,35 @@ struct StalledRepositorySemanticsTests {
                 for each in readers: assert ends(each) < 0
                 """)
             disk.goOn()
-            try room.sh("cd $M/snapshots/two; sha256sum --quiet -c SHA256SUMS; cd ../one; sha256sum --quiet -c SHA256SUMS")
+            try sandbox.sh("cd $M/snapshots/two; sha256sum --quiet -c SHA256SUMS; cd ../one; sha256sum --quiet -c SHA256SUMS")
         }
     }
 
     @Test func `S66: while the repository stalls, changes are refused at once and change nothing`() throws {
-        try withStore { room, disk in
+        try withStore { sandbox, disk in
             disk.stall()
-            try room.looks(
+            try sandbox.looks(
                 """
                 for words in [("mkdir", "snapshots/two"), ("rmdir", "snapshots/one"), ("mv", "snapshots/one", "snapshots/three"),
                         ("setfattr", "-n", "user.backupfs.pinned", "-v", "1", "snapshots/one")]:
                     told, code, took = look(*words)
                     assert code not in (0, None) and "Input/output error" in told and took < 3, (words, told, code, took)
                 """)
-            try room.sh("for n in $(seq 5); do ls -d $M/snapshots/none || true; done")
+            try sandbox.sh("for n in $(seq 5); do ls -d $M/snapshots/none || true; done")
             disk.goOn()
-            #expect(try room.names("snapshots") == ["latest", "one"])
-            #expect(try room.sh("getfattr --only-values -n user.backupfs.pinned $M/snapshots/one") == "0")
+            #expect(try sandbox.names("snapshots") == ["latest", "one"])
+            #expect(try sandbox.sh("getfattr --only-values -n user.backupfs.pinned $M/snapshots/one") == "0")
             // Once, however many requests there were.
-            #expect(try room.sh("grep -c 'does not answer' $S/mount.log") == "1")
+            #expect(try sandbox.sh("grep -c 'does not answer' $S/mount.log") == "1")
         }
     }
 
     @Test func `a reader gets an error in the end, and so does each that comes after it`() throws {
-        try withStore(["BACKUPFS_STALL_SECONDS": "2"]) { room, disk in
-            try room.unmountStore()
-            try room.mount(["BACKUPFS_STALL_SECONDS": "2"])
+        try withStore(["BACKUPFS_STALL_SECONDS": "2"]) { sandbox, disk in
+            try sandbox.unmountStore()
+            try sandbox.mount(["BACKUPFS_STALL_SECONDS": "2"])
             disk.stall()
-            try room.looks(
+            try sandbox.looks(
                 """
                 told, code, took = look("cat", "snapshots/one/export.json", limit=20)
                 assert code == 1 and "Input/output error" in told and took > 1.5, (told, code, took)
@@ -107,19 +107,20 @@ struct StalledRepositorySemanticsTests {
                 for each in readers: assert ends(each, 20) == 1
                 """)
             disk.goOn()
-            try room.sh("for n in $(seq 200); do cat $M/snapshots/one/export.json >/dev/null && exit; sleep 0.05; done; exit 1")
-            try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS")
+            try sandbox.sh(
+                "for n in $(seq 200); do cat $M/snapshots/one/export.json >/dev/null && exit; sleep 0.05; done; exit 1")
+            try sandbox.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS")
         }
     }
 
     @Test(arguments: ["SIGTERM", "umount"])
     func `S67: a mount whose repository stalls ends all the same`(way: String) throws {
-        try withStore { room, disk in
-            try room.unmountStore()
-            try room.mount()
+        try withStore { sandbox, disk in
+            try sandbox.unmountStore()
+            try sandbox.mount()
             disk.stall()
-            let daemon = try #require(room.daemons.first)
-            try room.looks(
+            let daemon = try #require(sandbox.daemons.first)
+            try sandbox.looks(
                 """
                 reader = subprocess.Popen(["cat", "snapshots/one/export.json"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 time.sleep(0.5)
@@ -138,21 +139,24 @@ struct StalledRepositorySemanticsTests {
                 ends(reader)
                 """)
             disk.goOn()
-            try room.mount()
-            try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS")
+            try sandbox.mount()
+            try sandbox.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS")
         }
     }
 
     @Test func `a backup begun by mkdir before the storage stalls is finished when it goes on`() throws {
-        try withStore(["BACKUPFS_MKDIR_WAITS": "never", "BACKUPFS_FAULT": "backup.pack-written=pause:/nowhere"]) { room, disk in
-            try room.sh("sync $M/snapshots/one; touch $R/pause")
-            try room.unmountStore()
-            try room.mount(["BACKUPFS_MKDIR_WAITS": "never", "BACKUPFS_FAULT": "backup.pack-written=pause:\(room.path)/pause"])
-            try room.sh("sqlite3 $S/app/database.sqlite \"update expenses set notes = 'new' where id = 1\"")
-            try room.sh("mkdir $M/snapshots/two")
-            try room.wait(for: "\(room.path)/pause.reached")
+        try withStore(["BACKUPFS_MKDIR_WAITS": "never", "BACKUPFS_FAULT": "backup.pack-written=pause:/nowhere"]) {
+            sandbox, disk in
+            try sandbox.sh("sync $M/snapshots/one; touch $R/pause")
+            try sandbox.unmountStore()
+            try sandbox.mount([
+                "BACKUPFS_MKDIR_WAITS": "never", "BACKUPFS_FAULT": "backup.pack-written=pause:\(sandbox.path)/pause",
+            ])
+            try sandbox.sh("sqlite3 $S/app/database.sqlite \"update expenses set notes = 'new' where id = 1\"")
+            try sandbox.sh("mkdir $M/snapshots/two")
+            try sandbox.wait(for: "\(sandbox.path)/pause.reached")
             disk.stall()
-            try room.looks(
+            try sandbox.looks(
                 """
                 os.remove(R + "/pause")
                 time.sleep(0.5)
@@ -163,14 +167,15 @@ struct StalledRepositorySemanticsTests {
                     assert code == 1 and took < 3, (told, code, took)
                 """)
             disk.goOn()
-            try room.sh("sync $M/snapshots/two; for s in one two; do cd $M/snapshots/$s; sha256sum --quiet -c SHA256SUMS; done")
+            try sandbox.sh(
+                "sync $M/snapshots/two; for s in one two; do cd $M/snapshots/$s; sha256sum --quiet -c SHA256SUMS; done")
         }
     }
 
     @Test func `S68: a repository whose disk is taken away hides its backups only, and is there again with it`() throws {
-        try withStore { room, disk in
-            try disk.takeAway(room)
-            try room.looks(
+        try withStore { sandbox, disk in
+            try disk.takeAway(sandbox)
+            try sandbox.looks(
                 """
                 told, code, took = look("ls", "-l", ".")
                 assert code == 0 and "?" not in told and took < 3, (told, code, took)
@@ -182,10 +187,10 @@ struct StalledRepositorySemanticsTests {
                 told, code, took = look("ls", "snapshots/")
                 assert code == 2 and "Input/output error" in told and took < 3, (told, code, took)
                 """)
-            try room.withDisk { _ in
-                try room.sh("ls $M/snapshots/one/export.json; mkdir $M/snapshots/two")
-                try room.sh("jq -e '.repositoryError == null and .snapshotCount == 2' $M/status.json")
-                try room.unmountStore()
+            try sandbox.withDisk { _ in
+                try sandbox.sh("ls $M/snapshots/one/export.json; mkdir $M/snapshots/two")
+                try sandbox.sh("jq -e '.repositoryError == null and .snapshotCount == 2' $M/status.json")
+                try sandbox.unmountStore()
             }
         }
     }

@@ -6,22 +6,22 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct StalledStoreSemanticsTests {
     /// A mounted store with the default layout on its own disk, with the backup `one`. The mount has not been accessed yet.
-    private func withStore(_ extra: [String: String] = [:], _ body: (Room, RoomDisk) throws -> Void) throws {
-        try Room.use { room in
-            try room.withDisk { disk in
-                room.variables["S"] = "\(disk.path)/store"
-                try room.sh("backupfs init --store $S --sample; backupfs backup --store $S --label one")
-                try room.mount(extra)
-                try body(room, disk)
-                if room.mounts.contains(room.mountpoint) { try room.unmountStore() }
+    private func withStore(_ extra: [String: String] = [:], _ body: (Sandbox, SandboxDisk) throws -> Void) throws {
+        try Sandbox.use { sandbox in
+            try sandbox.withDisk { disk in
+                sandbox.variables["S"] = "\(disk.path)/store"
+                try sandbox.sh("backupfs init --store $S --sample; backupfs backup --store $S --label one")
+                try sandbox.mount(extra)
+                try body(sandbox, disk)
+                if sandbox.mounts.contains(sandbox.mountpoint) { try sandbox.unmountStore() }
             }
         }
     }
 
     @Test func `S69: while the whole store stalls, the mount, its backups, its status and df come from memory`() throws {
-        try withStore { room, disk in
+        try withStore { sandbox, disk in
             disk.stall()
-            try room.looks(
+            try sandbox.looks(
                 """
                 times = []
                 for turn in range(5):
@@ -38,8 +38,8 @@ struct StalledStoreSemanticsTests {
                 assert sorted(times)[len(times) // 2] < 0.2, times
                 """)
             disk.goOn()
-            try room.sh("mkdir $M/snapshots/two; jq -e '.repositoryError == null and .snapshotCount == 2' $M/status.json")
-            try room.sh(
+            try sandbox.sh("mkdir $M/snapshots/two; jq -e '.repositoryError == null and .snapshotCount == 2' $M/status.json")
+            try sandbox.sh(
                 "for s in one two; do cd $M/snapshots/$s; sha256sum --quiet -c SHA256SUMS; done; jq -e .cars $M/live/export.json >/dev/null"
             )
         }
@@ -49,9 +49,9 @@ struct StalledStoreSemanticsTests {
     func `S70: while the whole store stalls, changes are refused within two seconds, and who only looks does not wait for them`()
         throws
     {
-        try withStore { room, disk in
+        try withStore { sandbox, disk in
             disk.stall()
-            try room.looks(
+            try sandbox.looks(
                 """
                 maker = subprocess.Popen(["mkdir", "snapshots/two"], stderr=subprocess.PIPE, text=True)
                 time.sleep(0.1)
@@ -64,15 +64,15 @@ struct StalledStoreSemanticsTests {
                     assert "Input/output error" in fails(words), words
                 """)
             disk.goOn()
-            #expect(try room.names("snapshots") == ["latest", "one"])
+            #expect(try sandbox.names("snapshots") == ["latest", "one"])
         }
     }
 
     @Test func `S71: what waits for a store that stalls ends with its program, and blocks nothing else`() throws {
-        try withStore { room, disk in
-            try room.write("{", to: "drop.json")
+        try withStore { sandbox, disk in
+            try sandbox.write("{", to: "drop.json")
             disk.stall()
-            try room.looks(
+            try sandbox.looks(
                 """
                 waiting = [start(*words) for words in [("cat", "live/export.json"), ("ls", "live/"), ("ls", "restore/"), ("ls", "exports/"),
                     ("cat", "snapshots/one/export.json"), ("cp", R + "/drop.json", "restore/a.json"),
@@ -85,17 +85,17 @@ struct StalledStoreSemanticsTests {
                 for words in lists: answers(words)
                 """)
             disk.goOn()
-            try room.sh(
+            try sandbox.sh(
                 "jq -e .cars $M/live/export.json >/dev/null; ls $M/restore; cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS")
         }
     }
 
     @Test(arguments: [true, false])
     func `S72: SIGTERM ends a mount whose whole store stalls`(programWaits: Bool) throws {
-        try withStore { room, disk in
+        try withStore { sandbox, disk in
             disk.stall()
-            let daemon = try #require(room.daemons.first)
-            try room.looks(
+            let daemon = try #require(sandbox.daemons.first)
+            try sandbox.looks(
                 """
                 for words in lists: answers(words)
                 reader = start("cat", "live/export.json") if \(programWaits ? "True" : "False") else None
@@ -106,8 +106,8 @@ struct StalledStoreSemanticsTests {
                 if reader: ends(reader)
                 """)
             disk.goOn()
-            try room.mount()
-            try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; mkdir $M/snapshots/two")
+            try sandbox.mount()
+            try sandbox.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; mkdir $M/snapshots/two")
         }
     }
 }

@@ -5,8 +5,8 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct VisibilitySemanticsTests {
     @Test func `S34: what is done through the mount is seen by all at once`() throws {
-        try Room.withMount("--sample") { room in
-            let result = try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 # Another process, which has looked at the names before.
                 other = subprocess.Popen([sys.executable, "-c", """if True:
@@ -37,8 +37,8 @@ struct VisibilitySemanticsTests {
     }
 
     @Test func `S35: a backup that a command made is seen at the next look`() throws {
-        try Room.withMount("--sample") { room in
-            let result = try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 seen = set()
                 for turn in range(6):
@@ -54,8 +54,8 @@ struct VisibilitySemanticsTests {
     }
 
     @Test func `S36: what others delete goes when forget returns, or within a moment`() throws {
-        try Room.withMount("--sample") { room in
-            let result = try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 for name in ("a", "b", "c"): os.mkdir("snapshots/" + name)
                 def known(): return [code(os.stat, f"snapshots/{name}/data/cars.json") for name in ("a", "b", "c")]
@@ -79,8 +79,8 @@ struct VisibilitySemanticsTests {
     }
 
     @Test func `S37: reading the generation waits until programs see everything`() throws {
-        try Room.withMount("--sample") { room in
-            let result = try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 def generation(): return int(os.getxattr("snapshots", "user.backupfs.generation"))
                 told = [generation()]
@@ -132,9 +132,9 @@ struct VisibilitySemanticsTests {
         """#
 
     @Test func `S38: the kernel keeps what it knows of a snapshot`() throws {
-        try PhotoDiary.withMount { room in
-            try room.sh("mkdir $M/snapshots/one")
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
+            let result = try sandbox.python(
                 Self.stopping + #"""
                     top = os.open("snapshots/one", os.O_RDONLY)
                     def at(path): return os.open(path, os.O_RDONLY, dir_fd=top)
@@ -162,14 +162,14 @@ struct VisibilitySemanticsTests {
                         if set(answers) == {"kept"}: break
                     print(answers)
                     print(without_backupfs(lambda: json.loads(read("status.json"))), os.stat("status.json").st_size > 0)
-                    """#, ["DAEMON": String(try #require(room.daemons.first))])
+                    """#, ["DAEMON": String(try #require(sandbox.daemons.first))])
             #expect(result == "['kept', 'kept', 'kept', 'kept', 'kept']\n['waits'] True")
         }
     }
 
     @Test func `S39: what changes is not kept, and hidden names are known to be absent`() throws {
-        try PhotoDiary.withMount { room in
-            let result = try room.python(
+        try PhotoDiary.withMount { sandbox in
+            let result = try sandbox.python(
                 Self.stopping + #"""
                     hidden = [folder + "/.git" for folder in (".", "live", "snapshots", "exports", "safety")]
                     def look():
@@ -193,15 +193,15 @@ struct VisibilitySemanticsTests {
                         if (told != len(text) or json.loads(text)["photos"][0]["caption"] != "long " * turn or state != turn
                             or read("live/media/one.jpg") != b"x" * turn or json.loads(read("status.json"))["snapshotCount"] != turn + 1):
                             print("old", turn)
-                    """#, ["DAEMON": String(try #require(room.daemons.first))])
+                    """#, ["DAEMON": String(try #require(sandbox.daemons.first))])
             #expect(result == "['kept', 'kept', 'kept', 'kept', 'kept']\nENOENT ENOENT ENOENT\nok ok ok")
         }
     }
 
     /// Requirement STA-10.
     @Test func `S40: inotify tells what is done through the mount`() throws {
-        try Room.withMount("--sample") { room in
-            let result = try room.python(
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.python(
                 #"""
                 watch = call("inotify_init")
                 call("inotify_add_watch", watch, "snapshots", 0x3C0)

@@ -1,7 +1,8 @@
 import Glibc
+import TestSupport
 import Testing
 
-extension Room {
+extension Sandbox {
     /// A clock that stands still, for tests of exact names.
     static let fixedClock = ["BACKUPFS_NOW": "2026-01-11T14:30:00Z"]
 
@@ -10,13 +11,13 @@ extension Room {
     ///   - setUp: more arguments for `init`: `--sample` fills the store.
     ///   - extra: environment of the process that serves the mount.
     static func withMount(
-        _ setUp: String = "", _ extra: [String: String] = [:], _ body: (Room) throws -> Void
+        _ setUp: String = "", _ extra: [String: String] = [:], _ body: (Sandbox) throws -> Void
     ) throws {
-        try use { room in
-            try room.sh("backupfs init --store $S \(setUp)", extra)
-            try room.mount(extra)
-            try body(room)
-            try room.unmount()
+        try use { sandbox in
+            try sandbox.sh("backupfs init --store $S \(setUp)", extra)
+            try sandbox.mount(extra)
+            try body(sandbox)
+            try sandbox.unmount()
         }
     }
 

@@ -3,19 +3,19 @@ import Testing
 
 extension PhotoDiary {
     /// Runs a test with a mounted store of this app, with three photos in two folders. `$P` is the app's photo folder.
-    static func withMount(_ body: (Room) throws -> Void) throws {
-        try Room.use { room in
-            try setUp(room)
-            try room.mount()
-            try body(room)
-            try room.unmount()
+    static func withMount(_ body: (Sandbox) throws -> Void) throws {
+        try Sandbox.use { sandbox in
+            try setUp(sandbox)
+            try sandbox.mount()
+            try body(sandbox)
+            try sandbox.unmount()
         }
     }
 
-    static func setUp(_ room: Room) throws {
-        try room.write(definition, to: "diary.yaml")
-        room.variables["P"] = "\(room.storePath)/app/photos"
-        try room.sh(
+    static func setUp(_ sandbox: Sandbox) throws {
+        try sandbox.write(definition, to: "diary.yaml")
+        sandbox.variables["P"] = "\(sandbox.storePath)/app/photos"
+        try sandbox.sh(
             """
             backupfs init --store $S --app $R/diary.yaml
             cd $P; mkdir -p 2024/summer; printf 'one' > one.jpg; printf 'two' > 2024/two.jpg; head -c 300000 /dev/urandom > 2024/summer/three.jpg

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Python scripts, for system calls that ordinary programs do not make.
-extension Room {
+extension Sandbox {
     /// The prelude of every script: the mountpoint is the current folder.
     private static let pythonPrelude = #"""
         import ctypes, errno, fcntl, hashlib, json, mmap, os, random, signal, sqlite3, stat, struct, subprocess, sys, threading, time

@@ -7,16 +7,16 @@ import Testing
 struct GeneratedDatabaseTests {
     private static let folder = "\(Machine.projectPath)/Tests/OperationsTests/Generated"
 
-    private static func describe(_ room: Room) throws -> String {
-        try room.sh("python3 \(folder)/describe_database.py $R/app.db")
+    private static func describe(_ sandbox: Sandbox) throws -> String {
+        try sandbox.sh("python3 \(folder)/describe_database.py $R/app.db")
     }
 
     /// - Returns: how many kinds of restore were tried.
     @discardableResult
     private static func check(_ number: Int) throws -> Int {
-        let room = try Room()
-        try room.sh("python3 \(folder)/generate_database.py \(number) $R/app.db")
-        let first = try describe(room)
+        let sandbox = try Sandbox()
+        try sandbox.sh("python3 \(folder)/generate_database.py \(number) $R/app.db")
+        let first = try describe(sandbox)
         // SQLite reports some databases as damaged that it created itself, such as those with texts that are not UTF-8 and an
         // index.
         let isSound = first.hasSuffix("[(b'ok',)]")
@@ -25,12 +25,12 @@ struct GeneratedDatabaseTests {
         func comparable(_ text: String) -> Substring {
             isSound ? text[...] : text[..<(text.lastIndex(of: "\n") ?? text.endIndex)]
         }
-        try room.sh("backupfs init --store $S --database $R/app.db >/dev/null")
-        let backup = try room.run("backupfs backup --label one --store $S")
-        #expect(backup.status == 0 || !isSound && backup.status == 3, "\(number): \(backup)")
-        let verification = try room.run("backupfs verify one --store $S")
-        #expect(verification.status == 0 || !isSound, "\(number): \(verification)")
-        try room.sh(
+        try sandbox.sh("backupfs init --store $S --database $R/app.db >/dev/null")
+        let backup = try sandbox.run("backupfs backup --label one --store $S")
+        #expect(backup.exitCode == 0 || !isSound && backup.exitCode == 3, "\(number): \(backup)")
+        let verification = try sandbox.run("backupfs verify one --store $S")
+        #expect(verification.exitCode == 0 || !isSound, "\(number): \(verification)")
+        try sandbox.sh(
             """
             backupfs export one --json -o $R/one.json --store $S >/dev/null; python3 -m json.tool $R/one.json /dev/null
             backupfs export one --zip -o $R/one.zip --store $S >/dev/null
@@ -38,15 +38,15 @@ struct GeneratedDatabaseTests {
             """)
         let ways = ["one", "$R/one.zip", "$R/one.json", "$R/one.sqlite"]
         for way in ways {
-            try room.sh("python3 \(folder)/change_database.py $R/app.db")
-            let changed = try describe(room)
-            let restore = try room.run("backupfs restore \(way) --yes --store $S")
-            #expect(restore.status == 0, "\(number), \(way): \(restore)")
-            guard restore.status == 0 else { continue }
-            #expect(comparable(try describe(room)) == comparable(first), "\(number), \(way)")
-            let undo = try room.run("backupfs undo --yes --store $S")
-            #expect(undo.status == 0, "\(number), \(way): \(undo)")
-            #expect(try describe(room) == changed, "\(number), \(way), undone")
+            try sandbox.sh("python3 \(folder)/change_database.py $R/app.db")
+            let changed = try describe(sandbox)
+            let restore = try sandbox.run("backupfs restore \(way) --yes --store $S")
+            #expect(restore.exitCode == 0, "\(number), \(way): \(restore)")
+            guard restore.exitCode == 0 else { continue }
+            #expect(comparable(try describe(sandbox)) == comparable(first), "\(number), \(way)")
+            let undo = try sandbox.run("backupfs undo --yes --store $S")
+            #expect(undo.exitCode == 0, "\(number), \(way): \(undo)")
+            #expect(try describe(sandbox) == changed, "\(number), \(way), undone")
         }
         return ways.count
     }

@@ -5,9 +5,9 @@ import Testing
 struct LogCanaryTests {
     /// Every possible operation, successful and failing, with unique words and numbers in every field.
     @Test func `LOG-02: no value, no note, no cost and no name of a photo is in any log, at whatever level`() throws {
-        let room = try Room()
-        try room.write(PhotoDiary.definition, to: "diary.yaml")
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.write(PhotoDiary.definition, to: "diary.yaml")
+        try sandbox.sh(
             """
             export BACKUPFS_LOG_LEVEL=trace BACKUPFS_SCHEDULE=daily; cd $R
             backupfs init --store $S --app diary.yaml
@@ -29,18 +29,18 @@ struct LogCanaryTests {
             ! backupfs check --read-data; backupfs verify --all || true; backupfs restore one --target canary-second || true
             echo canary-garbage > $S/app/database.sqlite; ! backupfs backup; ! backupfs export --json -o canary-last.json
             """, ["LC_ALL": "C"])
-        #expect(try room.sh("cat $S/backupfs.log | wc -l | sed 's/^[4-9][0-9]$/many/'") == "many", "there is much to look at")
+        #expect(try sandbox.sh("cat $S/backupfs.log | wc -l | sed 's/^[4-9][0-9]$/many/'") == "many", "there is much to look at")
         #expect(
-            try room.sh("jq -r .op $S/backupfs.log | sort -u | paste -sd' '")
+            try sandbox.sh("jq -r .op $S/backupfs.log | sort -u | paste -sd' '")
                 == "backup check export extract recovery restore schedule verify")
-        #expect(try room.sh("cat $S/backupfs.log $S/history.jsonl | grep -ciE 'canary|987654321' || true") == "0")
-        #expect(try room.sh("backupfs history --json --last 1000 --store $S | grep -ciE 'canary|987654321' || true") == "0")
+        #expect(try sandbox.sh("cat $S/backupfs.log $S/history.jsonl | grep -ciE 'canary|987654321' || true") == "0")
+        #expect(try sandbox.sh("backupfs history --json --last 1000 --store $S | grep -ciE 'canary|987654321' || true") == "0")
     }
 
     /// The EV charging tracker: costs, odometer readings, notes (the rule is its own).
     @Test func `LOG-02: no cost, odometer reading or note of the EV charging tracker is in the log`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             export BACKUPFS_LOG_LEVEL=trace BACKUPFS_STORE=$S; cd $R
             backupfs init --sample; backupfs export --json -o x.json
@@ -51,9 +51,9 @@ struct LogCanaryTests {
             jq '.expenses[3].carId = 9876543' y.json > z.json; ! backupfs restore z.json --yes
             """)
         #expect(
-            try room.sh("sqlite3 $S/app/database.sqlite .dump | grep -c 'canary' | sed 's/[0-9]*/some/'") == "some",
+            try sandbox.sh("sqlite3 $S/app/database.sqlite .dump | grep -c 'canary' | sed 's/[0-9]*/some/'") == "some",
             "it is in the data")
-        #expect(try room.sh("cat $S/backupfs.log $S/history.jsonl | grep -cE 'canary|98765' || true") == "0")
-        #expect(try room.sh("jq -r 'select(.result==\"refused\") | .error' $S/backupfs.log | sort -u") == "invalidContent")
+        #expect(try sandbox.sh("cat $S/backupfs.log $S/history.jsonl | grep -cE 'canary|98765' || true") == "0")
+        #expect(try sandbox.sh("jq -r 'select(.result==\"refused\") | .error' $S/backupfs.log | sort -u") == "invalidContent")
     }
 }

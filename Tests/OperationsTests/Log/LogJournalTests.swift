@@ -22,16 +22,16 @@ struct LogJournalTests {
             print(json.dumps(entry), flush=True)
         """
 
-    private func room() throws -> Room {
-        let room = try Room()
-        try room.write(Self.journal, to: "journal.py")
-        try room.sh("backupfs init --app keeptrack --store $S >/dev/null")
-        return room
+    private func sandbox() throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.write(Self.journal, to: "journal.py")
+        try sandbox.sh("backupfs init --app keeptrack --store $S >/dev/null")
+        return sandbox
     }
 
     /// Runs a script with a journal that receives this many entries.
-    private func listening(_ room: Room, _ count: Int, _ script: String) throws {
-        try room.sh(
+    private func listening(_ sandbox: Sandbox, _ count: Int, _ script: String) throws {
+        try sandbox.sh(
             """
             python3 $R/journal.py $R/socket \(count) > $R/entries & journal=$!
             while [ ! -S $R/socket ]; do sleep 0.01; done
@@ -42,53 +42,54 @@ struct LogJournalTests {
     }
 
     @Test func `an entry has a field for each member`() throws {
-        let room = try room()
+        let sandbox = try sandbox()
         try listening(
-            room, 2,
+            sandbox, 2,
             """
             backupfs config set log journal --store $S; backupfs backup --label one --store $S
             ! backupfs backup --label one --store $S
             """)
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "jq -c '[.PRIORITY,.SYSLOG_IDENTIFIER,.BACKUPFS_OPERATION,.BACKUPFS_PHASE,.BACKUPFS_RESULT,.BACKUPFS_APP,.BACKUPFS_SNAPSHOT,.BACKUPFS_ERROR]' $R/entries"
             ) == """
                 ["6","backupfs","backup","ended","ok","keeptrack","one",null]
                 ["4","backupfs","backup","ended","refused","keeptrack",null,"alreadyExists"]
                 """)
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "head -1 $R/entries | jq -r '.BACKUPFS_FILE_SIZE, .BACKUPFS_STORED_BYTES, .BACKUPFS_DURATION_MS, .BACKUPFS_FILES'"
             )
             .split(separator: "\n").allSatisfy { (Int($0) ?? 0) > 0 })
-        #expect(try room.sh("head -1 $R/entries | jq -r .MESSAGE").wholeMatch(of: /backup ok in \d+\.\d{3} s/) != nil)
+        #expect(try sandbox.sh("head -1 $R/entries | jq -r .MESSAGE").wholeMatch(of: /backup ok in \d+\.\d{3} s/) != nil)
         #expect(
-            try room.sh("tail -1 $R/entries | jq -r .MESSAGE").wholeMatch(of: /backup refused \(alreadyExists\) in \d+\.\d{3} s/)
+            try sandbox.sh("tail -1 $R/entries | jq -r .MESSAGE").wholeMatch(
+                of: /backup refused \(alreadyExists\) in \d+\.\d{3} s/)
                 != nil)
-        #expect(try room.sh("ls $S | grep -c log || true") == "0", "not in the file as well")
+        #expect(try sandbox.sh("ls $S | grep -c log || true") == "0", "not in the file as well")
     }
 
     @Test func `a service of systemd logs to the journal, and what it starts does not`() throws {
-        let room = try room()
+        let sandbox = try sandbox()
         let export = "backupfs export --json -o $R/x.json --store $S >/dev/null"
         try listening(
-            room, 1,
+            sandbox, 1,
             """
             touch $R/stream; export JOURNAL_STREAM=$(stat -c %d:%i $R/stream)
             \(export) 2>> $R/stream
             \(export) 2>> $R/elsewhere; \(export) --log-file $R/named.log 2>> $R/stream
             """)
         #expect(
-            try room.sh("jq -r .BACKUPFS_OPERATION $R/entries; jq -r .op $S/backupfs.log $R/named.log")
+            try sandbox.sh("jq -r .BACKUPFS_OPERATION $R/entries; jq -r .op $S/backupfs.log $R/named.log")
                 == "export\nexport\nexport")
     }
 
     @Test func `without a journal the file has it`() throws {
-        let room = try room()
+        let sandbox = try sandbox()
         let export = "backupfs export --json -o $R/x.json --store $S >/dev/null"
-        try room.sh(
+        try sandbox.sh(
             "backupfs config set log journal --store $S; BACKUPFS_JOURNAL_SOCKET=$R/none \(export); BACKUPFS_JOURNAL_SOCKET=relative \(export)"
         )
-        #expect(try room.sh("jq -r .op $S/backupfs.log") == "export\nexport")
+        #expect(try sandbox.sh("jq -r .op $S/backupfs.log") == "export\nexport")
     }
 }

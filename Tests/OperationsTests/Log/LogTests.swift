@@ -3,17 +3,17 @@ import Testing
 
 /// The log, as programs read it.
 struct LogTests {
-    private func room(_ app: String = "ev-charging-tracker") throws -> Room {
-        let room = try Room()
-        try room.sh("backupfs init --app \(app) --store $S >/dev/null")
-        return room
+    private func sandbox(_ app: String = "ev-charging-tracker") throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --app \(app) --store $S >/dev/null")
+        return sandbox
     }
 
     /// One operation for each line of the script, with its exit code.
     @Test func `each operation has one line, however it ends`() throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             export BACKUPFS_STORE=$S; cd $R
             backupfs backup --label one; ! backupfs backup --label one
@@ -26,7 +26,7 @@ struct LogTests {
             mkfifo $S/app/photos/pipe; ! backupfs backup --label two; rm $S/app/photos/pipe
             backupfs forget two --yes; backupfs delete one --yes; backupfs prune; backupfs prune --dry-run
             """)
-        let told = try room.sh(
+        let told = try sandbox.sh(
             "jq -r '[.op, .result // \"-\", .error // \"-\", .fileKind // \"-\", .level, .snapshot // .outcome // .format // \"-\"] | join(\" \")' $S/backupfs.log"
         )
         #expect(
@@ -55,45 +55,45 @@ struct LogTests {
                 """)
         let others =
             #"select((.phase != "ended" and .phase != "warning" and .op != "retention") or .app != "photo-diary" or .pid < 2)"#
-        #expect(try room.sh("jq -r '\(others)' $S/backupfs.log") == "")
-        #expect(try room.sh("stat -c %a $S/backupfs.log $S/history.jsonl | paste -sd' '") == "600 600")
+        #expect(try sandbox.sh("jq -r '\(others)' $S/backupfs.log") == "")
+        #expect(try sandbox.sh("stat -c %a $S/backupfs.log $S/history.jsonl | paste -sd' '") == "600 600")
     }
 
     @Test func `LOG-01: time, result and sizes stand in it as they are`() throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(
+        let sandbox = try Sandbox()
+        _ = try sandbox.makeDiary()
+        try sandbox.sh(
             """
             backupfs backup --label one --json --store $S | tail -1 > $R/summary; backupfs export one --zip -o $R/one.zip --store $S
             backupfs restore $R/one.zip --yes --store $S
             """, ["BACKUPFS_NOW": "2026-01-11T14:30:00Z"])
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "grep '\"op\":\"backup\"' $S/backupfs.log | jq -e -c 'select(.op==\"backup\")|.ts,.result,.startedAt,.records' | paste -sd' '"
             )
                 == #""2026-01-11T14:30:00Z" "ok" "2026-01-11T14:30:00Z" 3"#)
         #expect(
-            try room.sh("jq -c 'select(.op==\"backup\")|[.fileSize,.files,.storedBytes]' $S/backupfs.log")
-                == room.sh("jq -c '[.bytes,.files,.bytes_stored]' $R/summary"))
+            try sandbox.sh("jq -c 'select(.op==\"backup\")|[.fileSize,.files,.storedBytes]' $S/backupfs.log")
+                == sandbox.sh("jq -c '[.bytes,.files,.bytes_stored]' $R/summary"))
         #expect(
-            try room.sh("jq -c 'select(.op!=\"backup\")|.fileSize' $S/backupfs.log | paste -sd' '")
-                == room.sh("echo $(stat -c %s $R/one.zip) $(stat -c %s $R/one.zip)"))
-        #expect(try room.sh("jq -c 'select(.durationMs < 0 or .durationMs > 60000)' $S/backupfs.log") == "")
+            try sandbox.sh("jq -c 'select(.op!=\"backup\")|.fileSize' $S/backupfs.log | paste -sd' '")
+                == sandbox.sh("echo $(stat -c %s $R/one.zip) $(stat -c %s $R/one.zip)"))
+        #expect(try sandbox.sh("jq -c 'select(.durationMs < 0 or .durationMs > 60000)' $S/backupfs.log") == "")
     }
 
     @Test func `the schedule tells of itself, at the level it is asked for`() throws {
-        let room = try room()
+        let sandbox = try sandbox()
         func due(_ now: String, _ environment: [String: String] = [:]) throws {
-            _ = try room.run("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": now].merging(environment) { $1 })
+            _ = try sandbox.run("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": now].merging(environment) { $1 })
         }
-        try room.sh("backupfs config set log-level trace --store $S")
+        try sandbox.sh("backupfs config set log-level trace --store $S")
         try due("2026-01-10T10:00:00Z")
         try due("2026-01-11T00:00:00Z", ["BACKUPFS_FAULT": "backup.begun=fail"])
-        try room.sh("backupfs config set log-level info --store $S")
+        try sandbox.sh("backupfs config set log-level info --store $S")
         try due("2026-01-11T00:01:00Z")
         try due("2026-01-12T00:00:00Z")
         #expect(
-            try room.sh("jq -c '[.level,.op,.phase,.automatic,.result,.dueAt,.error,.snapshot]' $S/backupfs.log") == """
+            try sandbox.sh("jq -c '[.level,.op,.phase,.automatic,.result,.dueAt,.error,.snapshot]' $S/backupfs.log") == """
                 ["trace","schedule","not-due",null,null,"2026-01-11T00:00:00Z",null,null]
                 ["debug","schedule","due",null,null,"2026-01-11T00:00:00Z",null,null]
                 ["debug","backup","begun",true,null,null,null,null]
@@ -105,9 +105,9 @@ struct LogTests {
     }
 
     @Test func `levels: settings, environment and the command line, the later the stronger`() throws {
-        let room = try room()
+        let sandbox = try sandbox()
         func lines(_ command: String, _ environment: [String: String] = [:]) throws -> String {
-            try room.sh(
+            try sandbox.sh(
                 "rm -f $S/backupfs.log; \(command) >/dev/null; { cat $S/backupfs.log 2>/dev/null || true; } | jq -r .phase | paste -sd' '",
                 environment)
         }
@@ -120,72 +120,72 @@ struct LogTests {
         #expect(try lines("backupfs config set log-level critical --store $S; \(export)") == "")
         #expect(try lines(export, ["BACKUPFS_LOG_LEVEL": "info"]) == "ended")
         #expect(try lines(export, ["BACKUPFS_LOG_LEVEL": "loud"]) == "", "what cannot be read counts for nothing")
-        #expect(try room.run("\(export) --log-level loud").status == 2)
-        let check = try room.run("backupfs config check --store $S", ["BACKUPFS_LOG_LEVEL": "inof"])
+        #expect(try sandbox.run("\(export) --log-level loud").exitCode == 2)
+        let check = try sandbox.run("backupfs config check --store $S", ["BACKUPFS_LOG_LEVEL": "inof"])
         #expect(
-            check.status == 1 && check.complaint.contains("$BACKUPFS_LOG_LEVEL: it cannot be “inof”. Did you mean info?"),
+            check.exitCode == 1 && check.errors.contains("$BACKUPFS_LOG_LEVEL: it cannot be “inof”. Did you mean info?"),
             "\(check)")
         #expect(
-            try room.sh("backupfs config get log-level --store $S", ["BACKUPFS_LOG_LEVEL": "debug"]) == "debug")
+            try sandbox.sh("backupfs config get log-level --store $S", ["BACKUPFS_LOG_LEVEL": "debug"]) == "debug")
     }
 
     @Test func `where it goes: a file, standard error, nowhere`() throws {
-        let room = try room()
+        let sandbox = try sandbox()
         let export = "backupfs export --json -o $R/x.json --store $S"
-        try room.sh("\(export) --log-file $R/other.log; \(export) --log-file - 2> $R/stderr.log")
-        try room.sh(
+        try sandbox.sh("\(export) --log-file $R/other.log; \(export) --log-file - 2> $R/stderr.log")
+        try sandbox.sh(
             "cd $R; BACKUPFS_LOG_FILE=third.log \(export); BACKUPFS_LOG=none \(export); BACKUPFS_LOG=stderr \(export) 2> fourth.log"
         )
-        try room.sh(
+        try sandbox.sh(
             "backupfs config set log-file logs.txt --store $S; \(export); backupfs config set log none --store $S; \(export)")
         #expect(
-            try room.sh("cd $R; jq -r .op other.log stderr.log third.log fourth.log $S/logs.txt | paste -sd' '")
+            try sandbox.sh("cd $R; jq -r .op other.log stderr.log third.log fourth.log $S/logs.txt | paste -sd' '")
                 == "export export export export export")
-        #expect(try room.sh("ls $S | grep -c backupfs.log || true") == "0")
+        #expect(try sandbox.sh("ls $S | grep -c backupfs.log || true") == "0")
     }
 
     @Test func `a log that cannot be written makes nothing fail`() throws {
-        let room = try room()
+        let sandbox = try sandbox()
         let export = "backupfs export --json -o $R/x.json --store $S"
         for place in ["$R/none/x.log", "$R", "/dev/full", "/proc/x"] {
-            let result = try room.run("\(export) --log-file \(place)")
-            #expect(result.status == 0 && result.complaint == "", "\(place): \(result)")
+            let result = try sandbox.run("\(export) --log-file \(place)")
+            #expect(result.exitCode == 0 && result.errors == "", "\(place): \(result)")
         }
-        try room.sh("rm -f $S/history.jsonl; mkdir $S/backupfs.log $S/history.jsonl; backupfs backup --label one --store $S")
+        try sandbox.sh("rm -f $S/history.jsonl; mkdir $S/backupfs.log $S/history.jsonl; backupfs backup --label one --store $S")
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "backupfs snapshots --json --store $S | jq -r '.[].name'; backupfs status --json --store $S | jq -c .history")
                 == "one\n[]")
     }
 
     @Test func `two processes that log at once begin files anew without losing or tearing a line`() throws {
-        let room = try room()
-        try room.sh(
+        let sandbox = try sandbox()
+        try sandbox.sh(
             """
             backupfs config set log-size-bytes 4096 --store $S; backupfs config set log-files 20 --store $S
             work() { for i in $(seq 40); do backupfs export --json -o $R/$1.json --log-level debug --store $S >/dev/null & echo $! >> $R/pids; wait $!; done; }
             work a & work b & wait
             """)
         #expect(
-            try room.sh("cat $S/backupfs.log* | wc -l; cat $S/backupfs.log* | jq -r .phase | sort | uniq -c | tr -s ' '")
+            try sandbox.sh("cat $S/backupfs.log* | wc -l; cat $S/backupfs.log* | jq -r .phase | sort | uniq -c | tr -s ' '")
                 == "160\n 80 begun\n 80 ended")
-        #expect(try room.sh("cat $S/backupfs.log* | jq -r .pid | sort -u") == room.sh("sort -u $R/pids"))
+        #expect(try sandbox.sh("cat $S/backupfs.log* | jq -r .pid | sort -u") == sandbox.sh("sort -u $R/pids"))
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "find $S -name 'backupfs.log*' -size +4096c | wc -l; ls $S/backupfs.log* | wc -l | sed 's/^[5-9]$/several/'")
                 == "0\nseveral")
-        #expect(try room.sh("backupfs history --json --last 1000 --store $S | jq length") == "80")
+        #expect(try sandbox.sh("backupfs history --json --last 1000 --store $S | jq length") == "80")
     }
 
     @Test func `what cannot be set is refused`() throws {
-        let room = try room()
+        let sandbox = try sandbox()
         for (setting, remedy) in [
             ("log syslog", "Write one of file, journal, stderr, none."), ("log-level inof", "Did you mean info?"),
             ("log-size-bytes 100", "Give a whole number of bytes from 4096 to 1099511627776."),
             ("log-files 101", "Give a whole number of files from 0 to 100."),
         ] {
-            let result = try room.run("backupfs config set \(setting) --store $S")
-            #expect(result.status == 1 && result.complaint.contains(remedy), "\(setting): \(result.complaint)")
+            let result = try sandbox.run("backupfs config set \(setting) --store $S")
+            #expect(result.exitCode == 1 && result.errors.contains(remedy), "\(setting): \(result.errors)")
         }
     }
 }

@@ -8,10 +8,10 @@ import Testing
 struct KeepTrackRowTests {
     private static let now = ["BACKUPFS_NOW": "2026-01-11T14:30:00Z"]
 
-    private static func room() throws -> Room {
-        let room = try Room()
-        try room.sh("backupfs init --app keeptrack --store $S >/dev/null")
-        return room
+    private static func sandbox() throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --app keeptrack --store $S >/dev/null")
+        return sandbox
     }
 
     private static let fill = """
@@ -20,8 +20,8 @@ struct KeepTrackRowTests {
         """
 
     @Test func `ARC-09, FKT-01, FKT-02, FKT-03, FKT-05: four kinds of records, with the documents' members`() throws {
-        let room = try Self.room()
-        try room.sh(
+        let sandbox = try Self.sandbox()
+        try sandbox.sh(
             """
             sqlite3 $S/app/database.sqlite "
               INSERT INTO entries VALUES ('00000000-0000-4000-8000-000000000001','2026-01-02T00:00:00Z','Water',2.5,'cups',1);
@@ -30,7 +30,7 @@ struct KeepTrackRowTests {
               INSERT INTO app_settings VALUES ('cloud_sync_enabled','true')"
             """)
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "cd $R; backupfs export --store $S; jq -c 'keys, .entries[0], .intakeTypes[0], .settings' Keep*", Self.now)
                     == """
                     KeepTrack_Backup_2026-01-11_14-30-00.json
@@ -40,43 +40,43 @@ struct KeepTrackRowTests {
                     {"autoBackupEnabled":true,"cloudSyncEnabled":true}
                     """)
         #expect(
-            try room.sh("cd $R; jq -c '.goals[0] | .id, .name, .dates, .isActive' Keep*") == """
+            try sandbox.sh("cd $R; jq -c '.goals[0] | .id, .name, .dates, .isActive' Keep*") == """
                 "00000000-0000-4000-8000-000000000003"
                 "Walk"
                 ["2026-01-02T00:00:00Z"]
                 true
                 """)
         // Pretty printed, and each collection is a file of the backup.
-        #expect(try #require(Int(room.sh("wc -l < $R/Keep*"))) > 20)
-        try room.sh("backupfs backup --label one --store $S; backupfs restore one --target $R/out --store $S >/dev/null")
-        #expect(try room.sh("ls $R/out/data") == "entries.json\ngoals.json\nintakeTypes.json")
-        #expect(try room.sh("cd $R/out; jq -c .goals export.json | cmp - <(jq -c . data/goals.json)") == "")
+        #expect(try #require(Int(sandbox.sh("wc -l < $R/Keep*"))) > 20)
+        try sandbox.sh("backupfs backup --label one --store $S; backupfs restore one --target $R/out --store $S >/dev/null")
+        #expect(try sandbox.sh("ls $R/out/data") == "entries.json\ngoals.json\nintakeTypes.json")
+        #expect(try sandbox.sh("cd $R/out; jq -c .goals export.json | cmp - <(jq -c . data/goals.json)") == "")
     }
 
     @Test func `FKT-06, SEC-05: README.txt says how a copy is encrypted`() throws {
-        let room = try Self.room()
-        let readme = try String(decoding: Store.open(room.storePath).readme, as: UTF8.self)
+        let sandbox = try Self.sandbox()
+        let readme = try String(decoding: Store.open(sandbox.storePath).readme, as: UTF8.self)
         #expect(readme.contains("gpg"), "\(readme)")
     }
 
     /// The best of three runs: the machine may be busy for a moment.
     @Test func `PER-03, PER-04, PER-05, PER-06: a thousand entries are exported, added, backed up and migrated in time`() throws {
-        let room = try Self.room()
-        try room.sh(
+        let sandbox = try Self.sandbox()
+        try sandbox.sh(
             "\(Self.fill); backupfs export --json -o $R/x.json --store $S; sed 's/\"Water\"/\"Tea\"/' $R/x.json > $R/y.json")
         let time = "start=$(date +%s%N); COMMAND; echo $((($(date +%s%N) - start) / 1000000))"
         func best(_ command: String, before: String = "true") throws -> Int {
             try (1...3).map { _ in
-                try #require(Int(room.sh("\(before); " + time.replacing("COMMAND", with: "\(command) >/dev/null"))))
+                try #require(Int(sandbox.sh("\(before); " + time.replacing("COMMAND", with: "\(command) >/dev/null"))))
             }.min() ?? .max
         }
         #expect(try best("backupfs export --json -o $R/out.json --store $S") < 1_000)
         #expect(try best("backupfs restore $R/y.json --strategy merge --yes --store $S") < 2_000)
-        #expect(try room.sh("sqlite3 $S/app/database.sqlite \"select count(*) from entries where name = 'Tea'\"") == "1000")
+        #expect(try sandbox.sh("sqlite3 $S/app/database.sqlite \"select count(*) from entries where name = 'Tea'\"") == "1000")
         #expect(try best("backupfs backup --tag automatic --store $S") < 5_000)
-        try room.sh("mkdir $R/old; jq .entries $R/x.json > $R/old/entries.json")
+        try sandbox.sh("mkdir $R/old; jq .entries $R/x.json > $R/old/entries.json")
         let empty = "rm -rf $R/empty; backupfs init --app keeptrack --store $R/empty >/dev/null"
         #expect(try best("backupfs app migrate $R/old --store $R/empty", before: empty) < 10_000)
-        #expect(try room.sh("sqlite3 $R/empty/app/database.sqlite 'select count(*) from entries'") == "1000")
+        #expect(try sandbox.sh("sqlite3 $R/empty/app/database.sqlite 'select count(*) from entries'") == "1000")
     }
 }

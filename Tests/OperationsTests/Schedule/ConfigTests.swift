@@ -4,19 +4,19 @@ import Testing
 
 /// `store.yaml`, read and changed by the program and by users.
 struct ConfigTests {
-    private func room() throws -> Room {
-        let room = try Room()
-        try room.sh("backupfs init --store $S >/dev/null")
-        return room
+    private func sandbox() throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --store $S >/dev/null")
+        return sandbox
     }
 
     @Test func `what is set is in force, and comments stay`() throws {
-        let room = try room()
-        try room.sh("sed -i 's/^app:/# mine\\napp:/; $a # the end' $S/store.yaml; cp $S/store.yaml $R/before")
-        try room.sh(
+        let sandbox = try sandbox()
+        try sandbox.sh("sed -i 's/^app:/# mine\\napp:/; $a # the end' $S/store.yaml; cp $S/store.yaml $R/before")
+        try sandbox.sh(
             "backupfs config set keep-daily 7 --store $S; backupfs config set after-restore 'echo \"it'\\''s\" \\\\ # done' --store $S"
         )
-        let changed = try room.sh("diff $R/before $S/store.yaml | grep '^[<>]' || true")
+        let changed = try sandbox.sh("diff $R/before $S/store.yaml | grep '^[<>]' || true")
         #expect(
             changed
                 == """
@@ -25,17 +25,17 @@ struct ConfigTests {
                 < # after-restore: "systemctl start my-app"
                 > after-restore: "echo \\"it's\\" \\\\\\\\ # done"
                 """)
-        #expect(try room.sh("backupfs config get after-restore --store $S") == "echo \"it's\" \\\\ # done")
+        #expect(try sandbox.sh("backupfs config get after-restore --store $S") == "echo \"it's\" \\\\ # done")
         #expect(
-            try room.sh("backupfs config get --json --store $S | jq -c '.[\"keep-daily\"], .schedule, .prune'") == """
+            try sandbox.sh("backupfs config get --json --store $S | jq -c '.[\"keep-daily\"], .schedule, .prune'") == """
                 {"value":"7","from":"store.yaml"}
                 {"value":"daily","from":"app"}
                 {"value":"on","from":"default"}
                 """)
-        try room.sh("backupfs config unset keep-daily --store $S; backupfs config unset after-restore --store $S")
-        #expect(try room.sh("diff $R/before $S/store.yaml | grep -c '^>' || true") == "1")
-        #expect(try room.run("backupfs config get after-restore --store $S").status == 1)
-        #expect(try room.sh("stat -c %a $S/store.yaml") == "600")
+        try sandbox.sh("backupfs config unset keep-daily --store $S; backupfs config unset after-restore --store $S")
+        #expect(try sandbox.sh("diff $R/before $S/store.yaml | grep -c '^>' || true") == "1")
+        #expect(try sandbox.run("backupfs config get after-restore --store $S").exitCode == 1)
+        #expect(try sandbox.sh("stat -c %a $S/store.yaml") == "600")
     }
 
     @Test(arguments: [
@@ -47,51 +47,51 @@ struct ConfigTests {
         ("app", "nothing", 1, "there is no app called nothing"),
     ])
     func `what cannot be is refused, and nothing is changed`(name: String, value: String, status: Int32, message: String) throws {
-        let room = try room()
-        let before = try room.sh("sha256sum $S/store.yaml")
-        let result = try room.run("backupfs config set '\(name)' '\(value)' --store $S")
-        #expect(result.status == status && result.complaint.contains(message), "\(result)")
-        #expect(try room.sh("sha256sum $S/store.yaml") == before)
+        let sandbox = try sandbox()
+        let before = try sandbox.sh("sha256sum $S/store.yaml")
+        let result = try sandbox.run("backupfs config set '\(name)' '\(value)' --store $S")
+        #expect(result.exitCode == status && result.errors.contains(message), "\(result)")
+        #expect(try sandbox.sh("sha256sum $S/store.yaml") == before)
     }
 
     @Test func `a file that somebody has edited tells all that is wrong with it`() throws {
-        let room = try room()
-        try room.sh("printf 'schedule: dayly\\nkeep-last: none\\n' >> $S/store.yaml")
-        let result = try room.run("backupfs config check --store $S")
-        #expect(result.status == 1)
-        let lines = try room.sh("wc -l < $S/store.yaml")
+        let sandbox = try sandbox()
+        try sandbox.sh("printf 'schedule: dayly\\nkeep-last: none\\n' >> $S/store.yaml")
+        let result = try sandbox.run("backupfs config check --store $S")
+        #expect(result.exitCode == 1)
+        let lines = try sandbox.sh("wc -l < $S/store.yaml")
         let last = try #require(Int(lines.trimmingCharacters(in: .whitespaces)))
         #expect(
-            result.complaint.contains("store.yaml: line \(last - 1): schedule: “dayly” is not a schedule. Did you mean daily?"),
+            result.errors.contains("store.yaml: line \(last - 1): schedule: “dayly” is not a schedule. Did you mean daily?"),
             "\(result)")
-        #expect(result.complaint.contains("line \(last): keep-last: takes a number"), "\(result)")
+        #expect(result.errors.contains("line \(last): keep-last: takes a number"), "\(result)")
         // All other commands report the same, and do nothing.
-        #expect(try room.run("backupfs backup --store $S").complaint.contains("line \(last - 1): schedule"))
-        try room.sh("head -n -2 $S/store.yaml > $R/s; cat $R/s > $S/store.yaml; echo 'schdule: daily' >> $S/store.yaml")
+        #expect(try sandbox.run("backupfs backup --store $S").errors.contains("line \(last - 1): schedule"))
+        try sandbox.sh("head -n -2 $S/store.yaml > $R/s; cat $R/s > $S/store.yaml; echo 'schdule: daily' >> $S/store.yaml")
         #expect(
-            try room.run("backupfs status --store $S").complaint.contains(
+            try sandbox.run("backupfs status --store $S").errors.contains(
                 "the setting schdule is not known. Did you mean schedule?"))
     }
 
     @Test func `what the settings name must be there`() throws {
-        let room = try room()
-        #expect(try room.sh("backupfs config check --store $S") == "\(room.storePath)/store.yaml is fine.")
-        try room.sh("backupfs config set database /nowhere/x.sqlite --store $S; backupfs config set media photos --store $S")
-        let result = try room.run("backupfs config check --json --store $S")
-        #expect(result.status == 1)
+        let sandbox = try sandbox()
+        #expect(try sandbox.sh("backupfs config check --store $S") == "\(sandbox.storePath)/store.yaml is fine.")
+        try sandbox.sh("backupfs config set database /nowhere/x.sqlite --store $S; backupfs config set media photos --store $S")
+        let result = try sandbox.run("backupfs config check --json --store $S")
+        #expect(result.exitCode == 1)
         let problems = try json(Array(result.output.utf8))["problems"] as? [String]
         #expect(problems?.count == 3, "\(result)")
         #expect(problems?[0] == "/nowhere/x.sqlite: database: there is no file. Change it, or make it.")
         #expect(problems?[2].contains("media: the app ev-charging-tracker has no media folder") == true)
-        #expect(try room.run("backupfs config check --store $R/none").status == 10)
+        #expect(try sandbox.run("backupfs config check --store $R/none").exitCode == 10)
     }
 
     @Test func `what is written in a way of its own is left to people`() throws {
-        let room = try room()
-        try room.sh("printf 'schedule: >-\\n  daily\\nkeep-last: \"5\"\\n' >> $S/store.yaml; cp $S/store.yaml $R/before")
-        #expect(try room.sh("backupfs config get schedule --store $S") == "daily")
-        let result = try room.run("backupfs config set schedule weekly --store $S")
-        #expect(result.status == 1 && result.complaint.contains("cannot be changed by a program"), "\(result)")
-        #expect(try room.sh("cmp $R/before $S/store.yaml && echo same") == "same")
+        let sandbox = try sandbox()
+        try sandbox.sh("printf 'schedule: >-\\n  daily\\nkeep-last: \"5\"\\n' >> $S/store.yaml; cp $S/store.yaml $R/before")
+        #expect(try sandbox.sh("backupfs config get schedule --store $S") == "daily")
+        let result = try sandbox.run("backupfs config set schedule weekly --store $S")
+        #expect(result.exitCode == 1 && result.errors.contains("cannot be changed by a program"), "\(result)")
+        #expect(try sandbox.sh("cmp $R/before $S/store.yaml && echo same") == "same")
     }
 }

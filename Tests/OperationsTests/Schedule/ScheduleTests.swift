@@ -59,15 +59,15 @@ struct ScheduleTests {
     /// The next time, computed by a program that knows the last one.
     @Test(arguments: rows.filter { $0.next != nil })
     func `the next backup is due`(row: Row) throws {
-        let room = try Room()
-        try room.sh("backupfs init --store $S >/dev/null; backupfs config set schedule '\(row.schedule)' --store $S")
-        #expect(try Self.next(room, row.schedule, last: row.last, now: row.last, zone: row.zone) == row.next)
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --store $S >/dev/null; backupfs config set schedule '\(row.schedule)' --store $S")
+        #expect(try Self.next(sandbox, row.schedule, last: row.last, now: row.last, zone: row.zone) == row.next)
     }
 
     /// The time after `last` that `--if-due` reports.
-    static func next(_ room: Room, _ schedule: String, last: String, now: String, zone: String = "UTC") throws -> String? {
-        try room.write("schedule: \(schedule)\nhandled-at: \(last)\n", to: "store/schedule.state")
-        let output = try room.sh("backupfs backup --if-due --json --store $S | tail -1", ["BACKUPFS_NOW": now, "TZ": zone])
+    static func next(_ sandbox: Sandbox, _ schedule: String, last: String, now: String, zone: String = "UTC") throws -> String? {
+        try sandbox.write("schedule: \(schedule)\nhandled-at: \(last)\n", to: "store/schedule.state")
+        let output = try sandbox.sh("backupfs backup --if-due --json --store $S | tail -1", ["BACKUPFS_NOW": now, "TZ": zone])
         return try json(Array(output.utf8))["next"] as? String
     }
 
@@ -80,33 +80,34 @@ struct ScheduleTests {
         ("*-*~01", "Mon..Fri 03:30"), ("10:00 Mon", "Mon..Fri 03:30"), ("5..3:00", "Mon..Fri 03:30"),
     ])
     func `what is no schedule is refused, and tells what is`(text: String, remedy: String) throws {
-        let room = try Room()
-        try room.sh("backupfs init --store $S >/dev/null")
-        let before = try room.sh("sha256sum $S/store.yaml")
-        let result = try room.run("backupfs config set schedule '\(text)' --store $S", ["BACKUPFS_NOW": "2026-01-11T00:00:00Z"])
-        #expect(result.status == 1)
-        #expect(result.complaint.contains(remedy) && result.complaint.contains("store.yaml: line"), "\(result)")
-        #expect(try room.sh("sha256sum $S/store.yaml") == before)
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --store $S >/dev/null")
+        let before = try sandbox.sh("sha256sum $S/store.yaml")
+        let result = try sandbox.run(
+            "backupfs config set schedule '\(text)' --store $S", ["BACKUPFS_NOW": "2026-01-11T00:00:00Z"])
+        #expect(result.exitCode == 1)
+        #expect(result.errors.contains(remedy) && result.errors.contains("store.yaml: line"), "\(result)")
+        #expect(try sandbox.sh("sha256sum $S/store.yaml") == before)
     }
 
     @Test(arguments: ["daily", "Mon..Fri 18:00", "2026-12-24 18:00"])
     func `a store opens by a clock that is far off, and after the last day of its schedule`(schedule: String) throws {
-        let room = try Room()
-        try room.sh("backupfs init --store $S >/dev/null; backupfs backup --label one --store $S")
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --store $S >/dev/null; backupfs backup --label one --store $S")
+        try sandbox.sh(
             "backupfs config set schedule '\(schedule)' --store $S; backupfs config check --store $S",
             ["BACKUPFS_NOW": "2026-01-11T00:00:00Z"])
         for now in ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "2027-01-01T00:00:00Z"] {
             let clock = ["BACKUPFS_NOW": now]
-            try room.sh(
+            try sandbox.sh(
                 """
                 backupfs snapshots --store $S; backupfs status --store $S; backupfs restore one --target $R/\(now) --store $S
                 backupfs backup --if-due --store $S
                 """, clock)
         }
-        let ended = try room.run("backupfs config check --store $S", ["BACKUPFS_NOW": "2027-01-01T00:00:00Z"])
-        #expect(ended.status == (schedule.hasPrefix("2026") ? 1 : 0), "\(ended)")
-        #expect(ended.complaint.contains("such a day never comes") == schedule.hasPrefix("2026"), "\(ended)")
+        let ended = try sandbox.run("backupfs config check --store $S", ["BACKUPFS_NOW": "2027-01-01T00:00:00Z"])
+        #expect(ended.exitCode == (schedule.hasPrefix("2026") ? 1 : 0), "\(ended)")
+        #expect(ended.errors.contains("such a day never comes") == schedule.hasPrefix("2026"), "\(ended)")
     }
 
     /// Handling of clock jumps: (last, now) and the next due time.
@@ -120,17 +121,17 @@ struct ScheduleTests {
     func `a clock that was wrong does not keep backups from being made`(
         schedule: String, last: String, now: String, next: String
     ) throws {
-        let room = try Room()
-        try room.sh("backupfs init --store $S >/dev/null; backupfs config set schedule '\(schedule)' --store $S")
-        #expect(try Self.next(room, schedule, last: last, now: now) == next)
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --store $S >/dev/null; backupfs config set schedule '\(schedule)' --store $S")
+        #expect(try Self.next(sandbox, schedule, last: last, now: now) == next)
     }
 
     /// One for each local day, although the program runs every half hour, in a zone with DST.
     @Test(arguments: [("Europe/Berlin", "2026-03-28", "2026-03-31"), ("Europe/Berlin", "2026-10-24", "2026-10-27")])
     func `SCH-04: each local day has one backup`(zone: String, first: String, last: String) throws {
-        let room = try Room()
-        try room.sh("backupfs init --store $S >/dev/null; backupfs config set skip-unchanged no --store $S")
-        let days = try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --store $S >/dev/null; backupfs config set skip-unchanged no --store $S")
+        let days = try sandbox.sh(
             """
             from=$(TZ=UTC date -d \(first) +%s); to=$(TZ=UTC date -d \(last) +%s)
             printf 'schedule: daily\\nhandled-at: \(first)T00:00:00Z\\n' > $S/schedule.state

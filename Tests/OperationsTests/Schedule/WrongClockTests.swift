@@ -9,77 +9,77 @@ import Testing
 
 /// The schedule on a machine whose clock was ahead for a while: nothing that it recorded then stops later backups.
 struct WrongClockTests {
-    private func room(_ schedule: String) throws -> Room {
-        let room = try Room()
-        try room.sh(
+    private func sandbox(_ schedule: String) throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             "backupfs init --app ev-charging-tracker --store $S >/dev/null; backupfs config set schedule '\(schedule)' --store $S"
         )
-        return room
+        return sandbox
     }
 
-    private func due(_ room: Room, _ now: String, _ extra: [String: String] = [:]) throws -> String {
-        let result = try room.run("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": now].merging(extra) { $1 })
-        return result.output.isEmpty ? result.complaint : String(result.output.dropLast())
+    private func due(_ sandbox: Sandbox, _ now: String, _ extra: [String: String] = [:]) throws -> String {
+        let result = try sandbox.run("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": now].merging(extra) { $1 })
+        return result.output.isEmpty ? result.errors : String(result.output.dropLast())
     }
 
-    private func change(_ room: Room, _ number: Int) throws {
-        try room.sh(
+    private func change(_ sandbox: Sandbox, _ number: Int) throws {
+        try sandbox.sh(
             "sqlite3 $S/app/database.sqlite \"UPDATE app_metadata SET value = 'device \(number)' WHERE key = 'device_name'\"")
     }
 
     /// Called once a day, as by a timer.
-    private func days(_ room: Room, _ days: ClosedRange<Int>) throws -> [String] {
+    private func days(_ sandbox: Sandbox, _ days: ClosedRange<Int>) throws -> [String] {
         try days.map { day in
-            try change(room, day)
-            return try due(room, "2026-06-\(day)T01:00:00Z")
+            try change(sandbox, day)
+            return try due(sandbox, "2026-06-\(day)T01:00:00Z")
         }
     }
 
     @Test(arguments: ["daily", "every 24h"])
     func `backups go on after one by a clock that was years ahead`(schedule: String) throws {
-        let room = try room(schedule)
-        _ = try due(room, "2026-06-10T01:00:00Z")
-        #expect(try due(room, "2026-06-11T01:00:00Z") == "2026-06-11_01-00-00")
-        try change(room, 1)
-        #expect(try due(room, "2031-06-02T12:00:00Z") == "2031-06-02_12-00-00")
+        let sandbox = try sandbox(schedule)
+        _ = try due(sandbox, "2026-06-10T01:00:00Z")
+        #expect(try due(sandbox, "2026-06-11T01:00:00Z") == "2026-06-11_01-00-00")
+        try change(sandbox, 1)
+        #expect(try due(sandbox, "2031-06-02T12:00:00Z") == "2031-06-02_12-00-00")
         #expect(
-            try days(room, 12...15) == [
+            try days(sandbox, 12...15) == [
                 "Not due until 2026-06-12 02:00:00.", "2026-06-13_01-00-00", "2026-06-14_01-00-00", "2026-06-15_01-00-00",
             ])
-        #expect(try room.sh("grep -c behind $S/schedule.state || true") == "0")
+        #expect(try sandbox.sh("grep -c behind $S/schedule.state || true") == "0")
     }
 
     @Test(arguments: ["daily", "every 24h"])
     func `backups go on after one that was skipped by that clock`(schedule: String) throws {
-        let room = try room(schedule)
-        _ = try due(room, "2026-06-10T01:00:00Z")
-        #expect(try due(room, "2026-06-11T01:00:00Z") == "2026-06-11_01-00-00")
-        #expect(try due(room, "2031-06-02T12:00:00Z") == "Nothing has changed since the backup 2026-06-11_01-00-00.")
-        #expect(try days(room, 12...13) == ["Not due until 2026-06-12 02:00:00.", "2026-06-13_01-00-00"])
+        let sandbox = try sandbox(schedule)
+        _ = try due(sandbox, "2026-06-10T01:00:00Z")
+        #expect(try due(sandbox, "2026-06-11T01:00:00Z") == "2026-06-11_01-00-00")
+        #expect(try due(sandbox, "2031-06-02T12:00:00Z") == "Nothing has changed since the backup 2026-06-11_01-00-00.")
+        #expect(try days(sandbox, 12...13) == ["Not due until 2026-06-12 02:00:00.", "2026-06-13_01-00-00"])
     }
 
     @Test func `backups go on after one that failed by that clock`() throws {
-        let room = try room("daily")
-        _ = try due(room, "2026-06-10T01:00:00Z")
-        _ = try due(room, "2031-06-02T12:00:00Z", ["BACKUPFS_FAULT": "backup.begun=fail"])
+        let sandbox = try sandbox("daily")
+        _ = try due(sandbox, "2026-06-10T01:00:00Z")
+        _ = try due(sandbox, "2031-06-02T12:00:00Z", ["BACKUPFS_FAULT": "backup.begun=fail"])
         // Each run of the command counts as a start: a failed backup is retried immediately.
-        #expect(try days(room, 11...12) == ["2026-06-11_01-00-00", "2026-06-12_01-00-00"])
+        #expect(try days(sandbox, 11...12) == ["2026-06-11_01-00-00", "2026-06-12_01-00-00"])
     }
 
     @Test func `backups begin where the newest one is of the future and the schedule is new`() throws {
-        let room = try room("daily")
-        try room.sh("backupfs backup --label mine --store $S", ["BACKUPFS_NOW": "2031-06-02T12:00:00Z"])
-        #expect(try days(room, 12...13) == ["Not due until 2026-06-12 02:00:00.", "2026-06-13_01-00-00"])
+        let sandbox = try sandbox("daily")
+        try sandbox.sh("backupfs backup --label mine --store $S", ["BACKUPFS_NOW": "2031-06-02T12:00:00Z"])
+        #expect(try days(sandbox, 12...13) == ["Not due until 2026-06-12 02:00:00.", "2026-06-13_01-00-00"])
     }
 
     @Test func `a clock that starts without a battery and is put right brings no other backup`() throws {
-        let room = try room("daily")
-        _ = try due(room, "2026-06-10T01:00:00Z")
-        #expect(try due(room, "2026-06-11T01:00:00Z") == "2026-06-11_01-00-00")
+        let sandbox = try sandbox("daily")
+        _ = try due(sandbox, "2026-06-10T01:00:00Z")
+        #expect(try due(sandbox, "2026-06-11T01:00:00Z") == "2026-06-11_01-00-00")
         for hour in ["02", "03", "04"] {
-            try change(room, try #require(Int(hour)))
-            #expect(try due(room, "2020-01-01T00:00:10Z") == "Not due until 2020-01-01 01:00:10.")
-            #expect(try due(room, "2026-06-11T\(hour):00:00Z") == "Not due until 2026-06-12 00:00:00.")
+            try change(sandbox, try #require(Int(hour)))
+            #expect(try due(sandbox, "2020-01-01T00:00:10Z") == "Not due until 2020-01-01 01:00:10.")
+            #expect(try due(sandbox, "2026-06-11T\(hour):00:00Z") == "Not due until 2026-06-12 00:00:00.")
         }
     }
 

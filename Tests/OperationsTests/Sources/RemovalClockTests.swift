@@ -10,9 +10,9 @@ struct RemovalClockTests {
 
     /// The store `$S` has removed `a`, with 30 days to bring it back. `$R/other` has the backups `x` and `y` in the same
     /// repository, and has removed `w`.
-    private static func makeRoom() throws -> Room {
-        let room = try Room.withThreeBackups(start)
-        try room.sh(
+    private static func makeSandbox() throws -> Sandbox {
+        let sandbox = try Sandbox.withThreeBackups(start)
+        try sandbox.sh(
             """
             backupfs config set undelete-days 30 --store $S; backupfs delete a --yes --store $S
             sqlite3 $R/other.sqlite 'create table t(id integer primary key, x text)'
@@ -22,7 +22,7 @@ struct RemovalClockTests {
             done
             backupfs delete w --yes --store $R/other
             """, start)
-        return room
+        return sandbox
     }
 
     private static let notice = "2 removed backups stay, though their time is over by the clock."
@@ -33,38 +33,39 @@ struct RemovalClockTests {
         ["backup --label late", "forget x --prune --yes"], ["backup --label late", "forget --keep-last 2 --prune --yes"],
     ])
     func `what was not named can be brought back when the clock is right again`(commands: [String]) throws {
-        let room = try Self.makeRoom()
+        let sandbox = try Self.makeSandbox()
         var said = ""
         for command in commands {
-            let result = try room.run("backupfs \(command) --store $R/other", Self.ahead)
-            #expect(result.status == 0, "\(result)")
-            said = result.output + result.complaint
+            let result = try sandbox.run("backupfs \(command) --store $R/other", Self.ahead)
+            #expect(result.exitCode == 0, "\(result)")
+            said = result.output + result.errors
         }
         #expect(said.contains(Self.notice), "\(said)")
-        try room.sh("backupfs undelete a --store $S; backupfs undelete w --store $R/other", Self.next)
-        try room.sh("backupfs restore a --target $R/a --store $S; backupfs restore w --target $R/w --store $R/other", Self.next)
-        #expect(try room.run("backupfs check --read-data --store $S", Self.next).status == 0)
+        try sandbox.sh("backupfs undelete a --store $S; backupfs undelete w --store $R/other", Self.next)
+        try sandbox.sh(
+            "backupfs restore a --target $R/a --store $S; backupfs restore w --target $R/w --store $R/other", Self.next)
+        #expect(try sandbox.run("backupfs check --read-data --store $S", Self.next).exitCode == 0)
     }
 
     @Test func `a prune says how many stay, and can give up this store's own at once`() throws {
-        let room = try Self.makeRoom()
+        let sandbox = try Self.makeSandbox()
         let count = "backupfs prune --dry-run --json --store $R/other | tail -1 | jq .removed_held_by_clock"
-        #expect(try room.sh(count, Self.next) == "0")
-        #expect(try room.sh(count, Self.ahead) == "2")
-        let said = try room.sh("backupfs prune --now --max-unused 0 --store $R/other", Self.ahead)
+        #expect(try sandbox.sh(count, Self.next) == "0")
+        #expect(try sandbox.sh(count, Self.ahead) == "2")
+        let said = try sandbox.sh("backupfs prune --now --max-unused 0 --store $R/other", Self.ahead)
         #expect(said.contains("1 removed backup stays, though its time is over by the clock."), "\(said)")
         let removed = "backupfs snapshots --removed --json --store $S | jq -r 'map(.name) | join(\" \")'"
-        #expect(try room.sh(removed, Self.next) == "a")
+        #expect(try sandbox.sh(removed, Self.next) == "a")
     }
 
     /// A month between two readings of the clock is trusted.
-    @Test func `a store that makes few backups frees the room in time`() throws {
-        let room = try Self.makeRoom()
+    @Test func `a store that makes few backups frees the space in time`() throws {
+        let sandbox = try Self.makeSandbox()
         let removed = "backupfs snapshots --removed --json --store $S | jq -r 'map(.name) | join(\" \")'"
         #expect(
-            !(try room.sh("backupfs prune --max-unused 0 --store $R/other", Self.at("2026-06-30")).contains("removed backup")))
-        #expect(try room.sh(removed) == "a")
-        try room.sh("backupfs prune --max-unused 0 --store $R/other", Self.at("2026-07-02"))
-        #expect(try room.sh(removed) == "")
+            !(try sandbox.sh("backupfs prune --max-unused 0 --store $R/other", Self.at("2026-06-30")).contains("removed backup")))
+        #expect(try sandbox.sh(removed) == "a")
+        try sandbox.sh("backupfs prune --max-unused 0 --store $R/other", Self.at("2026-07-02"))
+        #expect(try sandbox.sh(removed) == "")
     }
 }

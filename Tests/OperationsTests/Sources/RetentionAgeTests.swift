@@ -97,73 +97,73 @@ struct RetentionAgeTests {
     }
 
     @Test func `a media folder that is empty removes nothing`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             mkdir $R/photos; for i in 1 2 3 4; do head -c 3000 /dev/urandom > $R/photos/$i.jpg; done
             backupfs init --store $S --app photo-library --media $R/photos
             backupfs config set keep-last 2 --store $S
             backupfs backup --store $S; touch $R/photos/5.jpg
             """, ["BACKUPFS_NOW": "2026-01-01T10:00:00Z"])
-        try room.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-02T10:00:00Z"])
-        try room.sh("rm $R/photos/*")
-        let empty = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-03T10:00:00Z"])
+        try sandbox.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-02T10:00:00Z"])
+        try sandbox.sh("rm $R/photos/*")
+        let empty = try sandbox.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-03T10:00:00Z"])
         #expect(
-            empty.status == 0 && empty.complaint.contains("holds much less than the one before, 2026-01-02_10-00-00"),
-            "\(empty.complaint)")
-        #expect(try days(room) == "01 02 03")
+            empty.exitCode == 0 && empty.errors.contains("holds much less than the one before, 2026-01-02_10-00-00"),
+            "\(empty.errors)")
+        #expect(try days(sandbox) == "01 02 03")
         // Nor do later ones remove any while it is empty: the previous backup is no longer a valid reference.
         for day in 4...6 {
-            let later = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"])
-            #expect(later.complaint.contains("at the backup 2026-01-02_10-00-00 it was not"), "\(later.complaint)")
+            let later = try sandbox.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"])
+            #expect(later.errors.contains("at the backup 2026-01-02_10-00-00 it was not"), "\(later.errors)")
         }
-        #expect(try days(room) == "01 02 03 04 05 06")
+        #expect(try days(sandbox) == "01 02 03 04 05 06")
         // On explicit request a user removes all but the last full one, and that one by name.
-        try room.sh("backupfs forget --yes --store $S", ["BACKUPFS_NOW": "2026-01-06T11:00:00Z"])
-        #expect(try days(room) == "02 05 06")
-        try room.sh("backupfs delete 2026-01-02_10-00-00 --yes --store $S")
-        let last = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-07T10:00:00Z"])
-        #expect(last.complaint == "", "\(last.complaint)")
-        #expect(try days(room) == "06 07")
+        try sandbox.sh("backupfs forget --yes --store $S", ["BACKUPFS_NOW": "2026-01-06T11:00:00Z"])
+        #expect(try days(sandbox) == "02 05 06")
+        try sandbox.sh("backupfs delete 2026-01-02_10-00-00 --yes --store $S")
+        let last = try sandbox.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-07T10:00:00Z"])
+        #expect(last.errors == "", "\(last.errors)")
+        #expect(try days(sandbox) == "06 07")
     }
 
-    private func days(_ room: Room) throws -> String {
-        try room.sh("backupfs snapshots --json --store $S | jq -r '[.[].name[8:10]] | join(\" \")'")
+    private func days(_ sandbox: Sandbox) throws -> String {
+        try sandbox.sh("backupfs snapshots --json --store $S | jq -r '[.[].name[8:10]] | join(\" \")'")
     }
 
     /// Media that are few among the files of a backup: without them it still has more than half of the files.
-    private func makeVideos(_ count: Int, keepLast: Int) throws -> Room {
-        let room = try Room()
-        try room.sh(
+    private func makeVideos(_ count: Int, keepLast: Int) throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             mkdir $R/media; for i in $(seq \(count)); do head -c 3000 /dev/urandom > $R/media/$i.mp4; done
             backupfs init --store $S --app photo-library --media $R/media
             backupfs config set keep-last \(keepLast) --store $S
             """, ["BACKUPFS_NOW": "2026-01-01T09:00:00Z"])
-        return room
+        return sandbox
     }
 
     @Test func `a disk that is not mounted for days does not end the backups with media`() throws {
-        let room = try makeVideos(3, keepLast: 5)
-        for day in 1...3 { try room.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"]) }
-        try room.sh("mv $R/media $R/disk; mkdir $R/media")
+        let sandbox = try makeVideos(3, keepLast: 5)
+        for day in 1...3 { try sandbox.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"]) }
+        try sandbox.sh("mv $R/media $R/disk; mkdir $R/media")
         for day in 4...9 {
-            let result = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"])
-            #expect(result.status == 0 && result.complaint.contains("2026-01-03_10-00-00"), "\(result.complaint)")
-            #expect(result.complaint.contains("no old backups were removed: "), "\(result.complaint)")
+            let result = try sandbox.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"])
+            #expect(result.exitCode == 0 && result.errors.contains("2026-01-03_10-00-00"), "\(result.errors)")
+            #expect(result.errors.contains("no old backups were removed: "), "\(result.errors)")
         }
-        #expect(try days(room) == "01 02 03 04 05 06 07 08 09")
+        #expect(try days(sandbox) == "01 02 03 04 05 06 07 08 09")
         // With the disk back, the rule works again.
-        try room.sh("rmdir $R/media; mv $R/disk $R/media")
-        let whole = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-10T10:00:00Z"])
-        #expect(whole.complaint == "", "\(whole.complaint)")
-        #expect(try days(room) == "06 07 08 09 10")
+        try sandbox.sh("rmdir $R/media; mv $R/disk $R/media")
+        let whole = try sandbox.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-10T10:00:00Z"])
+        #expect(whole.errors == "", "\(whole.errors)")
+        #expect(try days(sandbox) == "06 07 08 09 10")
     }
 
     /// As `init` sets up most apps: users who keep everything must see it as well.
     @Test func `an empty media folder, an empty database and a wrong clock are reported without a rule`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             mkdir $R/media; for i in 1 2 3; do head -c 3000 /dev/urandom > $R/media/$i.jpg; done
             sqlite3 $R/a.db "CREATE TABLE t (id INTEGER PRIMARY KEY, x TEXT);
@@ -171,66 +171,67 @@ struct RetentionAgeTests {
             backupfs init --store $S --database $R/a.db --media $R/media --repository $R/repository
             """, ["BACKUPFS_NOW": "2026-01-01T09:00:00Z"])
         func backUp(_ day: String) throws -> String {
-            let result = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "\(day)T10:00:00Z"])
-            #expect(result.status == 0, "\(result.complaint)")
-            #expect(!result.complaint.contains("old backups were removed"), "\(result.complaint)")
-            let status = try room.sh("backupfs status --check 26h --store $S", ["BACKUPFS_NOW": "\(day)T11:00:00Z"])
-            #expect(status.contains("Warning: ") == !result.complaint.isEmpty, "\(status)")
-            return result.complaint
+            let result = try sandbox.run("backupfs backup --store $S", ["BACKUPFS_NOW": "\(day)T10:00:00Z"])
+            #expect(result.exitCode == 0, "\(result.errors)")
+            #expect(!result.errors.contains("old backups were removed"), "\(result.errors)")
+            let status = try sandbox.sh("backupfs status --check 26h --store $S", ["BACKUPFS_NOW": "\(day)T11:00:00Z"])
+            #expect(status.contains("Warning: ") == !result.errors.isEmpty, "\(status)")
+            return result.errors
         }
         #expect(try backUp("2026-01-01") == "")
-        try room.sh("mv $R/media $R/disk; mkdir $R/media")
+        try sandbox.sh("mv $R/media $R/disk; mkdir $R/media")
         let first = try backUp("2026-01-02")
         #expect(first.contains("holds much less than the one before, 2026-01-01_10-00-00. Is all data there?"), "\(first)")
         let second = try backUp("2026-01-03")
         #expect(second.contains("the media folder is empty, and at the backup 2026-01-01_10-00-00 it was not."), "\(second)")
-        try room.sh("rmdir $R/media; mv $R/disk $R/media")
+        try sandbox.sh("rmdir $R/media; mv $R/disk $R/media")
         #expect(try backUp("2026-01-04") == "")
-        try room.sh("sqlite3 $R/a.db 'DELETE FROM t'")
+        try sandbox.sh("sqlite3 $R/a.db 'DELETE FROM t'")
         #expect(try backUp("2026-01-05").contains("this backup holds much less than the one before, 2026-01-04_10-00-00"))
         #expect(try backUp("2026-03-05").contains("more than a month ago. Is the clock right?"))
         #expect(try backUp("2026-03-06") == "")
     }
 
     @Test func `most media deleted on purpose: one full backup stays, and the warning says how to remove it`() throws {
-        let room = try makeVideos(6, keepLast: 2)
-        for day in 1...2 { try room.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"]) }
-        try room.sh("rm $R/media/[3-6].mp4")
-        let first = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-03T10:00:00Z"])
-        #expect(first.complaint.contains("holds much less than the one before, 2026-01-02_10-00-00"), "\(first.complaint)")
+        let sandbox = try makeVideos(6, keepLast: 2)
+        for day in 1...2 { try sandbox.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"]) }
+        try sandbox.sh("rm $R/media/[3-6].mp4")
+        let first = try sandbox.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-03T10:00:00Z"])
+        #expect(first.errors.contains("holds much less than the one before, 2026-01-02_10-00-00"), "\(first.errors)")
         for day in 4...6 {
-            let later = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"])
-            #expect(later.complaint.contains("remove it with: backupfs delete 2026-01-02_10-00-00"), "\(later.complaint)")
+            let later = try sandbox.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"])
+            #expect(later.errors.contains("remove it with: backupfs delete 2026-01-02_10-00-00"), "\(later.errors)")
         }
-        #expect(try days(room) == "02 05 06")
+        #expect(try days(sandbox) == "02 05 06")
         // A rule given on the command line is a rule, too.
-        #expect(try room.sh("backupfs forget --keep-last 1 --yes --store $S").contains("holds much more than the newest backup"))
-        #expect(try days(room) == "02 06")
-        try room.sh("backupfs delete 2026-01-02_10-00-00 --yes --store $S")
-        let last = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-07T10:00:00Z"])
-        #expect(last.complaint == "", "\(last.complaint)")
+        #expect(
+            try sandbox.sh("backupfs forget --keep-last 1 --yes --store $S").contains("holds much more than the newest backup"))
+        #expect(try days(sandbox) == "02 06")
+        try sandbox.sh("backupfs delete 2026-01-02_10-00-00 --yes --store $S")
+        let last = try sandbox.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-07T10:00:00Z"])
+        #expect(last.errors == "", "\(last.errors)")
     }
 
     /// A failing disk, or a program that deletes photos: never less than half of the previous day.
     @Test func `media that are lost bit by bit do not end the fullest backup`() throws {
-        let room = try makeVideos(20, keepLast: 2)
+        let sandbox = try makeVideos(20, keepLast: 2)
         for (day, count) in [20, 13, 8, 5, 3, 2].enumerated() {
-            try room.sh("cd $R/media; ls | sort -n | tail -n +\(count + 1) | xargs -r rm")
-            try room.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day + 1)T10:00:00Z"])
+            try sandbox.sh("cd $R/media; ls | sort -n | tail -n +\(count + 1) | xargs -r rm")
+            try sandbox.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day + 1)T10:00:00Z"])
         }
         // The one that held most, and the newest that held more than twice as much: by all files, and by the media.
-        #expect(try days(room) == "01 02 04 05 06")
+        #expect(try days(sandbox) == "01 02 04 05 06")
     }
 
     @Test func `a year of silence does not make a history too old at once`() throws {
-        let room = try Room()
-        try room.sh("backupfs init --store $S --sample")
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --store $S --sample")
         for day in ["01", "08", "15"] {
-            try room.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-\(day)T10:00:00Z"])
+            try sandbox.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-\(day)T10:00:00Z"])
         }
         for now in ["2027-01-15T10:00:00Z", "2027-01-16T10:00:00Z"] {
-            try room.sh("backupfs backup --store $S", ["BACKUPFS_NOW": now])
+            try sandbox.sh("backupfs backup --store $S", ["BACKUPFS_NOW": now])
         }
-        #expect(try room.sh("backupfs snapshots --json --store $S | jq length") == "5")
+        #expect(try sandbox.sh("backupfs snapshots --json --store $S | jq length") == "5")
     }
 }

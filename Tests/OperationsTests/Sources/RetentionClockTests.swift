@@ -7,13 +7,13 @@ import Testing
 
 /// Retention on a machine whose clock is sometimes wrong: backups of the wrong clock do not displace those of the right one.
 struct RetentionClockTests {
-    private func names(_ room: Room) throws -> String {
-        try room.sh("backupfs snapshots --json --store $S | jq -r '[.[].name] | sort | join(\" \")'")
+    private func names(_ sandbox: Sandbox) throws -> String {
+        try sandbox.sh("backupfs snapshots --json --store $S | jq -r '[.[].name] | sort | join(\" \")'")
     }
 
     @Test func `a clock that goes back and forth does not use up the months`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             export BACKUPFS_NOW=2026-01-01T10:00:00Z
             backupfs init --store $S --sample
@@ -28,16 +28,16 @@ struct RetentionClockTests {
         let months = (1...5).map { "2026-0\($0)-15_10-00-00" }.joined(separator: " ")
         let days = (17...20).map { "2026-06-\($0)_10-00-00" }.joined(separator: " ")
         // The oldest and the newest of 2020 are kept as well: they form a separate line.
-        #expect(try names(room) == "2020-01-01_00-03-00 2020-01-01_00-03-00_3 \(months) \(days)")
+        #expect(try names(sandbox) == "2020-01-01_00-03-00 2020-01-01_00-03-00_3 \(months) \(days)")
         // Neither does a rule on the command line, by either clock.
         for now in ["2026-06-20T12:00:00Z", "2020-01-01T00:04:00Z"] {
-            let kept = try room.sh(
+            let kept = try sandbox.sh(
                 "backupfs forget --keep-monthly 6 --dry-run --json --store $S | jq -r '[.keep[].name] | sort | join(\" \")'",
                 ["BACKUPFS_NOW": now])
             #expect(kept == "2020-01-01_00-03-00 2020-01-01_00-03-00_3 \(months) 2026-06-20_10-00-00", "\(now)")
         }
         // A backup of the wrong clock is as old as the one before it.
-        let within = try room.sh(
+        let within = try sandbox.sh(
             "backupfs forget --keep-within 4d --dry-run --json --store $S | jq -r '[.keep[].name] | sort | join(\" \")'",
             ["BACKUPFS_NOW": "2026-06-20T12:00:00Z"])
         #expect(within == "2020-01-01_00-03-00_3 \(days)")

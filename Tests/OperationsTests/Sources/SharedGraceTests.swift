@@ -14,26 +14,26 @@ struct SharedGraceTests {
     ]
 
     /// A store with the backups `a`, `b` and `c`, and another one, `$R/other`, with its backups in the same repository.
-    private static func makeRoom() throws -> Room {
-        let room = try Room.withThreeBackups(at("2026-01-01"))
-        try room.sh(
+    private static func makeSandbox() throws -> Sandbox {
+        let sandbox = try Sandbox.withThreeBackups(at("2026-01-01"))
+        try sandbox.sh(
             """
             backupfs init --store $R/other --repository $S/repository --sample --new-source
             backupfs config set retention off --store $R/other
             backupfs backup --label mine --store $R/other
             """, at("2026-01-01"))
-        return room
+        return sandbox
     }
 
     /// Whether `a` still exists after the other store has pruned.
-    private func stays(_ room: Room, on day: String) throws -> Bool {
+    private func stays(_ sandbox: Sandbox, on day: String) throws -> Bool {
         // A clock that jumps ahead by a year is not trusted, so the other store sees it advance in steps.
-        let known = try room.sh("backupfs snapshots --json --store $R/other | jq -r '.[].name'").split(separator: "\n")
+        let known = try sandbox.sh("backupfs snapshots --json --store $R/other | jq -r '.[].name'").split(separator: "\n")
         for seen in Self.seenDays where seen < day && !known.contains(seen[...]) {
-            try room.sh("backupfs backup --label \(seen) --store $R/other", Self.at(seen))
+            try sandbox.sh("backupfs backup --label \(seen) --store $R/other", Self.at(seen))
         }
-        try room.sh("backupfs prune --max-unused 0 --store $R/other", Self.at(day))
-        return try room.sh("backupfs snapshots --removed --json --store $S | jq length", Self.at(day)) == "1"
+        try sandbox.sh("backupfs prune --max-unused 0 --store $R/other", Self.at(day))
+        return try sandbox.sh("backupfs snapshots --removed --json --store $S | jq length", Self.at(day)) == "1"
     }
 
     /// The text of the settings in the repository, with a change that a later program could have made; and two days: `a` stays
@@ -47,31 +47,32 @@ struct SharedGraceTests {
     func `settings that another store does not understand do not cut the time short`(
         settings: String, last: String, after: String
     ) throws {
-        let room = try Self.makeRoom()
-        try room.sh("backupfs delete a --yes --store $S", Self.at("2026-01-02"))
-        let store = try Store.open(room.storePath)
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh("backupfs delete a --yes --store $S", Self.at("2026-01-02"))
+        let store = try Store.open(sandbox.storePath)
         var document = try #require(try store.repository.source(store.source))
         document.settings = document.settings.replacing("undelete-days", with: "unused") + settings
         try store.repository.write(document)
-        #expect(try stays(room, on: last))
-        #expect(try !stays(room, on: after))
+        #expect(try stays(sandbox, on: last))
+        #expect(try !stays(sandbox, on: after))
     }
 
     @Test func `a document that is missing does not cut the time short, and a check names it`() throws {
-        let room = try Self.makeRoom()
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
             """
             backupfs config set undelete-days 365 --store $S; backupfs delete a --yes --store $S
             backupfs check --store $R/other; rm $S/repository/sources/$(sed -n 's/^source: //p' $S/identity).source
             """, Self.at("2026-01-02"))
-        let check = try room.run("backupfs check --store $R/other", Self.at("2026-01-03"))
+        let check = try sandbox.run("backupfs check --store $R/other", Self.at("2026-01-03"))
         #expect(
-            check.status == 1 && check.output.contains("what the repository knows of a source of backups is missing"), "\(check)")
-        #expect(try stays(room, on: "2035-12-01"))
+            check.exitCode == 1 && check.output.contains("what the repository knows of a source of backups is missing"),
+            "\(check)")
+        #expect(try stays(sandbox, on: "2035-12-01"))
         // Its own store knows the right time, once it has seen that time pass.
-        for seen in Self.seenDays.prefix(4) { try room.sh("backupfs backup --label own-\(seen) --store $S", Self.at(seen)) }
+        for seen in Self.seenDays.prefix(4) { try sandbox.sh("backupfs backup --label own-\(seen) --store $S", Self.at(seen)) }
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "backupfs prune --store $S >/dev/null; backupfs snapshots --removed --json --store $S | jq length",
                 Self.at("2027-01-05"))
                 == "0")
@@ -79,10 +80,10 @@ struct SharedGraceTests {
 
     /// The content of the lost settings may never be known.
     @Test func `a store that adopts backups with unreadable settings keeps removed ones for the longest time`() throws {
-        let room = try Self.makeRoom()
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
             "backupfs config set undelete-days 365 --store $S; backupfs delete a --yes --store $S", Self.at("2026-01-02"))
-        let told = try room.sh(
+        let told = try sandbox.sh(
             """
             source=$(sed -n 's/^source: //p' $S/identity); mv $S/repository $R/repository
             printf X | dd of=$R/repository/sources/$source.source bs=1 seek=300 conv=notrunc status=none
@@ -93,21 +94,21 @@ struct SharedGraceTests {
             """, Self.at("2026-01-03"))
         #expect(told.contains("can be brought back for 3,650 days") && told.hasSuffix("3650"), "\(told)")
         #expect(
-            try room.sh(
+            try sandbox.sh(
                 "backupfs prune --store $S >/dev/null; backupfs snapshots --removed --json --store $S | jq length",
                 Self.at("2035-12-01"))
                 == "1")
     }
 
     @Test func `a later format of the settings may mean something else by a time`() throws {
-        let room = try Self.makeRoom()
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
             "backupfs config set undelete-days 365 --store $S; backupfs delete a --yes --store $S", Self.at("2026-01-02"))
-        let store = try Store.open(room.storePath)
+        let store = try Store.open(sandbox.storePath)
         var document = try #require(try store.repository.source(store.source))
         document.settings.replace("formatVersion: \"1\"", with: "formatVersion: \"2\"")
         try store.repository.write(document)
-        #expect(try stays(room, on: "2035-12-01"))
+        #expect(try stays(sandbox, on: "2035-12-01"))
     }
 
     @Test(arguments: [
@@ -122,29 +123,29 @@ struct SharedGraceTests {
         "sed -i 's/^# undelete-days:.*/undelete-days: \"365\"/' $S/store.yaml; backupfs forget a --yes --store $S",
     ])
     func `a longer time counts before the next backup`(change: String) throws {
-        let room = try Self.makeRoom()
-        try room.sh(change, Self.at("2026-01-02"))
-        #expect(try stays(room, on: "2026-12-30"))
-        #expect(try !stays(room, on: "2027-01-05"))
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(change, Self.at("2026-01-02"))
+        #expect(try stays(sandbox, on: "2026-12-30"))
+        #expect(try !stays(sandbox, on: "2027-01-05"))
     }
 
     @Test func `a shorter time is one again when the setting is taken back`() throws {
-        let room = try Self.makeRoom()
-        try room.sh(
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh(
             """
             backupfs config set undelete-days 365 --store $S; backupfs delete a --yes --store $S
             backupfs config unset undelete-days --store $S
             """, Self.at("2026-01-02"))
-        #expect(try stays(room, on: "2026-01-08"))
-        #expect(try !stays(room, on: "2026-01-10"))
+        #expect(try stays(sandbox, on: "2026-01-08"))
+        #expect(try !stays(sandbox, on: "2026-01-10"))
     }
 
     @Test func `a store that is not the one that makes the backups does not write its settings down`() throws {
-        let room = try Self.makeRoom()
+        let sandbox = try Self.makeSandbox()
         let document = "$S/repository/sources/$(sed -n 's/^source: //p' $S/identity).source"
-        let sum = try room.sh("sha256sum < \(document)")
+        let sum = try sandbox.sh("sha256sum < \(document)")
         // A store that has adopted them and was not used since, and settings that are cut off.
-        try room.sh(
+        try sandbox.sh(
             """
             source=$(sed -n 's/^source: //p' $S/identity)
             backupfs init --store $R/quiet --repository $S/repository --adopt $source
@@ -152,9 +153,9 @@ struct SharedGraceTests {
             cp $S/store.yaml $R/whole; sed -i '/^# End of settings/d' $S/store.yaml
             backupfs config set undelete-days 2 --store $S; cp $R/whole $S/store.yaml
             """)
-        #expect(try room.sh("sha256sum < \(document)") == sum)
+        #expect(try sandbox.sh("sha256sum < \(document)") == sum)
         // A copy of the store, after the original has continued.
-        try room.sh(
+        try sandbox.sh(
             """
             sqlite3 $R/app.sqlite 'create table t(id integer primary key)'
             backupfs init --store $R/one --database $R/app.sqlite --repository $R/disk; backupfs backup --store $R/one
@@ -165,26 +166,27 @@ struct SharedGraceTests {
     }
 
     @Test func `a setting is in force although the repository cannot be told of it`() throws {
-        let room = try Self.makeRoom()
-        try room.sh("mv $S/repository $R/away")
-        let away = try room.run("backupfs config set undelete-days 30 --store $S")
-        #expect(away.status == 0 && away.complaint.contains("learn this with the next backup: "), "\(away)")
-        #expect(try room.run("backupfs config set keep-last 3 --store $S").complaint == "")
-        #expect(try room.sh("backupfs config get undelete-days --store $S; backupfs config get keep-last --store $S") == "30\n3")
+        let sandbox = try Self.makeSandbox()
+        try sandbox.sh("mv $S/repository $R/away")
+        let away = try sandbox.run("backupfs config set undelete-days 30 --store $S")
+        #expect(away.exitCode == 0 && away.errors.contains("learn this with the next backup: "), "\(away)")
+        #expect(try sandbox.run("backupfs config set keep-last 3 --store $S").errors == "")
+        #expect(
+            try sandbox.sh("backupfs config get undelete-days --store $S; backupfs config get keep-last --store $S") == "30\n3")
     }
 
     @Test func `an encrypted repository is told with the password only, and nobody is asked for it`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             printf 'secret\\n' > $R/password; chmod 600 $R/password
             backupfs init --encrypt --password-file $R/password --store $S --sample
             backupfs backup --store $S --password-file $R/password; sha256sum $S/repository/sources/* > $R/sum
             """)
-        let without = try room.run("backupfs config set undelete-days 30 --store $S </dev/null; sha256sum --quiet -c $R/sum")
-        #expect(without.status == 0 && without.complaint.contains("no password was given"), "\(without)")
-        let with = try room.run("backupfs config set undelete-days 31 --store $S --password-file $R/password")
-        #expect(with.status == 0 && with.complaint == "", "\(with)")
-        try room.sh("! sha256sum --status -c $R/sum")
+        let without = try sandbox.run("backupfs config set undelete-days 30 --store $S </dev/null; sha256sum --quiet -c $R/sum")
+        #expect(without.exitCode == 0 && without.errors.contains("no password was given"), "\(without)")
+        let with = try sandbox.run("backupfs config set undelete-days 31 --store $S --password-file $R/password")
+        #expect(with.exitCode == 0 && with.errors == "", "\(with)")
+        try sandbox.sh("! sha256sum --status -c $R/sum")
     }
 }

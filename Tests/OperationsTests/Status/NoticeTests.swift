@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -8,17 +9,17 @@ struct NoticeTests {
     private static let note =
         "echo $BACKUPFS_OPERATION,$BACKUPFS_RESULT,$BACKUPFS_NAME,$BACKUPFS_TITLE,$BACKUPFS_MESSAGE >> told; env | sort > environment"
 
-    private func room(_ settings: String, app: String = "keeptrack") throws -> Room {
-        let room = try Room()
-        try room.sh("backupfs init --app \(app) --store $S >/dev/null")
-        let text = try room.sh("cat $S/store.yaml")
-        try room.write(text + "\n\(settings)\n", to: "store/store.yaml")
-        return room
+    private func sandbox(_ settings: String, app: String = "keeptrack") throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --app \(app) --store $S >/dev/null")
+        let text = try sandbox.sh("cat $S/store.yaml")
+        try sandbox.write(text + "\n\(settings)\n", to: "store/store.yaml")
+        return sandbox
     }
 
     @Test func `what somebody has asked for is told, be it done or not`() throws {
-        let room = try room("notify: '\(Self.note)'")
-        try room.sh(
+        let sandbox = try sandbox("notify: '\(Self.note)'")
+        try sandbox.sh(
             """
             SECRET=x DISPLAY=:9 backupfs backup --label "my 'own' \\$name" --store $S >/dev/null
             backupfs export --json -o $R/x.json --store $S >/dev/null; backupfs restore $R/x.json --yes --store $S >/dev/null
@@ -27,7 +28,7 @@ struct NoticeTests {
             ! backupfs backup --label "my 'own' \\$name" --store $S 2>/dev/null
             backupfs restore $R/x.json --dry-run --store $S >/dev/null
             """)
-        let told = try room.sh("cat $S/told").split(separator: "\n").map(String.init)
+        let told = try sandbox.sh("cat $S/told").split(separator: "\n").map(String.init)
         #expect(told.count == 4, "\(told)")
         #expect(told[0] == "backup,success,my 'own' $name,KeepTrack,The backup my 'own' $name has been made.")
         #expect(told[1] == "restore,success,x.json,KeepTrack,The data has been restored from x.json.")
@@ -36,9 +37,9 @@ struct NoticeTests {
     }
 
     @Test func `it finds nothing in its environment but what it needs`() throws {
-        let room = try room("notify: '\(Self.note)'")
-        try room.sh("SECRET=x DISPLAY=:9 backupfs backup --label one --store $S >/dev/null")
-        let names = try room.sh("cut -d= -f1 $S/environment").split(separator: "\n").map(String.init)
+        let sandbox = try sandbox("notify: '\(Self.note)'")
+        try sandbox.sh("SECRET=x DISPLAY=:9 backupfs backup --label one --store $S >/dev/null")
+        let names = try sandbox.sh("cut -d= -f1 $S/environment").split(separator: "\n").map(String.init)
         let expected: Set = [
             "BACKUPFS_APP", "BACKUPFS_MESSAGE", "BACKUPFS_NAME", "BACKUPFS_OPERATION", "BACKUPFS_RESULT", "BACKUPFS_STORE",
             "BACKUPFS_TITLE", "DISPLAY", "HOME", "LC_ALL", "PATH",
@@ -48,20 +49,20 @@ struct NoticeTests {
     }
 
     @Test func `SCH-07: the schedule's backups are told to nobody`() throws {
-        let room = try room("notify: '\(Self.note)'\nskip-unchanged: no")
+        let sandbox = try sandbox("notify: '\(Self.note)'\nskip-unchanged: no")
         // Due: a day after the store was created.
-        try room.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-01-11T12:00:00Z"])
-        try room.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-01-13T12:00:00Z"])
-        #expect(try room.sh("backupfs snapshots --tag automatic --json --store $S | jq length") == "1")
-        #expect(try room.sh("ls $S | grep -c told || true") == "0")
+        try sandbox.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-01-11T12:00:00Z"])
+        try sandbox.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-01-13T12:00:00Z"])
+        #expect(try sandbox.sh("backupfs snapshots --tag automatic --json --store $S | jq length") == "1")
+        #expect(try sandbox.sh("ls $S | grep -c told || true") == "0")
     }
 
     @Test func `STA-05: the app's definition says whether, and the settings have the last word`() throws {
-        let tracker = try room("notify: '\(Self.note)'", app: "ev-charging-tracker")
+        let tracker = try sandbox("notify: '\(Self.note)'", app: "ev-charging-tracker")
         try tracker.sh("backupfs backup --label one --store $S >/dev/null; ! ls $S/told 2>/dev/null")
         try tracker.sh("backupfs config set notifications on --store $S; backupfs backup --label two --store $S >/dev/null")
         #expect(try tracker.sh("cut -d, -f1-3 $S/told") == "backup,success,two")
-        let off = try room("notify: '\(Self.note)'\nnotifications: off")
+        let off = try sandbox("notify: '\(Self.note)'\nnotifications: off")
         try off.sh("backupfs backup --label one --store $S >/dev/null; ! ls $S/told 2>/dev/null")
         #expect(
             try tracker.sh("backupfs config unset notifications --store $S; backupfs config get notifications --store $S")
@@ -71,12 +72,12 @@ struct NoticeTests {
     @Test(arguments: ["exit 7", "kill -9 $$", "/no/such/program", "yes"]) func `whatever it does, the backup is made`(
         command: String
     ) throws {
-        let room = try room("notify: '\(command)'")
-        let result = try room.run("time -p backupfs backup --label one --store $S")
-        #expect(result.status == 0 && result.output == "one\n")
-        #expect(!result.complaint.contains("backupfs"))
+        let sandbox = try sandbox("notify: '\(command)'")
+        let result = try sandbox.run("time -p backupfs backup --label one --store $S")
+        #expect(result.exitCode == 0 && result.output == "one\n")
+        #expect(!result.errors.contains("backupfs"))
         // `yes` would run forever.
-        let seconds = try #require(result.complaint.firstMatch(of: /real ([0-9]+)/)?.1)
+        let seconds = try #require(result.errors.firstMatch(of: /real ([0-9]+)/)?.1)
         #expect(Int(seconds) ?? 100 <= 30)
     }
 }

@@ -4,6 +4,7 @@ import Glibc
 import Restore
 import Synchronization
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -34,14 +35,14 @@ struct ProgressTests {
 
     /// Requirements EXP-01, PRG-01, PRG-02, PRG-03, PRG-05, PRG-06, ZIP-02.
     @Test func `a backup of SmilePile goes by the percentages of its documents`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             backupfs init --app smilepile --store $S >/dev/null
             for i in 1 2 3; do head -c 3000 /dev/urandom > $S/app/photos/$i.jpg; done
             """)
         let listener = Listener()
-        let result = try BackupOperation(store: Store.open(room.storePath)).run(
+        let result = try BackupOperation(store: Store.open(sandbox.storePath)).run(
             label: "one", tag: nil, progress: listener.handler)
         #expect(result.mediaBytesRead == 9_000)
         #expect(
@@ -51,15 +52,15 @@ struct ProgressTests {
                 "100 Archiving files (4/4)", "100 Backup complete",
             ])
         // Exactly the entries of the archive: three photos and metadata.json.
-        #expect(try room.sh("backupfs export one --zip -o $R/x.zip --store $S; unzip -Z1 $R/x.zip | wc -l").hasSuffix("\n4"))
+        #expect(try sandbox.sh("backupfs export one --zip -o $R/x.zip --store $S; unzip -Z1 $R/x.zip | wc -l").hasSuffix("\n4"))
         let copying = try #require(listener.told.last { $0.phase == "Copying photos" })
         #expect(copying.totalBytes == 9_000 && copying.processedBytes == 9_000 && copying.totalItems == 3)
     }
 
     @Test func `PRG-01, PRG-08: a backup of the charging tracker says one thing, and ends at 100`() throws {
-        let room = try Room()
-        try room.sh("backupfs init --sample --store $S >/dev/null")
-        let store = try Store.open(room.storePath)
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --sample --store $S >/dev/null")
+        let store = try Store.open(sandbox.storePath)
         let listener = Listener()
         _ = try BackupOperation(store: store).run(label: "one", tag: nil, progress: listener.handler)
         #expect(listener.lines.first == "0 Creating backup...")
@@ -77,13 +78,13 @@ struct ProgressTests {
     }
 
     @Test func `many files, first new and then as they were, never make a percentage fall`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             backupfs init --app smilepile --store $S >/dev/null; cd $S/app/photos
             for i in $(seq 1 1500); do echo $i > $i.jpg; done; sleep 3.2
             """)
-        let store = try Store.open(room.storePath)
+        let store = try Store.open(sandbox.storePath)
         for label in ["one", "two"] {
             let listener = Listener()
             _ = try BackupOperation(store: store).run(label: label, tag: nil, progress: listener.handler)
@@ -95,29 +96,29 @@ struct ProgressTests {
     }
 
     @Test func `a folder is counted at once when it is small, and beside the backup when it is not`() throws {
-        let room = try Room()
-        try room.sh(
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             mkdir -p $R/small/in $R/large/in; echo 12345 > $R/small/one; echo 123 > $R/small/in/two; ln -s one $R/small/link
             cd $R/large/in; for i in $(seq 1 1200); do echo > $i; done
             """)
         let found = Mutex<[String]>([])
         let note: @Sendable (UInt64, UInt64) -> Void = { files, bytes in found.withLock { $0.append("\(files) \(bytes)") } }
-        let small = MediaListing(room("small"), amongMedia: .none, earlier: nil, found: note)
+        let small = MediaListing(sandbox("small"), amongMedia: .none, earlier: nil, found: note)
         #expect(found.withLock { $0 } == ["2 10"])
         small.end()
-        let large = MediaListing(room("large"), amongMedia: .none, earlier: nil, found: note)
+        let large = MediaListing(sandbox("large"), amongMedia: .none, earlier: nil, found: note)
         for _ in 0..<500 where found.withLock({ $0.count }) < 2 { usleep(10_000) }
         large.end()
         #expect(found.withLock { $0 } == ["2 10", "1200 1200"])
     }
 
     @Test func `PRG-07, PRG-08, RST-21: a restore says what it does, and how it has ended`() throws {
-        let room = try Room()
-        try room.sh("backupfs init --sample --store $S >/dev/null; backupfs export --json -o $R/x.json --store $S >/dev/null")
-        let store = try Store.open(room.storePath)
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --sample --store $S >/dev/null; backupfs export --json -o $R/x.json --store $S >/dev/null")
+        let store = try Store.open(sandbox.storePath)
         let listener = Listener()
-        _ = try RestoreRunner(store: store).run(ImportSource(file: room("x.json")), progress: listener.handler)
+        _ = try RestoreRunner(store: store).run(ImportSource(file: sandbox("x.json")), progress: listener.handler)
         #expect(listener.lines.first == "0 Restoring data...")
         #expect(listener.lines.contains("60 Importing data..."), "\(listener.lines)")
         #expect(listener.lines.last == "100 Restore completed")
@@ -125,34 +126,34 @@ struct ProgressTests {
         #expect(
             Set(listener.told.map(\.message.english)) == ["Restoring data...", "Importing data...", "Restore completed"])
 
-        try room.write(#"{"metadata": {}}"#, to: "bad.json")
+        try sandbox.write(#"{"metadata": {}}"#, to: "bad.json")
         let refused = Listener()
         #expect(throws: BackupError.self) {
-            try RestoreRunner(store: store).run(ImportSource(file: room("bad.json")), progress: refused.handler)
+            try RestoreRunner(store: store).run(ImportSource(file: sandbox("bad.json")), progress: refused.handler)
         }
         #expect(refused.lines.last == "- Validation failed")
     }
 
     @Test func `EXP-13, PRG-04, PRG-08: an export says what it does, and how it has ended`() throws {
-        let room = try Room()
-        try room.sh("backupfs init --sample --store $S >/dev/null; backupfs backup --label one --store $S >/dev/null")
-        let store = try Store.open(room.storePath)
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --sample --store $S >/dev/null; backupfs backup --label one --store $S >/dev/null")
+        let store = try Store.open(sandbox.storePath)
         for form in [ExportOperation.Form.json, .archive(.zip)] {
             let listener = Listener()
-            try ExportOperation(store: store, snapshotName: "one", progress: listener.handler).write(form, to: room("x"))
+            try ExportOperation(store: store, snapshotName: "one", progress: listener.handler).write(form, to: sandbox("x"))
             #expect(listener.lines.first == "0 Preparing export..." && listener.lines.last == "100 Export completed")
-            #expect(listener.told.last?.processedBytes == FileSystem.statusIfPresent(room("x"))?.size && listener.percentsRise)
+            #expect(listener.told.last?.processedBytes == FileSystem.statusIfPresent(sandbox("x"))?.size && listener.percentsRise)
         }
     }
 
     @Test func `PRG-12: programs are told of bytes and of the time that is left`() throws {
-        let room = try Room()
-        try room.sh("backupfs init --sample --store $S >/dev/null")
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --sample --store $S >/dev/null")
         let script = """
             backupfs backup --store $S --json | jq -s -c 'map(select(.message_type == "status")) |
               (map(.percent) | . == sort and (map(type) | unique == ["number"])), .[-1].percent, .[-1].message,
               .[-1].bytes_done == .[-1].total_bytes, .[-1].seconds_remaining'
             """
-        #expect(try room.sh(script) == "true\n100\n\"Backup complete\"\ntrue\n0")
+        #expect(try sandbox.sh(script) == "true\n100\n\"Backup complete\"\ntrue\n0")
     }
 }

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-extension Room {
+extension Sandbox {
     /// Accesses by other programs, which can be left behind where they hang: waiting for one would hang as well.
     private static let looks = """
         def look(*words, limit=10):

@@ -1,12 +1,12 @@
 import TestSupport
 import Testing
 
-extension Room {
+extension Sandbox {
     /// A store of the example app with three different backups a, b and c.
     /// - Parameter environment: the clock for the backups.
-    static func withThreeBackups(_ environment: [String: String]) throws -> Room {
-        let room = try Room()
-        try room.sh(
+    static func withThreeBackups(_ environment: [String: String]) throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.sh(
             """
             backupfs init --store $S --sample >/dev/null
             for n in a b c; do
@@ -14,6 +14,6 @@ extension Room {
                 backupfs backup --label $n --store $S >/dev/null
             done
             """, environment)
-        return room
+        return sandbox
     }
 }

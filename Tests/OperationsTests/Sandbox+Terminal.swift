@@ -1,6 +1,6 @@
-import Foundation
+import TestSupport
 
-extension Room {
+extension Sandbox {
     private static let onTerminal = """
         import os, pty, sys
         answers = sys.argv[1].encode("latin-1", "backslashreplace").decode("unicode_escape").split("|") if sys.argv[1] else []
@@ -29,8 +29,8 @@ extension Room {
 
     /// Runs a command on a separate terminal and answers its questions.
     /// - Parameter answers: separated by `|`, with a line feed for Enter; none if empty.
-    func onTerminal(_ answers: String, _ command: String, _ environment: [String: String] = [:]) throws -> Result {
-        try Self.onTerminal.write(toFile: self("terminal.py"), atomically: true, encoding: .utf8)
+    func onTerminal(_ answers: String, _ command: String, _ environment: [String: String] = [:]) throws -> Job.Result {
+        try write(Self.onTerminal, to: "terminal.py")
         return try run("python3 $R/terminal.py '\(answers)' \(command)", environment)
     }
 }

@@ -2,8 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A disk of the room that can be made to stall: a FUSE file system whose process is stopped.
-final class RoomDisk {
+/// A disk of the sandbox that can be made to stall: a FUSE file system whose process is stopped.
+final class SandboxDisk {
     private let job: Job
     let path: String
 
@@ -18,27 +18,27 @@ final class RoomDisk {
     func goOn() { job.send(SIGCONT) }
 
     /// Detaches it while it is in use. Files that are open there continue to work.
-    func takeAway(_ room: Room) throws { try room.sh("umount -l \(path) || fusermount3 -u -z \(path)") }
+    func takeAway(_ sandbox: Sandbox) throws { try sandbox.sh("umount -l \(path) || fusermount3 -u -z \(path)") }
 
     /// Ends its file system: its users get ENOTCONN, and the dead mount stays.
-    func kill(_ room: Room) throws {
+    func kill(_ sandbox: Sandbox) throws {
         job.send(SIGKILL)
-        try room.sh("for n in $(seq 500); do ls \(path) 2>/dev/null || exit 0; sleep 0.02; done; exit 1")
+        try sandbox.sh("for n in $(seq 500); do ls \(path) 2>/dev/null || exit 0; sleep 0.02; done; exit 1")
     }
 
-    fileprivate func leave(_ room: Room) throws {
+    fileprivate func leave(_ sandbox: Sandbox) throws {
         goOn()
-        if room.mounts.contains(path) { try takeAway(room) }
+        if sandbox.mounts.contains(path) { try takeAway(sandbox) }
         job.send(SIGKILL)
         _ = try job.wait()
     }
 }
 
-extension Room {
+extension Sandbox {
     /// Runs a test with a disk at `$R/NAME`, whose files are in `$R/NAME.files`.
-    func withDisk(_ name: String = "disk", _ body: (RoomDisk) throws -> Void) throws {
+    func withDisk(_ name: String = "disk", _ body: (SandboxDisk) throws -> Void) throws {
         try sh("mkdir -p $R/\(name) $R/\(name).files")
-        let disk = RoomDisk(try start("exec bindfs -f $R/\(name).files $R/\(name)"), path: "\(path)/\(name)")
+        let disk = SandboxDisk(try start("exec bindfs -f $R/\(name).files $R/\(name)"), path: "\(path)/\(name)")
         let result = Result {
             try sh("for n in $(seq 500); do mountpoint -q $R/\(name) && exit; sleep 0.02; done; exit 1")
             try body(disk)

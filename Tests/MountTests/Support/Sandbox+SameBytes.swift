@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-extension Room {
+extension Sandbox {
     /// Fails unless every range of a mounted file has the bytes of a copy of it: around the sizes of blocks and records, and also
     /// beyond the end.
     func expectSameBytes(_ mounted: String, as copy: String) throws {

@@ -1,16 +1,16 @@
 import TestSupport
 import Testing
 
-extension Room {
+extension Sandbox {
     /// Where `install` puts the files: `$I`. The mount helper is alone in `$I/sbin`.
     private var installationPath: String { "\(path)/installed" }
 
-    /// Runs a test with everything that `make install` installs, in the room.
-    static func withInstallation(_ body: (Room) throws -> Void) throws {
-        try use { room in
-            room.variables["I"] = room.installationPath
-            try room.install("install")
-            try body(room)
+    /// Runs a test with everything that `make install` installs, in the sandbox.
+    static func withInstallation(_ body: (Sandbox) throws -> Void) throws {
+        try use { sandbox in
+            sandbox.variables["I"] = sandbox.installationPath
+            try sandbox.install("install")
+            try body(sandbox)
         }
     }
 

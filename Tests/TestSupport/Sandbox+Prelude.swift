@@ -1,0 +1,31 @@
+extension Sandbox {
+    /// Functions that every script of a sandbox can call. One that waits in vain ends the script.
+    ///
+    /// - `wait_until COMMAND...` waits until a command succeeds; a single word can be a whole script.
+    /// - `wait_paused FILE PROCESS` waits until a program stops at a fault point, where it pauses while the file is there.
+    /// - `wait_settled PATH...` waits until the next change below the paths shows in the times of the files: a change soon after
+    ///   another one need not (`FileStatus.isSettled`).
+    /// - `wait_second` waits for the next second, for times that are stored in seconds.
+    static let prelude = #"""
+        wait_until() {
+            local end=$((SECONDS + 60))
+            until if [ $# = 1 ]; then eval "$1"; else "$@"; fi >/dev/null 2>&1; do
+                if [ $SECONDS -gt $end ]; then echo "waited in vain for: $*" >&2; exit 99; fi
+                sleep 0.02
+            done
+        }
+        wait_paused() {
+            wait_until "[ -e '$1.reached' ] || ! kill -0 $2"
+            if ! [ -e "$1.reached" ]; then echo "ended before the pause: $1" >&2; exit 99; fi
+        }
+        wait_settled() {
+            local newest=$(find "$@" -printf '%C@\n' | sort -n | tail -n 1)
+            sleep "$(date +%s.%N | awk -v newest="$newest" '{ left = newest + 2.2 - $1; printf "%.3f", left > 0 ? left : 0 }')"
+        }
+        wait_second() {
+            local second=$(date +%s)
+            wait_until "[ \$(date +%s) != $second ]"
+        }
+
+        """#
+}
