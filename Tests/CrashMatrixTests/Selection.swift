@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 
 /// Which of the points are tried. `BACKUPFS_CRASH_MATRIX` is `all`, or N for every Nth from a random one on, or N:M from the Mth
-/// on; without it a choice that takes some minutes: a sixth of the kills of restores with media, and some of the others.
+/// on; without it a choice that takes a minute or two: a twelfth of the kills of restores with media, and some of the others.
 /// `BACKUPFS_CRASH_ONLY` is the beginning of a line that the matrix prints (`merge, archive with media: kill`): only what has it
 /// is tried.
 struct Selection: CustomStringConvertible, Sendable {
@@ -25,9 +25,9 @@ struct Selection: CustomStringConvertible, Sendable {
         isDefault = parts.isEmpty
         let number = parts.first.flatMap { Int($0) }
         stride = isDefault ? 48 : max(1, number ?? 1)
-        strideOfKills = isDefault ? 6 : stride
+        strideOfKills = isDefault ? 12 : stride
         strideOfCrashes = stride * 4
-        strideOfThorough = isDefault ? 8 : 4
+        strideOfThorough = isDefault ? 12 : 4
         offset = parts.count > 1 ? max(0, (Int(parts[1]) ?? 1) - 1) : Int.random(in: 0..<stride * 4)
         only = Machine.environment("BACKUPFS_CRASH_ONLY")
     }
