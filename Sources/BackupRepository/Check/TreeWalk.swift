@@ -131,7 +131,7 @@ final class TreeWalk {
     /// stored against another.
     /// - Returns: whether its bytes can be read.
     private func use(_ id: ChunkID, plainLength: UInt32?, at path: String) throws(BackupError) -> Bool {
-        let key = PackedChunkTable.Key(id)
+        let key = CompactChunkIndex.Key(id)
         inventory.table.need(key)
         if let first = inventory.table.firstRow(of: key), !inventory.table.hasDuplicates(first) {
             return try use(row: first, id, plainLength: plainLength, at: path)
@@ -145,7 +145,7 @@ final class TreeWalk {
         if missing.contains(id) || inventory.table.firstRow(of: key) != nil { return false }
         // The catalog may know chunks of a pack with a damaged index.
         if let chunk = chunkInCatalog(id), (try? verifier.requireSound(chunk)) != nil {
-            if let base = chunk.base { inventory.table.need(PackedChunkTable.Key(base)) }
+            if let base = chunk.base { inventory.table.need(CompactChunkIndex.Key(base)) }
             rescued.insert(id)
             return true
         }
