@@ -1,6 +1,7 @@
-import AppData
 import BackupCore
 import Testing
+
+@testable import AppData
 
 @Suite("App definitions")
 struct AppDefinitionTests {

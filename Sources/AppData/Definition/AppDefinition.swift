@@ -251,11 +251,6 @@ public struct MigrationDefinition: Sendable, Equatable {
     /// Unique and never changed: the database records it when done.
     public let name: String
     public let sql: String
-
-    public init(name: String, sql: String) {
-        self.name = name
-        self.sql = sql
-    }
 }
 
 /// A file in which the app kept its data before it had a database.

@@ -6,7 +6,6 @@ public struct CollectionDefinition: Sendable {
     public let name: String
     /// Empty for a collection that is not in a table.
     public let table: String
-    public let source: CollectionSource
     /// Fields in writing order.
     public private(set) var fields: [FieldDefinition]
     /// Index of the primary key in `fields`. Records are written in ascending order of it, and its values are unique.
@@ -15,35 +14,17 @@ public struct CollectionDefinition: Sendable {
     public let singular: String
     /// "cars", for summaries.
     public let plural: String
-    /// Index of the boolean field that marks records whose media file is part of the app itself.
-    public let mediaExclusionIndex: Int?
     /// Index of the date whose earliest and latest value a summary shows.
-    public let dateRangeIndex: Int?
+    public private(set) var dateRangeIndex: Int?
     /// Whether the array is required on reading.
-    public let isRequired: Bool
+    public private(set) var isRequired = true
     /// Whether the array is omitted on writing when it has no records.
-    public let isOmittedWhenEmpty: Bool
+    public private(set) var isOmittedWhenEmpty = false
+    public private(set) var source = CollectionSource.table
+    /// Index of the boolean field that marks records whose media file is part of the app itself.
+    public private(set) var mediaExclusionIndex: Int?
     /// How to treat existing records.
     public let rules: MergeRules
-
-    public init(
-        name: String, table: String, fields: [FieldDefinition], keyIndex: Int, singular: String, plural: String,
-        dateRangeIndex: Int? = nil, isRequired: Bool = true, isOmittedWhenEmpty: Bool = false, source: CollectionSource = .table,
-        mediaExclusionIndex: Int? = nil, rules: MergeRules? = nil
-    ) {
-        self.name = name
-        self.table = table
-        self.fields = fields
-        self.keyIndex = keyIndex
-        self.singular = singular
-        self.plural = plural
-        self.dateRangeIndex = dateRangeIndex
-        self.isRequired = isRequired
-        self.isOmittedWhenEmpty = isOmittedWhenEmpty
-        self.source = source
-        self.mediaExclusionIndex = mediaExclusionIndex
-        self.rules = rules ?? MergeRules(identity: [keyIndex])
-    }
 
     func replacing(fields: [FieldDefinition]) -> CollectionDefinition {
         var collection = self
@@ -85,21 +66,9 @@ public struct ObjectDefinition: Sendable {
     /// `securitySettings.hasPIN`.
     public let fields: [FieldDefinition]
     /// What `merge` does with existing values.
-    public let onMerge: ExistingRecordRule
+    public private(set) var onMerge = ExistingRecordRule.keep
     /// The same for `replace`. The user may override it in a restore.
-    public let onReplace: ExistingRecordRule
-
-    public init(
-        name: String, table: String?, isRequired: Bool, fields: [FieldDefinition], onMerge: ExistingRecordRule = .keep,
-        onReplace: ExistingRecordRule = .update
-    ) {
-        self.name = name
-        self.table = table
-        self.isRequired = isRequired
-        self.fields = fields
-        self.onMerge = onMerge
-        self.onReplace = onReplace
-    }
+    public private(set) var onReplace = ExistingRecordRule.update
 
     /// Whether the fields are direct members of the outermost object.
     public var isInline: Bool { name.isEmpty }
@@ -113,20 +82,11 @@ public struct MergeRules: Sendable, Equatable {
     /// Indices of the fields that identify a record: only the key, unless the definition names others.
     public let identity: [Int]
     /// What `merge` does with an existing record.
-    public let onMerge: ExistingRecordRule
+    public private(set) var onMerge = ExistingRecordRule.update
     /// Index of the boolean field that marks records which `replace` does not delete.
-    public let keepOnReplaceIndex: Int?
+    public private(set) var keepOnReplaceIndex: Int?
     /// A note about each record that `merge` updates.
-    public let note: NoteTemplate?
-
-    public init(
-        identity: [Int], onMerge: ExistingRecordRule = .update, keepOnReplaceIndex: Int? = nil, note: NoteTemplate? = nil
-    ) {
-        self.identity = identity
-        self.onMerge = onMerge
-        self.keepOnReplaceIndex = keepOnReplaceIndex
-        self.note = note
-    }
+    public private(set) var note: NoteTemplate?
 
     /// The collections whose records must be identified before this one's: the targets of references in the identity or the key.
     func referredCollections(_ fields: [FieldDefinition], keyIndex: Int) -> [Int] {

@@ -7,56 +7,31 @@ public struct FieldDefinition: Sendable {
     /// The column, or the key in a key/value table.
     public let column: String
     public let type: FieldType
-    public let source: FieldSource
+    public private(set) var source = FieldSource.stored
     /// Whether the member is required on reading.
-    public let isRequired: Bool
+    public private(set) var isRequired = true
     /// Whether the value may be null; then the member may also be missing, and is omitted on writing.
-    public let isNullable: Bool
+    public private(set) var isNullable = false
     /// All allowed values, if they are enumerated.
-    public let allowedValues: ByteStringSet?
+    public private(set) var allowedValues: ByteStringSet?
     /// Whether it must be an ISO 4217 code, or a symbol from `CurrencyCodes`.
-    public let isCurrency: Bool
-    public let limit: FieldLimit?
+    public private(set) var isCurrency = false
+    public private(set) var limit: FieldLimit?
     public private(set) var reference: FieldReference?
-    public let dateRule: DateRule
+    public private(set) var dateRule = DateRule.any
     /// Columns that together form a row's key: the field then has no column, and its value combines theirs as SQL literals
     /// (`'a',1`).
-    public let keyColumns: [String]
+    public private(set) var keyColumns: [String] = []
     /// The value to write when a key/value table has no such row.
-    public let defaultValue: String?
-    /// Whether the text names a file of the media folder.
-    public let isMedia: Bool
-    /// The value from the media folder that it contains, in a collection that is not in a table.
-    public let mediaValue: MediaValue?
-    /// Whether a restore writes the value; if not, the app's value stays.
-    public let isRestored: Bool
+    public private(set) var defaultValue: String?
     /// For a collection's field: the value of a missing member.
-    public let missingValue: FieldValue?
-
-    public init(
-        name: String, column: String, type: FieldType, source: FieldSource = .stored, isRequired: Bool = true,
-        isNullable: Bool = false, allowedValues: ByteStringSet? = nil, isCurrency: Bool = false, limit: FieldLimit? = nil,
-        reference: FieldReference? = nil, dateRule: DateRule = .any, keyColumns: [String] = [], defaultValue: String? = nil,
-        missingValue: FieldValue? = nil, isRestored: Bool = true, isMedia: Bool = false, mediaValue: MediaValue? = nil
-    ) {
-        self.name = name
-        self.column = column
-        self.type = type
-        self.source = source
-        self.isRequired = isRequired
-        self.isNullable = isNullable
-        self.allowedValues = allowedValues
-        self.isCurrency = isCurrency
-        self.limit = limit
-        self.reference = reference
-        self.dateRule = dateRule
-        self.keyColumns = keyColumns
-        self.defaultValue = defaultValue
-        self.missingValue = missingValue
-        self.isRestored = isRestored
-        self.isMedia = isMedia
-        self.mediaValue = mediaValue
-    }
+    public private(set) var missingValue: FieldValue?
+    /// Whether a restore writes the value; if not, the app's value stays.
+    public private(set) var isRestored = true
+    /// Whether the text names a file of the media folder.
+    public private(set) var isMedia = false
+    /// The value from the media folder that it contains, in a collection that is not in a table.
+    public private(set) var mediaValue: MediaValue?
 
     func replacing(reference: FieldReference?) -> FieldDefinition {
         var field = self
@@ -90,12 +65,6 @@ public struct FieldLimit: Sendable, Equatable {
     /// Whether the limit itself is allowed.
     public let isInclusive: Bool
 
-    public init(value: Double, text: String, isInclusive: Bool) {
-        self.value = value
-        self.text = text
-        self.isInclusive = isInclusive
-    }
-
     /// - Returns: false for a value below the limit, and for one that is not a number.
     public func allows(_ number: Double) -> Bool { isInclusive ? number >= value : number > value }
 
@@ -114,12 +83,6 @@ public struct FieldReference: Sendable, Equatable {
     public let field: String
     /// Whether the record may be missing.
     public let mayDangle: Bool
-
-    public init(collection: Int, field: String, mayDangle: Bool = false) {
-        self.collection = collection
-        self.field = field
-        self.mayDangle = mayDangle
-    }
 }
 
 /// The dates that a field accepts.

@@ -76,18 +76,10 @@ public struct FileNamePattern: Sendable, Equatable {
 public struct MediaDefinition: Sendable, Equatable {
     /// The folder's path relative to the database's folder.
     public let folder: String
-
     /// The naming of records' files in archives.
-    public let archiveNaming: ArchiveNaming
-
+    public private(set) var archiveNaming = ArchiveNaming.plain
     /// Whether snapshots also show the files by `StorageKey`.
-    public let hasStorageView: Bool
-
-    public init(folder: String, archiveNaming: ArchiveNaming = .plain, hasStorageView: Bool = false) {
-        self.folder = folder
-        self.hasStorageView = hasStorageView
-        self.archiveNaming = archiveNaming
-    }
+    public private(set) var hasStorageView = false
 }
 
 /// The names of records' files in the app's archive.

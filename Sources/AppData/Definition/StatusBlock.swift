@@ -19,22 +19,11 @@ public struct StatusBlock: Sendable, Equatable {
         public let label: Message
         /// The arguments after `backupfs` on the command line.
         public let command: String
-
-        public init(label: Message, command: String) {
-            self.label = label
-            self.command = command
-        }
     }
 
     public let heading: Message
     public let contents: [Content]
     public let actions: [Action]
-
-    public init(heading: Message, contents: [Content], actions: [Action]) {
-        self.heading = heading
-        self.contents = contents
-        self.actions = actions
-    }
 }
 
 /// The name of a backup stage in an app's own documents, and the percentage at which it begins.
@@ -44,13 +33,6 @@ public struct BackupPhase: Sendable, Equatable {
     public let message: Message
     /// The message with `{current}` and `{total}` in it, in this order, for stages that go from file to file.
     public let each: String?
-
-    public init(stage: BackupStage, percent: Int, message: Message, each: String? = nil) {
-        self.stage = stage
-        self.percent = percent
-        self.message = message
-        self.each = each
-    }
 
     /// The message for one of the files.
     public func message(current: UInt64, total: UInt64) -> Message {

@@ -49,10 +49,8 @@ enum AppDefinitionReader {
         guard
             root.requireMapping(keys: [
                 "format", "name", "title", "schemaVersion", "minimumSchemaVersion", "fileNames", "strategy", "strategies",
-                "schedule", "scheduleSwitch", "retention", "notifications", "progress", "status",
-                "wholeDatabase", "schemaDrift", "style", "dateNumbers", "envelope", "metadata", "settings", "collections",
-                "wireFormats",
-                "media",
+                "schedule", "scheduleSwitch", "retention", "notifications", "progress", "status", "wholeDatabase",
+                "schemaDrift", "style", "dateNumbers", "envelope", "metadata", "settings", "collections", "wireFormats", "media",
                 "archiveLayout", "migrations", "legacyFiles", "secrets",
             ])
         else { return nil }
@@ -77,12 +75,23 @@ enum AppDefinitionReader {
             _ = DefinitionSecrets.read(root, formats: nil)
             return nil
         }
-        let definition = formats.definition(
-            AppDefinition.Common(
-                name: name, title: title, fileNames: fileNames, media: media, archiveLayout: archiveLayout,
-                migrations: migrations, schedule: schedule ?? .off, retention: retention, strategies: strategies,
-                legacyFiles: legacyFiles, backupPhases: backupPhases, statusBlocks: statusBlocks,
-                announcements: announcements ?? .on, digest: digest))
+        // What the wire formats of an app do not share is in the format.
+        func make(_ format: ParsedWireFormat) -> AppDefinition {
+            let (own, all) = (format.versions, (format.others + [format]).map(\.versions))
+            return AppDefinition(
+                name: name, title: title, schemaVersion: own.upperBound,
+                minimumSchemaVersion: all.map(\.lowerBound).min() ?? own.lowerBound,
+                newestSchemaVersion: all.map(\.upperBound).max() ?? own.upperBound, formatVersions: own,
+                isWritten: format.isWritten, otherFormats: format.others.map(make), style: format.style,
+                writtenVersion: own.upperBound, dateNumbers: format.dateNumbers,
+                coversWholeDatabase: format.schemaDrift != nil, schemaDrift: format.schemaDrift ?? .refuse, fileNames: fileNames,
+                envelope: format.layout.envelope, metadata: format.metadata, settings: format.settings,
+                collections: format.layout.collections, media: media, archiveLayout: archiveLayout, migrations: migrations,
+                schedule: schedule ?? .off, retention: retention, defaultStrategy: strategies.first ?? .replace,
+                strategies: strategies, legacyFiles: legacyFiles, backupPhases: backupPhases, statusBlocks: statusBlocks,
+                announcements: announcements ?? .on, digest: digest)
+        }
+        let definition = make(formats)
         return definition.replacing(secrets: DefinitionSecrets.read(root, formats: definition.formats))
             .replacing(scheduleSwitch: root.optional("scheduleSwitch").flatMap { scheduleSwitch($0, definition) })
     }
@@ -278,27 +287,6 @@ enum AppDefinitionReader {
             if let name { migrations.append(MigrationDefinition(name: name, sql: sql ?? "")) }
         }
         return migrations
-    }
-}
-
-extension AppDefinition {
-    /// The properties that all wire formats of an app share.
-    struct Common {
-        let name: String
-        let title: String
-        let fileNames: FileNamePatterns
-        let media: MediaDefinition?
-        let archiveLayout: ArchivePathMap
-        let migrations: [MigrationDefinition]
-        let schedule: Schedule
-        let retention: RetentionDefinition
-        /// The default first.
-        let strategies: [ImportStrategy]
-        let legacyFiles: [LegacyFile]
-        let backupPhases: [BackupPhase]
-        let statusBlocks: [StatusBlock]
-        let announcements: AppNotifications
-        let digest: SHA256Digest
     }
 }
 

@@ -1,15 +1,15 @@
 /// The part of the definition's reader for wire formats: the main one, which is in the definition itself, and those of other
 /// versions. A database without a definition has one, without collections.
 struct ParsedWireFormat {
-    private let versions: ClosedRange<Int>
-    private let isWritten: Bool
-    private let style: WireStyle
-    private let dateNumbers: DateNumbers?
-    private let metadata: ObjectDefinition
-    private let settings: ObjectDefinition?
-    private let layout: DefinitionLayout
-    private let schemaDrift: SchemaDrift?
-    private let others: [ParsedWireFormat]
+    let versions: ClosedRange<Int>
+    let isWritten: Bool
+    let style: WireStyle
+    let dateNumbers: DateNumbers?
+    let metadata: ObjectDefinition
+    let settings: ObjectDefinition?
+    let layout: DefinitionLayout
+    let schemaDrift: SchemaDrift?
+    let others: [ParsedWireFormat]
 
     /// - Parameter versions: of the main format; `nil` when they could not be read.
     /// - Returns: `nil` when there was a problem.
@@ -39,10 +39,7 @@ struct ParsedWireFormat {
         guard let versions, let style, let metadata = metadata?.definition, let layout else { return nil }
         return ParsedWireFormat(
             versions: versions, isWritten: isWritten, style: style, dateNumbers: dateNumbers, metadata: metadata,
-            settings: settings?.definition,
-            layout: layout,
-            schemaDrift: nil,
-            others: others)
+            settings: settings?.definition, layout: layout, schemaDrift: nil, others: others)
     }
 
     private static func dateNumbers(_ node: DefinitionNode) -> DateNumbers? {
@@ -99,23 +96,6 @@ struct ParsedWireFormat {
         return ParsedWireFormat(
             versions: versions, isWritten: true, style: style, dateNumbers: nil, metadata: metadata, settings: nil,
             layout: DefinitionLayout(envelope: [.metadata], collections: []), schemaDrift: drift, others: [])
-    }
-
-    func definition(_ common: AppDefinition.Common) -> AppDefinition {
-        let all = others.map(\.versions) + [versions]
-        return AppDefinition(
-            name: common.name, title: common.title, schemaVersion: versions.upperBound,
-            minimumSchemaVersion: all.map(\.lowerBound).min() ?? versions.lowerBound,
-            newestSchemaVersion: all.map(\.upperBound).max() ?? versions.upperBound, formatVersions: versions,
-            isWritten: isWritten,
-            otherFormats: others.map { $0.definition(common) }, style: style,
-            writtenVersion: versions.upperBound, dateNumbers: dateNumbers, coversWholeDatabase: schemaDrift != nil,
-            schemaDrift: schemaDrift ?? .refuse, fileNames: common.fileNames, envelope: layout.envelope, metadata: metadata,
-            settings: settings, collections: layout.collections, media: common.media, archiveLayout: common.archiveLayout,
-            migrations: common.migrations, schedule: common.schedule, retention: common.retention,
-            defaultStrategy: common.strategies.first ?? .replace,
-            strategies: common.strategies, legacyFiles: common.legacyFiles, backupPhases: common.backupPhases,
-            statusBlocks: common.statusBlocks, announcements: common.announcements, digest: common.digest)
     }
 }
 

@@ -86,10 +86,7 @@ enum DefinitionMergeRules {
     }
 
     private static func keepOnReplaceIndex(_ node: DefinitionNode, _ fields: [ParsedField]) -> Int? {
-        guard let index = DefinitionObjects.fieldIndex(node, fields) else { return nil }
-        if let field = fields[index].definition, field.type != .boolean {
-            node.note("must name a boolean", remedy: "Name a field with type: boolean, or leave it out.")
-        }
+        guard let index = DefinitionObjects.booleanIndex(node, fields) else { return nil }
         if fields.contains(where: { $0.definition?.isMedia == true }) {
             node.note(
                 "cannot be together with a field that has media: true",

@@ -89,7 +89,7 @@ enum DefinitionObjects {
         let singular = node.required("singular")?.text()
         let plural = node.required("plural")?.text()
         let readings = fields(node, columnKey: "column", collectionNames: collectionNames, isTold: isTold)
-        let mediaExclusionIndex = node.optional("mediaUnless").flatMap { exclusionIndex($0, readings) }
+        let mediaExclusionIndex = node.optional("mediaUnless").flatMap { booleanIndex($0, readings) }
         if source == .files { checkFiles(node, readings) }
         let keyIndex = keyIndex(node, readings)
         let dateRangeIndex = dateRangeIndex(node, readings)
@@ -118,7 +118,7 @@ enum DefinitionObjects {
                 source: source, mediaExclusionIndex: mediaExclusionIndex, rules: rules))
     }
 
-    private static func exclusionIndex(_ member: DefinitionNode, _ fields: [ParsedField]) -> Int? {
+    static func booleanIndex(_ member: DefinitionNode, _ fields: [ParsedField]) -> Int? {
         guard let index = fieldIndex(member, fields) else { return nil }
         if let field = fields[index].definition, field.type != .boolean {
             member.note("must name a boolean", remedy: "Name a field with type: boolean, or leave it out.")

@@ -1,31 +1,45 @@
 import BackupCore
 import SystemIO
 
-/// Sample records by field name, in the definition's order.
+/// Passes sample records to a visitor.
 struct SampleRecords {
     let definition: AppDefinition
     let visitor: any RecordVisitor
 
     func metadata(_ values: [String: FieldValue]) throws(BackupError) {
-        try visitor.visit(metadata: buffer(values, definition.metadata.fields))
+        try visitor.visit(metadata: Self.buffer(Self.ordered(values, definition.metadata.fields)))
     }
 
     func settings(_ values: [String: FieldValue]) throws(BackupError) {
         guard let settings = definition.settings else { return }
-        try visitor.visit(settings: buffer(values, settings.fields))
+        try visitor.visit(settings: Self.buffer(Self.ordered(values, settings.fields)))
     }
 
+    /// - Parameter records: by field name.
     func collection(_ name: String, _ records: [[String: FieldValue]]) throws(BackupError) {
+        let fields = definition.collectionIndex(named: name).map { definition.collections[$0].fields } ?? []
+        try collection(name, records.lazy.map { Self.ordered($0, fields) })
+    }
+
+    /// - Parameter records: in the definition's order.
+    func collection(_ name: String, _ records: some Sequence<[FieldValue]>) throws(BackupError) {
         guard let index = definition.collectionIndex(named: name) else { return }
         try visitor.beginCollection(index)
+        let buffer = RecordBuffer(fieldCount: definition.collections[index].fields.count)
         for record in records {
-            try visitor.visit(record: buffer(record, definition.collections[index].fields), of: index)
+            buffer.set(Record(values: record))
+            try visitor.visit(record: buffer, of: index)
         }
     }
 
-    private func buffer(_ values: [String: FieldValue], _ fields: [FieldDefinition]) -> RecordBuffer {
-        let buffer = RecordBuffer(fieldCount: fields.count)
-        buffer.set(Record(values: fields.map { values[$0.name] ?? .null }))
+    private static func ordered(_ values: [String: FieldValue], _ fields: [FieldDefinition]) -> [FieldValue] {
+        fields.map { values[$0.name] ?? .null }
+    }
+
+    /// - Parameter values: in the definition's order.
+    static func buffer(_ values: [FieldValue]) -> RecordBuffer {
+        let buffer = RecordBuffer(fieldCount: values.count)
+        buffer.set(Record(values: values))
         return buffer
     }
 }

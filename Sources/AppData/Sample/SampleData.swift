@@ -50,44 +50,17 @@ public struct SampleData: RecordSource, Sendable {
     }
 
     public func visit(with visitor: any RecordVisitor) throws(BackupError) {
+        let records = SampleRecords(definition: definition, visitor: visitor)
         try visitor.visit(
-            metadata: buffer([
+            metadata: SampleRecords.buffer([
                 .text("2026-01-10T18:30:00Z"), .text("2026.1.1"), .text("iPhone 15 Pro"),
                 .integer(Int64(definition.schemaVersion)),
             ]))
-        try visit(visitor, "cars", cars())
-        try visit(visitor, "expenses") { (index, receive) throws(BackupError) in
-            let record = RecordBuffer(fieldCount: definition.collections[index].fields.count)
-            var series = SampleExpenses(count: expenseCount)
-            while let values = series.next() {
-                record.set(Record(values: values))
-                try receive(record)
-            }
-        }
-        try visit(visitor, "plannedMaintenance", maintenance())
-        try visit(visitor, "delayedNotifications", notifications())
-        try visitor.visit(settings: buffer([.text("USD"), .text("en")]))
-    }
-
-    private func visit(
-        _ visitor: any RecordVisitor, _ name: String,
-        _ body: (Int, (RecordBuffer) throws(BackupError) -> Void) throws(BackupError) -> Void
-    ) throws(BackupError) {
-        guard let index = definition.collectionIndex(named: name) else { return }
-        try visitor.beginCollection(index)
-        try body(index) { (record) throws(BackupError) in try visitor.visit(record: record, of: index) }
-    }
-
-    private func visit(_ visitor: any RecordVisitor, _ name: String, _ records: [[FieldValue]]) throws(BackupError) {
-        try visit(visitor, name) { (_, receive) throws(BackupError) in
-            for record in records { try receive(buffer(record)) }
-        }
-    }
-
-    private func buffer(_ values: [FieldValue]) -> RecordBuffer {
-        let buffer = RecordBuffer(fieldCount: values.count)
-        buffer.set(Record(values: values))
-        return buffer
+        try records.collection("cars", cars())
+        try records.collection("expenses", IteratorSequence(SampleExpenses(count: expenseCount)))
+        try records.collection("plannedMaintenance", maintenance())
+        try records.collection("delayedNotifications", notifications())
+        try visitor.visit(settings: SampleRecords.buffer([.text("USD"), .text("en")]))
     }
 
     private func cars() -> [[FieldValue]] {
@@ -149,7 +122,7 @@ struct SampleCar {
 }
 
 /// The expenses of the sample data, in date order.
-struct SampleExpenses {
+struct SampleExpenses: IteratorProtocol {
     private static let endSeconds: Int64 = 1_768_069_800  // 2026-01-10T18:30:00Z
     private static let periodSeconds: Int64 = 2 * 365 * 86_400
 

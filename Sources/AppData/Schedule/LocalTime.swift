@@ -7,19 +7,12 @@ struct LocalTime {
     var year: Int
     var month: Int
     var day: Int
-    var hour: Int
-    var minute: Int
-    var second: Int
+    var hour = 0
+    var minute = 0
+    var second = 0
+}
 
-    init(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0) {
-        self.year = year
-        self.month = month
-        self.day = day
-        self.hour = hour
-        self.minute = minute
-        self.second = second
-    }
-
+extension LocalTime {
     init(_ time: Timestamp) {
         var seconds = time_t(time.seconds)
         var parts = tm()

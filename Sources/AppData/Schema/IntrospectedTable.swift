@@ -66,7 +66,7 @@ struct IntrospectedTable {
         }
         return CollectionDefinition(
             name: wireName, table: name, fields: fields, keyIndex: 0, singular: "row of \(name)",
-            plural: "rows of \(name)")
+            plural: "rows of \(name)", rules: MergeRules(identity: [0]))
     }
 }
 

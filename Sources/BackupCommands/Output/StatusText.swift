@@ -98,14 +98,14 @@ extension StatusText {
             return (state.counts ?? []).map { "\(CollectionHeading.of($0.plural)): \($0.count)" }
         }
         var lines: [Message] = statistics.collections.flatMap { collection -> [Message] in
-            [headline(collection)]
+            [headline(collection.all)]
                 + (hasStatistics ? details(collection) : []).map { .joined([.verbatim("  "), $0], separator: "") }
         }
         if let bytes = statistics.databaseBytes { lines.append("Database: \(ByteCount.text(bytes))") }
         return lines
     }
 
-    private func headline(_ collection: StatusStatistics.Collection) -> Message {
+    private func headline(_ collection: CollectionStatistics) -> Message {
         let plural = CollectionHeading.of(collection.plural)
         guard let earliest = collection.earliest, let latest = collection.latest else { return "\(plural): \(collection.count)" }
         return "\(plural): \(collection.count), from \(day(earliest)) to \(day(latest))"
@@ -113,8 +113,8 @@ extension StatusText {
 
     private func details(_ collection: StatusStatistics.Collection) -> [Message] {
         var lines: [Message] = collection.kinds.map { "\($0.field): \(list($0.counts))" }
-        if collection.count > 0 {
-            lines += collection.trueCounts.map { "\($0.name): \($0.count) (\($0.count * 100 / collection.count) %)" }
+        if collection.all.count > 0 {
+            lines += collection.trueCounts.map { "\($0.name): \($0.count) (\($0.count * 100 / collection.all.count) %)" }
         }
         let months = collection.months.suffix(Self.shownMonthCount)
         return months.count > 1 ? lines + [.verbatim(list(Array(months)))] : lines

@@ -27,10 +27,8 @@ struct ListCommand: ParsableCommand {
         let store = try store.open()
         let (name, path) = SnapshotPathArgument.split(place)
         let snapshot = try store.anySnapshot(named: name)
-        let root = try store.repository.rootDirectory(of: snapshot)
         var lines: [OrderedJSON] = []
-        let components = path.split(separator: "/").map { FileName($0) }
-        try list(root, components[...], prefix: [], store.repository) { path, entry in
+        try list(snapshot, BytePath.components(of: Array(path.utf8)), store.repository) { path, entry in
             if output.json {
                 lines.append(describe(path, entry))
             } else {
@@ -42,30 +40,23 @@ struct ListCommand: ParsableCommand {
 
     /// Descends to the named place, and lists everything from there.
     private func list(
-        _ directory: Directory, _ rest: ArraySlice<FileName>, prefix: [UInt8], _ repository: Repository,
-        _ show: ([UInt8], TreeEntry) -> Void
+        _ snapshot: Snapshot, _ names: [FileName], _ repository: Repository, _ show: ([UInt8], TreeEntry) -> Void
     ) throws(BackupError) {
-        if let name = rest.first {
-            guard let entry = directory.entry(named: name) else {
+        var folder = try repository.rootDirectory(of: snapshot)
+        var path: [UInt8] = []
+        for (number, name) in names.enumerated() {
+            guard let entry = folder.entry(named: name) else {
                 throw BackupError(.notFound, "there is no such file in the backup", path: place)
             }
-            let path = prefix + name.bytes
-            if entry.kind == .directory {
-                try list(repository.directory(of: entry), rest.dropFirst(), prefix: path + [UInt8(ascii: "/")], repository, show)
-            } else if rest.count == 1 {
-                show(path, entry)
-            } else {
+            path = BytePath.join(path, name.bytes)
+            if entry.kind != .directory, number == names.count - 1 { return show(path, entry) }
+            guard entry.kind == .directory else {
                 throw BackupError(.notADirectory, "this is not a folder of the backup", path: place)
             }
-            return
+            folder = try repository.directory(of: entry)
         }
-        for entry in directory.entries {
-            let path = prefix + entry.name.bytes
-            show(path, entry)
-            if entry.kind == .directory {
-                try list(repository.directory(of: entry), [], prefix: path + [UInt8(ascii: "/")], repository, show)
-            }
-        }
+        var cursor = TreeCursor(folder, at: path, in: repository)
+        while let entry = try cursor.nextEntry() { show(cursor.path, entry) }
     }
 
     private func text(_ path: [UInt8], _ entry: TreeEntry) -> String {

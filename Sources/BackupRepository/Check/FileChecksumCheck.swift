@@ -28,21 +28,23 @@ struct FileChecksumCheck {
 
     /// Unreadable parts are skipped: other parts of a check report them.
     mutating func check(_ snapshot: Snapshot) throws(BackupError) {
-        try check(snapshot.record.root, at: "\(snapshot.name)")
-    }
-
-    private mutating func check(_ stored: StoredDirectory, at path: String) throws(BackupError) {
-        guard directories.insert(stored).inserted, let directory = try? repository.directory(stored) else { return }
-        try Cancellation.check()
-        // One lookup for all small files of the folder.
-        let ids = directory.entries.filter { $0.kind == .file }.flatMap { $0.content.elements.chunkIDs }
-        let known = Self.checksums(ids, in: repository)
-        for entry in directory.entries {
+        var cursor = TreeCursor(snapshot, in: repository)
+        // Of each open folder, what one lookup found for all its small files.
+        var known: [[ChunkID: UInt32]] = []
+        while let step = cursor.nextReadable() {
+            known.removeLast(max(0, known.count - cursor.depth))
+            guard case .entry(let entry) = step else { continue }
+            if known.count < cursor.depth {
+                try Cancellation.check()
+                let ids = cursor.siblings.filter { $0.kind == .file }.flatMap { $0.content.elements.chunkIDs }
+                known.append(Self.checksums(ids, in: repository))
+            }
+            let path = FileName(bytes: BytePath.folder(of: cursor.path)).description
             if let target = entry.linkTarget, target.isEmpty || target.contains(0) {
                 onProblem(BackupError(.repositoryDamaged, "\(path)/\(entry.name): the link leads to no path"))
             } else if let inner = entry.storedDirectory {
-                try check(inner, at: "\(path)/\(entry.name)")
-            } else if let checksums = entry.checksums, let part = part(entry.content, known, depth: 0),
+                if !directories.insert(inner).inserted { cursor.skipFolder() }
+            } else if let checksums = entry.checksums, let part = part(entry.content, known[known.count - 1], depth: 0),
                 part.crc32 != checksums.crc32
             {
                 onProblem(

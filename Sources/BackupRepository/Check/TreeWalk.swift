@@ -41,7 +41,36 @@ final class TreeWalk {
 
     /// - Returns: whether anything of the snapshot cannot be read.
     func visit(_ snapshot: Snapshot) throws(BackupError) -> Bool {
-        try visit(snapshot.record.root, at: "\(snapshot.name)")
+        var cursor = TreeCursor(snapshot, in: repository)
+        // Whether anything in the open folders is damaged; the first one stands for the snapshot.
+        var isDamaged = [false]
+        while true {
+            let step: TreeCursor.Step?
+            do throws(BackupError) {
+                step = try cursor.next()
+            } catch {
+                let problem = Self.at(FileName(bytes: cursor.path).description, error)
+                try onProblem(.structure(problem, isReported: isDamaged[isDamaged.count - 1]))
+                isDamaged[isDamaged.count - 1] = true
+                continue
+            }
+            switch step {
+            case nil: return isDamaged[0]
+            case .entry(let entry):
+                var isEntryDamaged = entry.storedDirectory.flatMap { directories[Self.key($0)] }
+                if isEntryDamaged != nil {
+                    cursor.skipFolder()
+                } else {
+                    let isContentDamaged = try visit(entry.content, at: FileName(bytes: cursor.path).description)
+                    if entry.kind == .directory { isDamaged.append(isContentDamaged) } else { isEntryDamaged = isContentDamaged }
+                }
+                if isEntryDamaged == true { isDamaged[isDamaged.count - 1] = true }
+            case .end(let folder):
+                let isFolderDamaged = isDamaged.removeLast()
+                if let stored = folder.storedDirectory { directories[Self.key(stored)] = isFolderDamaged }
+                if isFolderDamaged { isDamaged[isDamaged.count - 1] = true }
+            }
+        }
     }
 
     private static func key(_ stored: StoredDirectory) -> SHA256Digest {
@@ -49,33 +78,6 @@ final class TreeWalk {
         stored.totals.encode(into: &writer)
         stored.content.encode(into: &writer)
         return SHA256Hasher.hash(writer.bytes)
-    }
-
-    private func visit(_ stored: StoredDirectory, at path: String) throws(BackupError) -> Bool {
-        let key = Self.key(stored)
-        if let isDamaged = directories[key] { return isDamaged }
-        var isDamaged = try visit(stored.content, at: path)
-        var entries: [TreeEntry] = []
-        var failure: BackupError?
-        do {
-            entries = try repository.directory(stored).entries
-        } catch {
-            failure = error
-        }
-        if let failure {
-            try onProblem(.structure(Self.at(path, failure), isReported: isDamaged))
-            isDamaged = true
-        }
-        for entry in entries {
-            let place = "\(path)/\(entry.name)"
-            if let stored = entry.storedDirectory {
-                if try visit(stored, at: place) { isDamaged = true }
-            } else if try visit(entry.content, at: place) {
-                isDamaged = true
-            }
-        }
-        directories[key] = isDamaged
-        return isDamaged
     }
 
     /// - Returns: whether any byte of it cannot be read.
@@ -129,7 +131,7 @@ final class TreeWalk {
     /// stored against another.
     /// - Returns: whether its bytes can be read.
     private func use(_ id: ChunkID, plainLength: UInt32?, at path: String) throws(BackupError) -> Bool {
-        let key = PackedChunkTable.Key(id)
+        let key = CompactChunkIndex.Key(id)
         inventory.table.need(key)
         if let first = inventory.table.firstRow(of: key), !inventory.table.hasDuplicates(first) {
             return try use(row: first, id, plainLength: plainLength, at: path)
@@ -143,7 +145,7 @@ final class TreeWalk {
         if missing.contains(id) || inventory.table.firstRow(of: key) != nil { return false }
         // The catalog may know chunks of a pack with a damaged index.
         if let chunk = chunkInCatalog(id), (try? verifier.requireSound(chunk)) != nil {
-            if let base = chunk.base { inventory.table.need(PackedChunkTable.Key(base)) }
+            if let base = chunk.base { inventory.table.need(CompactChunkIndex.Key(base)) }
             rescued.insert(id)
             return true
         }
@@ -175,27 +177,17 @@ final class TreeWalk {
 extension TreeWalk {
     /// Calls `body` for every file and folder of a visited snapshot that cannot be read completely.
     func damagedFiles(of snapshot: Snapshot, _ body: (DamagedFile) -> Void) throws(BackupError) {
-        try damagedFiles(of: snapshot, snapshot.record.root, prefix: [], body)
-    }
-
-    private func damagedFiles(
-        of snapshot: Snapshot, _ stored: StoredDirectory, prefix: [UInt8], _ body: (DamagedFile) -> Void
-    ) throws(BackupError) {
-        guard try visit(stored, at: "") else { return }
-        let directory: Directory
-        do {
-            directory = try repository.directory(stored)
-        } catch {
-            body(DamagedFile(snapshot: snapshot, path: FileName(bytes: prefix), isFolder: true))
-            return
+        guard directories[Self.key(snapshot.record.root)] == true else { return }
+        var cursor = TreeCursor(snapshot.record.root, in: repository)
+        func report(_ path: [UInt8], isFolder: Bool) {
+            body(DamagedFile(snapshot: snapshot, path: FileName(bytes: path), isFolder: isFolder))
         }
-        let start = prefix.isEmpty ? [] : prefix + [UInt8(ascii: "/")]
-        for entry in directory.entries {
-            let path = start + entry.name.bytes
+        while let step = cursor.nextReadable({ report($1, isFolder: true) }) {
+            guard case .entry(let entry) = step else { continue }
             if let stored = entry.storedDirectory {
-                try damagedFiles(of: snapshot, stored, prefix: path, body)
+                if directories[Self.key(stored)] != true { cursor.skipFolder() }
             } else if try visit(entry.content, at: "") {
-                body(DamagedFile(snapshot: snapshot, path: FileName(bytes: path), isFolder: false))
+                report(cursor.path, isFolder: false)
             }
         }
     }

@@ -49,7 +49,7 @@ struct TreeExtraction {
     /// - Throws: when nothing can be written any more.
     mutating func run(_ directory: Directory) throws(BackupError) {
         do {
-            try extract(directory, ExtractedFolder(root, ledger))
+            try extract(directory)
             submitBatch()
         } catch {
             group.fail(error)
@@ -57,28 +57,36 @@ struct TreeExtraction {
         try group.wait()
     }
 
-    private mutating func extract(_ directory: Directory, _ folder: ExtractedFolder) throws(BackupError) {
+    private mutating func extract(_ directory: Directory) throws(BackupError) {
+        var cursor = TreeCursor(directory, in: repository)
+        var folders = [ExtractedFolder(root, ledger)]
         batchFolders += 1
-        for entry in directory.entries {
-            if group.hasFailed { return }
+        while !group.hasFailed {
+            let step: TreeCursor.Step?
+            do throws(BackupError) {
+                step = try cursor.next()
+            } catch let error where error.code == .repositoryDamaged || error.code == .unsupportedVersion {
+                ledger.add(error, path: cursor.path)
+                continue
+            }
+            guard let step else { return }
+            guard case .entry(let entry) = step else {
+                folders.removeLast()
+                continue
+            }
+            let folder = folders[folders.count - 1]
             switch entry.kind {
             case .symbolicLink:
                 let target = entry.linkTarget ?? []
                 guard !target.isEmpty, !target.contains(0) else {
-                    ledger.add(
-                        BackupError(.repositoryDamaged, "the link leads to no path"), path: folder.path + entry.name.bytes)
+                    ledger.add(BackupError(.repositoryDamaged, "the link leads to no path"), path: cursor.path)
                     continue
                 }
                 try folder.handle.makeLink(entry.name, to: target, modificationTime: entry.modificationTime)
                 if let owner = folder.owner(of: entry) { try? folder.handle.setOwner(of: entry.name, owner) }
             case .directory:
-                let inner = try ExtractedFolder(entry, in: folder)
-                do throws(BackupError) {
-                    let directory = try repository.directory(of: entry)
-                    try extract(directory, inner)
-                } catch let error where error.code == .repositoryDamaged || error.code == .unsupportedVersion {
-                    ledger.add(error, path: folder.path + entry.name.bytes)
-                }
+                folders.append(try ExtractedFolder(entry, in: folder))
+                batchFolders += 1
             case .file where entry.metadata?.link != nil: try extractLinked(entry, folder)
             case .file where entry.size > Limit.batchBytes:
                 try extractLarge(entry, folder)

@@ -20,25 +20,14 @@ struct PackEntry: Hashable, Sendable {
         writer.append(storedCRC32)
         if let base { writer.append(base.digest) }
     }
+}
 
+extension PackEntry {
     /// The index entry of a chunk.
     init(_ chunk: StoredChunk) {
         self.init(
             id: chunk.id, codec: chunk.codec, storedLength: chunk.storedLength, plainLength: chunk.plainLength,
             plainCRC32: chunk.plainCRC32, storedCRC32: chunk.storedCRC32, base: chunk.base)
-    }
-
-    init(
-        id: ChunkID, codec: ChunkCodec, storedLength: UInt32, plainLength: UInt32, plainCRC32: UInt32, storedCRC32: UInt32,
-        base: ChunkID?
-    ) {
-        self.id = id
-        self.codec = codec
-        self.storedLength = storedLength
-        self.plainLength = plainLength
-        self.plainCRC32 = plainCRC32
-        self.storedCRC32 = storedCRC32
-        self.base = base
     }
 
     /// - Throws: `repositoryDamaged`; `unsupportedVersion` for a codec of a later version.

@@ -28,21 +28,6 @@ public struct TreeEntry: Hashable, Sendable {
     /// The stored folder; `nil` for a file or link.
     public var storedDirectory: StoredDirectory? { totals.map { StoredDirectory(content: content, totals: $0) } }
 
-    init(
-        name: FileName, kind: Kind, mode: UInt32, modificationTime: Timestamp, content: FileContent, checksums: Checksums?,
-        totals: DirectoryTotals?, sourceIdentity: SourceIdentity?, metadata: EntryMetadata?
-    ) {
-        self.name = name
-        self.kind = kind
-        self.mode = mode
-        self.modificationTime = modificationTime
-        self.content = content
-        self.checksums = checksums
-        self.totals = totals
-        self.sourceIdentity = sourceIdentity
-        self.metadata = metadata
-    }
-
     /// - Parameter mode: permission bits; the file type is added.
     public static func file(
         name: FileName, mode: UInt32, modificationTime: Timestamp, content: FileContent, checksums: Checksums,

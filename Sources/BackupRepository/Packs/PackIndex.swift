@@ -46,13 +46,9 @@ struct PackIndex: Sendable {
         writer.append(raw: footerMagic)
         return writer.bytes
     }
+}
 
-    init(kind: PackKind, entries: [PackEntry], isSealed: Bool) {
-        self.kind = kind
-        self.entries = entries
-        self.isSealed = isSealed
-    }
-
+extension PackIndex {
     /// - Parameter isSealed: whether the bytes come from a sealed index.
     init(decoding bytes: [UInt8], isSealed: Bool) throws(BackupError) {
         var reader = ByteReader(bytes)

@@ -47,7 +47,7 @@ struct PrunePlan {
             _ = try walk.visit(snapshot)
         }
         self.inventory = walk.inventory
-        for base in bases { self.inventory.table.need(PackedChunkTable.Key(base)) }
+        for base in bases { self.inventory.table.need(CompactChunkIndex.Key(base)) }
         for damage in self.inventory.unreadable {
             summary.leftAlone.append(damage.error.at(repository.layout.packPath(of: damage.pack)))
         }

@@ -38,14 +38,9 @@ struct SnapshotLabel: Hashable, Sendable {
         writer.append(CRC32.of(writer.bytes))
         return writer.bytes
     }
+}
 
-    init(name: FileName, isPinned: Bool, verifiedAt: Timestamp?, tags: [String]? = nil) {
-        self.name = name
-        self.isPinned = isPinned
-        self.verifiedAt = verifiedAt
-        self.tags = tags
-    }
-
+extension SnapshotLabel {
     /// - Throws: `repositoryDamaged`, also for the label of another snapshot; `unsupportedVersion`.
     init(decoding bytes: [UInt8], for snapshot: SnapshotID) throws(BackupError) {
         var reader = ByteReader(bytes)

@@ -20,7 +20,9 @@ public struct SnapshotRecord: Hashable, Sendable {
     public let attributes: [String: String]
     /// 16 random bytes that make each snapshot unique, even with the same data, name and time.
     public let token: [UInt8]
+}
 
+extension SnapshotRecord {
     public init(
         kind: SnapshotKind, name: FileName, creationTime: Timestamp, parent: SnapshotID?, root: StoredDirectory,
         archiveSizeBytes: UInt64, archiveLayout: ArchivePathMap, attributes: [String: String]
@@ -29,21 +31,6 @@ public struct SnapshotRecord: Hashable, Sendable {
             kind: kind, name: name, creationTime: creationTime, parent: parent, root: root, archiveSizeBytes: archiveSizeBytes,
             archiveLayout: archiveLayout, attributes: attributes,
             token: Hexadecimal.decode(RandomToken.make().utf8) ?? [])
-    }
-
-    init(
-        kind: SnapshotKind, name: FileName, creationTime: Timestamp, parent: SnapshotID?, root: StoredDirectory,
-        archiveSizeBytes: UInt64, archiveLayout: ArchivePathMap, attributes: [String: String], token: [UInt8]
-    ) {
-        self.kind = kind
-        self.name = name
-        self.creationTime = creationTime
-        self.parent = parent
-        self.root = root
-        self.archiveSizeBytes = archiveSizeBytes
-        self.archiveLayout = archiveLayout
-        self.attributes = attributes
-        self.token = token
     }
 
     /// The same snapshot with another name.

@@ -12,9 +12,7 @@ public struct RepositoryStatistics: Sendable {
         public var storedBytes: UInt64 = 0
 
         mutating func add(plain: UInt32, stored: UInt32) {
-            chunkCount += 1
-            uniqueBytes += UInt64(plain)
-            storedBytes += UInt64(stored)
+            add(Amount(chunkCount: 1, uniqueBytes: UInt64(plain), storedBytes: UInt64(stored)))
         }
 
         mutating func add(_ other: Amount) {
@@ -58,76 +56,56 @@ public struct RepositoryStatistics: Sendable {
 
 extension Repository {
     /// Counts the data of snapshots. Reads every directory object and content list at most twice, however many snapshots share
-    /// it; file contents are not read. Takes 30 bytes of memory for each chunk of the repository.
+    /// it; file contents are not read. Takes 33 bytes of memory for each chunk of the repository, and 24 more for a delta.
     /// - Parameter chosen: snapshots of this repository, oldest first.
     /// - Throws: `repositoryDamaged` when a folder or list of any snapshot cannot be read.
     public func statistics(of chosen: [Snapshot]) throws(BackupError) -> RepositoryStatistics {
         let ids = Set(chosen.map(\.id))
-        var walk = StatisticsWalk(
-            repository: self, table: try ChunkTable(catalog), chosen: chosen,
-            others: snapshots().filter { !ids.contains($0.id) })
-        return try walk.run()
+        var walk = StatisticsWalk(self, try catalog.chunkIndex(), chosen)
+        return try walk.run(others: snapshots().filter { !ids.contains($0.id) })
     }
 }
 
 /// Finds for every chunk the first snapshot that needs it, and whether it is the only one.
 ///
-/// The first pass visits the snapshots in turn and stops at every folder and content list that it has visited before. What is
-/// below those is shared, and a second pass marks all of it as shared.
-struct StatisticsWalk {
-    /// The owner of a chunk or folder: the number of its only snapshot plus 1, or one of these.
+/// It visits the snapshots in turn. It enters a folder or content list for the first snapshot that has it, and once more for the
+/// second one, to mark everything in it as shared.
+private struct StatisticsWalk {
+    /// The owner of a chunk, folder or list: the number of its only snapshot plus 1, or one of these.
     private enum Owner {
         static let none: UInt32 = 0
         static let several = UInt32.max
     }
 
-    private struct Folder {
-        var owner: UInt32
-        var isPropagated = false
-    }
-
-    /// Half of a SHA-256 is enough to distinguish folders.
-    private struct FolderKey: Hashable {
-        let high: UInt64
-        let low: UInt64
-    }
-
     private let repository: Repository
-    private let resolver: ContentResolver
-    private let table: ChunkTable
-    private let snapshots: [Snapshot]
+    private let index: CompactChunkIndex
+    /// What sealing adds to the stored length of a chunk.
+    private let overhead: UInt32
     private var statistics: RepositoryStatistics
     private var owners: [UInt32]
-    private var folders: [FolderKey: Folder] = [:]
-    private var walkedLists: BitSet
-    /// In the second pass: the visited lists of a single snapshot, and those of several.
-    private var passedLists: BitSet
-    private var propagatedLists: BitSet
+    /// By a part of the digest of their content, which is enough to distinguish them.
+    private var folders: [CompactChunkIndex.Key: UInt32] = [:]
+    /// By the row of their chunk. Another list that is stored against that chunk does not need what is in this list.
+    private var lists: [Int: UInt32] = [:]
 
-    init(repository: Repository, table: ChunkTable, chosen: [Snapshot], others: [Snapshot]) {
+    init(_ repository: Repository, _ index: CompactChunkIndex, _ chosen: [Snapshot]) {
         self.repository = repository
-        resolver = repository.resolver
-        self.table = table
-        snapshots = chosen + others
+        self.index = index
+        overhead = UInt32(RepositoryProtection.overheadByteCount(isSealed: repository.protection.isSealing))
         statistics = RepositoryStatistics(snapshots: chosen.map { RepositoryStatistics.OfSnapshot(snapshot: $0) })
-        owners = [UInt32](repeating: Owner.none, count: table.count)
-        walkedLists = BitSet(limit: table.count)
-        passedLists = BitSet(limit: table.count)
-        propagatedLists = BitSet(limit: table.count)
+        owners = [UInt32](repeating: Owner.none, count: index.rows.count)
     }
 
-    mutating func run() throws(BackupError) -> RepositoryStatistics {
-        for (index, snapshot) in snapshots.enumerated() {
+    mutating func run(others: [Snapshot]) throws(BackupError) -> RepositoryStatistics {
+        for (number, snapshot) in (statistics.snapshots.map(\.snapshot) + others).enumerated() {
             do throws(BackupError) {
-                try claim(snapshot.record.root, for: UInt32(index + 1))
+                try claim(snapshot, for: UInt32(number + 1))
             } catch {
                 throw error.at(snapshot.name.description)
             }
         }
-        for snapshot in snapshots { try propagate(snapshot.record.root, isShared: false) }
-        for (number, owner) in owners.enumerated() where owner != Owner.none && owner <= statistics.snapshots.count {
-            statistics.snapshots[Int(owner) - 1].exclusive.add(
-                plain: table.plainLengths[number], stored: table.storedLengths[number])
+        for (row, owner) in owners.enumerated() where owner != Owner.none && owner <= statistics.snapshots.count {
+            statistics.snapshots[Int(owner) - 1].exclusive.add(amount(row))
         }
         for snapshot in statistics.snapshots {
             statistics.total.add(snapshot.added)
@@ -136,39 +114,22 @@ struct StatisticsWalk {
         return statistics
     }
 
-    private static func key(of stored: StoredDirectory) -> FolderKey {
-        var writer = ByteWriter()
-        stored.content.encode(into: &writer)
-        return SHA256Hasher.hash(writer.bytes).withUnsafeBytes { bytes in
-            FolderKey(high: bytes.loadUnaligned(as: UInt64.self), low: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    private mutating func claim(_ snapshot: Snapshot, for owner: UInt32) throws(BackupError) {
+        var cursor = TreeCursor(snapshot, in: repository)
+        while let entry = try cursor.nextEntry() {
+            let isFolder = entry.kind == .directory
+            try claim(entry.content, for: owner, isStructure: isFolder)
+            guard isFolder else { continue }
+            let key = CompactChunkIndex.Key(entry.content.fingerprint)
+            if !Self.take(&folders[key, default: Owner.none], for: owner) { cursor.skipFolder() }
         }
     }
 
-    private func number(of id: ChunkID) throws(BackupError) -> Int {
-        if let number = table.number(of: id) { return number }
-        throw BackupError(
-            .repositoryDamaged, "chunk \(id) is in no pack of the repository", remedy: "See: backupfs check")
-    }
-}
-
-// MARK: - First pass
-
-extension StatisticsWalk {
-    private mutating func claim(_ stored: StoredDirectory, for owner: UInt32) throws(BackupError) {
-        try claim(stored.content, for: owner, isStructure: true)
-        let key = Self.key(of: stored)
-        if let known = folders[key] {
-            if known.owner != owner { folders[key]?.owner = Owner.several }
-            return
-        }
-        folders[key] = Folder(owner: owner)
-        for entry in try repository.directory(stored).entries {
-            if let inner = entry.storedDirectory {
-                try claim(inner, for: owner)
-            } else {
-                try claim(entry.content, for: owner, isStructure: false)
-            }
-        }
+    /// - Returns: whether the owner changed: to this first one, or to several.
+    private static func take(_ owned: inout UInt32, for owner: UInt32) -> Bool {
+        guard owned != owner, owned != Owner.several else { return false }
+        owned = owned == Owner.none ? owner : Owner.several
+        return true
     }
 
     /// - Parameter isStructure: whether the chunks are those of a folder; lists always count as structures.
@@ -176,80 +137,45 @@ extension StatisticsWalk {
         for element in content.elements {
             switch element {
             case .literal: continue
-            case .chunk(let id, _): claim(try number(of: id), for: owner, isStructure: isStructure)
+            case .chunk(let id, _): try claim(row(of: id), for: owner, isStructure: isStructure)
             case .list(let id, _):
-                let number = try number(of: id)
-                claim(number, for: owner, isStructure: true)
-                if walkedLists.insert(number) { try claim(resolver.open(element), for: owner, isStructure: isStructure) }
+                let row = try row(of: id)
+                claim(row, for: owner, isStructure: true)
+                guard Self.take(&lists[row, default: Owner.none], for: owner) else { continue }
+                try claim(repository.resolver.open(element), for: owner, isStructure: isStructure)
             }
         }
     }
 
-    private mutating func claim(_ number: Int, for owner: UInt32, isStructure: Bool) {
-        if let base = table.base(of: number) { claimOne(base, for: owner, isStructure: isStructure) }
-        claimOne(number, for: owner, isStructure: isStructure)
+    private func row(of id: ChunkID) throws(BackupError) -> Int {
+        if let row = index.firstRow(of: CompactChunkIndex.Key(id)) { return row }
+        throw BackupError(
+            .repositoryDamaged, "chunk \(id) is in no pack of the repository", remedy: "See: backupfs check")
     }
 
-    private mutating func claimOne(_ number: Int, for owner: UInt32, isStructure: Bool) {
-        guard owners[number] == Owner.none else {
-            if owners[number] != owner { owners[number] = Owner.several }
-            return
+    /// Claims a chunk, and the one that it is stored against.
+    private mutating func claim(_ row: Int, for owner: UInt32, isStructure: Bool) {
+        if let base = index.base(ofRow: row).flatMap({ index.firstRow(of: $0) }) {
+            claimOne(base, for: owner, isStructure: isStructure)
         }
-        owners[number] = owner
-        guard owner <= statistics.snapshots.count else { return }
-        let index = Int(owner) - 1
-        let (plain, stored) = (table.plainLengths[number], table.storedLengths[number])
+        claimOne(row, for: owner, isStructure: isStructure)
+    }
+
+    private mutating func claimOne(_ row: Int, for owner: UInt32, isStructure: Bool) {
+        let isNew = owners[row] == Owner.none
+        guard Self.take(&owners[row], for: owner), isNew, owner <= statistics.snapshots.count else { return }
+        let (number, amount) = (Int(owner) - 1, amount(row))
         if isStructure {
-            statistics.snapshots[index].addedStructures.add(plain: plain, stored: stored)
+            statistics.snapshots[number].addedStructures.add(amount)
         } else {
-            statistics.snapshots[index].added.add(plain: plain, stored: stored)
+            statistics.snapshots[number].added.add(amount)
         }
-        if let codec = ChunkCodec(rawValue: table.codecs[number]) {
-            statistics.byCodec[codec, default: RepositoryStatistics.Amount()].add(plain: plain, stored: stored)
-        }
-    }
-}
-
-// MARK: - Second pass
-
-extension StatisticsWalk {
-    /// - Parameter isShared: whether something above belongs to several snapshots; then everything below does.
-    private mutating func propagate(_ stored: StoredDirectory, isShared: Bool) throws(BackupError) {
-        let key = Self.key(of: stored)
-        guard let folder = folders[key] else { return }
-        let isShared = isShared || folder.owner == Owner.several
-        if folder.isPropagated, !isShared || folder.owner == Owner.several { return }
-        folders[key]?.isPropagated = true
-        if isShared { folders[key]?.owner = Owner.several }
-        try propagate(stored.content, isShared: isShared)
-        for entry in try repository.directory(stored).entries {
-            if let inner = entry.storedDirectory {
-                try propagate(inner, isShared: isShared)
-            } else {
-                try propagate(entry.content, isShared: isShared)
-            }
-        }
+        if let codec = index.rows[row].codec { statistics.byCodec[codec, default: .init()].add(amount) }
     }
 
-    private mutating func propagate(_ content: FileContent, isShared: Bool) throws(BackupError) {
-        for element in content.elements {
-            switch element {
-            case .literal: continue
-            case .chunk(let id, _): if isShared { share(try number(of: id)) }
-            case .list(let id, _):
-                let number = try number(of: id)
-                if isShared { share(number) }
-                let isShared = owners[number] == Owner.several
-                // A list of one snapshot may contain one that other snapshots share.
-                if isShared ? propagatedLists.insert(number) : passedLists.insert(number) {
-                    try propagate(resolver.open(element), isShared: isShared)
-                }
-            }
-        }
-    }
-
-    private mutating func share(_ number: Int) {
-        if let base = table.base(of: number) { owners[base] = Owner.several }
-        owners[number] = Owner.several
+    private func amount(_ row: Int) -> RepositoryStatistics.Amount {
+        var amount = RepositoryStatistics.Amount()
+        amount.add(plain: index.rows[row].plainLength, stored: index.rows[row].storedLength + overhead)
+        return amount
     }
 }

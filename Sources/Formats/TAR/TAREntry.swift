@@ -14,18 +14,9 @@ struct TAREntry {
     /// Bytes of content; 0 for folders and links.
     let size: UInt64
     let modificationTime: Timestamp
+}
 
-    init(
-        path: [UInt8], linkTarget: [UInt8], type: UInt8, permissions: UInt32, size: UInt64, modificationTime: Timestamp
-    ) {
-        self.path = path
-        self.linkTarget = linkTarget
-        self.type = type
-        self.permissions = permissions
-        self.size = size
-        self.modificationTime = modificationTime
-    }
-
+extension TAREntry {
     /// Reads no content of a member except the target of a symbolic link.
     /// - Throws: `invalidArgument` for an empty name or a folder with content; `repositoryDamaged` for a link without its target.
     init(_ member: ArchiveMember) throws(BackupError) {

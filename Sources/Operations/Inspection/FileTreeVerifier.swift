@@ -6,10 +6,24 @@ import SystemIO
 
 /// Reads the extracted files of a backup and compares each with the backup's record of it.
 final class FileTreeVerifier: Sendable {
-    private static let filesInBatch = 128
-    private static let batchBytes: UInt64 = 16 << 20
     /// File systems store times with limited precision, at worst 2 seconds.
     private static let timeStepSeconds: Int64 = 2
+
+    /// Files of one folder, for one thread.
+    private struct Batch: Sendable {
+        let folder: FolderHandle
+        private(set) var files: [(entry: TreeEntry, path: [UInt8])] = []
+        private var byteCount: UInt64 = 0
+
+        init(folder: FolderHandle) { self.folder = folder }
+
+        var isFull: Bool { files.count >= 128 || byteCount >= 16 << 20 }
+
+        mutating func append(_ entry: TreeEntry, _ path: [UInt8]) {
+            files.append((entry, path))
+            byteCount = byteCount.addingSaturating(entry.size)
+        }
+    }
 
     private let repository: Repository
     private let isMissing: Set<FileName>
@@ -36,7 +50,7 @@ final class FileTreeVerifier: Sendable {
         defer { pool.end() }
         let group = WorkGroup(pool)
         do {
-            try check(root, FolderHandle(path: folder), prefix: [], group)
+            try check(root, FolderHandle(path: folder), group)
         } catch {
             group.fail(error)
         }
@@ -48,43 +62,46 @@ final class FileTreeVerifier: Sendable {
         findings.withLock { $0.append("\(FileName(bytes: path)): \(problem)") }
     }
 
-    private func check(
-        _ directory: Directory, _ folder: FolderHandle, prefix: [UInt8], _ group: WorkGroup
-    ) throws(BackupError) {
-        var batch: [TreeEntry] = []
-        var batchBytes: UInt64 = 0
-        for entry in directory.entries {
-            let path = prefix + entry.name.bytes
-            if isMissing.contains(FileName(bytes: path)) { continue }
+    private func check(_ root: Directory, _ target: FolderHandle, _ group: WorkGroup) throws(BackupError) {
+        var cursor = TreeCursor(root, in: repository)
+        // The open folders, and the files to check next in each.
+        var batches = [Batch(folder: target)]
+        while let step = try cursor.next() {
+            guard case .entry(let entry) = step else {
+                submit(batches.removeLast(), group)
+                continue
+            }
+            let (folder, path) = (batches[batches.count - 1].folder, cursor.path)
+            if isMissing.contains(FileName(bytes: path)) {
+                cursor.skipFolder()
+                continue
+            }
             switch entry.kind {
             case .directory:
                 guard let inner = try folder.open(entry.name) else {
                     add(path, "the folder is missing")
+                    cursor.skipFolder()
                     continue
                 }
-                if expectsMetadata {
-                    try compare(entry, inner.extendedAttributes(), inner.status(), path)
-                }
-                try check(repository.directory(of: entry), inner, prefix: path + [UInt8(ascii: "/")], group)
+                if expectsMetadata { try compare(entry, inner.extendedAttributes(), inner.status(), path) }
+                batches.append(Batch(folder: inner))
             case .symbolicLink:
                 if try folder.linkTarget(entry.name) != entry.linkTarget { add(path, "the link leads elsewhere") }
             case .file:
-                batch.append(entry)
-                batchBytes = batchBytes.addingSaturating(entry.size)
-                if batch.count >= Self.filesInBatch || batchBytes >= Self.batchBytes {
-                    submit(batch, folder, prefix, group)
-                    batch = []
-                    batchBytes = 0
+                batches[batches.count - 1].append(entry, path)
+                if batches[batches.count - 1].isFull {
+                    submit(batches.removeLast(), group)
+                    batches.append(Batch(folder: folder))
                 }
             }
         }
-        submit(batch, folder, prefix, group)
+        submit(batches.removeLast(), group)
     }
 
-    private func submit(_ entries: [TreeEntry], _ folder: FolderHandle, _ prefix: [UInt8], _ group: WorkGroup) {
-        guard !entries.isEmpty else { return }
+    private func submit(_ batch: Batch, _ group: WorkGroup) {
+        guard !batch.files.isEmpty else { return }
         group.submit { [self] () throws(BackupError) in
-            for entry in entries { try check(entry, folder, prefix + entry.name.bytes) }
+            for file in batch.files { try check(file.entry, batch.folder, file.path) }
         }
     }
 

@@ -114,19 +114,12 @@ extension Store {
             try FolderRestore.requireRoom(for: root.totals, moreBytes: moreBytes, at: path)
         } catch {
             guard error.code == .noSpace else { throw error }
-            let holes = try holeBytes(in: root)
+            var holes: UInt64 = 0
+            var cursor = TreeCursor(root, in: repository)
+            while let entry = try cursor.nextEntry() { holes = holes.addingSaturating(entry.metadata?.holeBytes ?? 0) }
             guard holes > 0 else { throw error }
             try FolderRestore.requireRoom(for: root.totals, moreBytes: moreBytes, lessBytes: holes, at: path)
         }
-    }
-
-    private func holeBytes(in directory: Directory) throws(BackupError) -> UInt64 {
-        var sum: UInt64 = 0
-        for entry in directory.entries {
-            sum = sum.addingSaturating(entry.metadata?.holeBytes ?? 0)
-            if entry.kind == .directory { sum = sum.addingSaturating(try holeBytes(in: repository.directory(of: entry))) }
-        }
-        return sum
     }
 }
 

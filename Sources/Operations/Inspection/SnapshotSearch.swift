@@ -68,41 +68,41 @@ public struct SnapshotSearch {
     ) throws(BackupError) {
         for snapshot in snapshots {
             do throws(BackupError) {
-                _ = try search(try repository.rootDirectory(of: snapshot), prefix: []) { (path, entry) throws(BackupError) in
-                    try found(Match(snapshot: snapshot, path: FileName(bytes: path), entry: entry))
-                }
+                try search(snapshot, found)
             } catch {
                 throw error.at(snapshot.name.description)
             }
         }
     }
 
-    /// - Returns: whether anything was found.
-    private mutating func search(
-        _ directory: Directory, prefix: [UInt8], _ found: ([UInt8], TreeEntry) throws(BackupError) -> Void
-    ) throws(BackupError) -> Bool {
-        var hasMatch = false
-        for entry in directory.entries {
-            let path = prefix + entry.name.bytes
-            if matches(entry, path) {
-                hasMatch = true
-                try found(path, entry)
-            }
-            guard entry.kind == .directory else { continue }
-            let place = Place(content: entry.content, prefix: dependsOnPath ? path : [])
-            if barren.contains(place) { continue }
-            if try search(repository.directory(of: entry), prefix: path + [UInt8(ascii: "/")], found) {
-                hasMatch = true
-            } else {
+    private mutating func search(_ snapshot: Snapshot, _ found: (Match) throws(BackupError) -> Void) throws(BackupError) {
+        var cursor = TreeCursor(try repository.rootDirectory(of: snapshot), in: repository)
+        // Of each entered folder, how many matches there were before it.
+        var counts: [Int] = []
+        var count = 0
+        while let step = try cursor.next() {
+            switch step {
+            case .entry(let entry):
+                if matches(entry, cursor.path) {
+                    // The folder's own match is not one in it.
+                    count += 1
+                    try found(Match(snapshot: snapshot, path: FileName(bytes: cursor.path), entry: entry))
+                }
+                guard entry.kind == .directory else { continue }
+                if barren.contains(place(of: entry, cursor.path)) { cursor.skipFolder() } else { counts.append(count) }
+            case .end(let folder):
+                guard counts.removeLast() == count else { continue }
                 if barren.count >= Self.knownFolderLimit { barren.removeAll(keepingCapacity: true) }
-                barren.insert(place)
+                barren.insert(place(of: folder, cursor.path))
             }
         }
-        return hasMatch
     }
 
-    /// If so, a folder without a match here may have one at another path.
-    private var dependsOnPath: Bool { if case .path = pattern { true } else { false } }
+    /// A folder without a match here may have one at another path if paths are compared.
+    private func place(of folder: TreeEntry, _ path: [UInt8]) -> Place {
+        if case .path = pattern { return Place(content: folder.content, prefix: path) }
+        return Place(content: folder.content, prefix: [])
+    }
 
     private func matches(_ entry: TreeEntry, _ path: [UInt8]) -> Bool {
         switch pattern {

@@ -92,8 +92,11 @@ private final class ParsedRecord: Sendable {
 
     private let database: AppDatabase
     private let scheduleSwitch: ScheduleSwitch
-    private let countCache = RecordCountCache()
-    private let statisticsCache = StatisticsCache()
+    /// Larger databases are not read for a status, which must be available immediately.
+    private static let statisticsLimitBytes: UInt64 = 4 << 20
+
+    private let countCache = RecordsCache { (database) throws(BackupError) in try database.counts() }
+    private let statisticsCache = RecordsCache { (database) throws(BackupError) in try database.collectionStatistics() }
     private let known = Mutex(Known())
 
     init(_ database: AppDatabase, _ scheduleSwitch: ScheduleSwitch) {
@@ -122,9 +125,10 @@ private final class ParsedRecord: Sendable {
     private func readNow() -> StatusRecords.Facts {
         var facts = StatusRecords.Facts()
         do throws(BackupError) {
-            facts.counts = try countCache.counts(of: database)
-            facts.statistics = try statisticsCache.collections(of: database).map {
-                StatusStatistics($0, databaseBytes: FileSystem.statusIfPresent(database.path)?.size)
+            facts.counts = try countCache.value(of: database)
+            if FileSystem.statusIfPresent(database.path)?.size ?? 0 <= Self.statisticsLimitBytes {
+                let statistics = try statisticsCache.value(of: database)
+                facts.statistics = StatusStatistics(statistics, databaseBytes: FileSystem.statusIfPresent(database.path)?.size)
             }
         } catch {
             facts = StatusRecords.Facts(problem: error)
@@ -134,31 +138,29 @@ private final class ParsedRecord: Sendable {
     }
 }
 
-/// Caches the statistics of the records in the newest state: computing them reads all records, and `ls -l` of the mountpoint asks
-/// each time.
-final class StatisticsCache: Sendable {
+/// Caches what was computed from the newest state of the records: SQLite walks a whole table to count it, statistics read all
+/// records, and `ls -l` of the mountpoint asks each time.
+final class RecordsCache<Value: Sendable>: Sendable {
     private struct Known {
         let state: DatabaseChangeState
+        /// The state of the media folder, if files are records.
         let mediaState: String?
-        let collections: [CollectionStatistics]
+        let value: Value
     }
 
-    /// Larger databases are not read for a status, which must be available immediately.
-    static let databaseLimitBytes: UInt64 = 4 << 20
-
+    private let compute: @Sendable (AppDatabase) throws(BackupError) -> Value
     private let known = Mutex<Known?>(nil)
 
-    /// - Returns: `nil` for a database that is too large.
-    func collections(of database: AppDatabase) throws(BackupError) -> [CollectionStatistics]? {
-        let size = FileSystem.statusIfPresent(database.path)?.size ?? 0
-        guard size <= Self.databaseLimitBytes else { return nil }
+    init(_ compute: @escaping @Sendable (AppDatabase) throws(BackupError) -> Value) { self.compute = compute }
+
+    func value(of database: AppDatabase) throws(BackupError) -> Value {
         let state = database.changeState()
         let countsFiles = database.definition.collections.contains { $0.source == .files }
         let mediaState = countsFiles ? try database.media?.state() : nil
-        if let known = known.withLock({ $0 }), known.state == state, known.mediaState == mediaState { return known.collections }
-        let collections = try database.collectionStatistics()
-        known.withLock { $0 = Known(state: state, mediaState: mediaState, collections: collections) }
-        return collections
+        if let known = known.withLock({ $0 }), known.state == state, known.mediaState == mediaState { return known.value }
+        let value = try compute(database)
+        known.withLock { $0 = Known(state: state, mediaState: mediaState, value: value) }
+        return value
     }
 }
 
@@ -190,47 +192,18 @@ extension DatabaseSnapshot {
     }
 }
 
-/// Caches the counts of the newest state: SQLite walks a whole table to count it, and `ls -l` of the mountpoint asks each time.
-final class RecordCountCache: Sendable {
-    private struct Known {
-        let state: DatabaseChangeState
-        /// The state of the media folder, if files are records.
-        let mediaState: String?
-        let counts: [RecordCount]
-    }
-
-    private let known = Mutex<Known?>(nil)
-
-    func counts(of database: AppDatabase) throws(BackupError) -> [RecordCount] {
-        let state = database.changeState()
-        let countsFiles = database.definition.collections.contains { $0.source == .files }
-        let mediaState = countsFiles ? try database.media?.state() : nil
-        if let known = known.withLock({ $0 }), known.state == state, known.mediaState == mediaState { return known.counts }
-        let counts = try database.counts()
-        known.withLock { $0 = Known(state: state, mediaState: mediaState, counts: counts) }
-        return counts
-    }
-}
-
 /// The statistics of the records that a status shows: bounded, however many records and months there are.
 public struct StatusStatistics: Sendable {
     static let monthLimit = 24
     static let kindLimit = 10
 
     /// A word and how often it occurs.
-    public struct Count: Sendable, Equatable {
-        public let name: String
-        public let count: Int
-    }
+    public typealias Count = (name: String, count: Int)
 
     /// One collection.
     public struct Collection: Sendable {
-        public let name: String
-        /// For people.
-        public let plural: String
-        public let count: Int
-        public let earliest: Timestamp?
-        public let latest: Timestamp?
+        /// What the following are taken from.
+        public let all: CollectionStatistics
         /// The latest months up to the limit, in order: `2026-01`.
         public let months: [Count]
         /// The fields that hold categories, with the most frequent values of each.
@@ -246,34 +219,29 @@ public struct StatusStatistics: Sendable {
         self.databaseBytes = databaseBytes
         collections = statistics.map { collection in
             Collection(
-                name: collection.name, plural: collection.plural, count: collection.count, earliest: collection.earliest,
-                latest: collection.latest,
-                months: collection.months.sorted { $0.key < $1.key }.suffix(Self.monthLimit).map {
-                    Count(name: $0.key, count: $0.value)
-                },
+                all: collection,
+                months: collection.months.sorted { $0.key < $1.key }.suffix(Self.monthLimit).map { ($0.key, $0.value) },
                 kinds: collection.fieldNames.compactMap { field in
                     // A value shared by all records, or different in each, carries no information.
                     guard let kinds = collection.kinds[field], kinds.count > 1, kinds.count < collection.count else { return nil }
                     let sorted = kinds.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.kindLimit)
-                    return (field, sorted.map { Count(name: $0.key, count: $0.value) })
+                    return (field, sorted.map { ($0.key, $0.value) })
                 },
-                trueCounts: collection.fieldNames.compactMap { field in
-                    collection.trueCounts[field].map { Count(name: field, count: $0) }
-                })
+                trueCounts: collection.fieldNames.compactMap { field in collection.trueCounts[field].map { (field, $0) } })
         }
     }
 
     var json: OrderedJSON {
         .members([
             "databaseBytes": databaseBytes.map { .integer($0) } ?? .null,
-            "collections": .object(collections.map { .init($0.name, Self.describe($0)) }),
+            "collections": .object(collections.map { .init($0.all.name, Self.describe($0)) }),
         ])
     }
 
     private static func describe(_ collection: Collection) -> OrderedJSON {
         .members([
-            "count": .integer(collection.count), "earliest": .optional(collection.earliest.map { ISO8601.format($0) }),
-            "latest": .optional(collection.latest.map { ISO8601.format($0) }), "months": object(collection.months),
+            "count": .integer(collection.all.count), "earliest": .optional(collection.all.earliest.map { ISO8601.format($0) }),
+            "latest": .optional(collection.all.latest.map { ISO8601.format($0) }), "months": object(collection.months),
             "kinds": .object(collection.kinds.map { .init($0.field, object($0.counts)) }), "true": object(collection.trueCounts),
         ])
     }

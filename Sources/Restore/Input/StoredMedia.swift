@@ -66,32 +66,19 @@ public struct StoredMedia: Sendable {
     /// Paths below the media folder of files that had holes, with the number of bytes in these.
     func sparseFiles() -> [[UInt8]: UInt64] {
         var files: [[UInt8]: UInt64] = [:]
-        visit(root, at: []) { entry, path in
-            if let count = entry.metadata?.holeBytes, count > 0 { files[path] = count }
+        var cursor = TreeCursor(root, in: repository)
+        while let step = cursor.nextReadable() {
+            if case .entry(let entry) = step, let count = entry.metadata?.holeBytes, count > 0 { files[cursor.path] = count }
         }
         return files
-    }
-
-    /// Skips an unreadable folder.
-    private func visit(_ stored: StoredDirectory, at folder: [UInt8], _ body: (TreeEntry, [UInt8]) -> Void) {
-        for entry in (try? repository.directory(stored))?.entries ?? [] {
-            let path = BytePath.join(folder, entry.name.bytes)
-            body(entry, path)
-            if let inner = entry.storedDirectory { visit(inner, at: path, body) }
-        }
     }
 }
 
 /// Sets the backup's metadata on staged media. Leaves a file alone if it was staged differently than stored.
 struct StagedMetadata {
-    private struct Linked {
-        let entry: TreeEntry
-        let folder: [FileName]
-    }
-
     private let media: StoredMedia
     private let staging: FolderHandle
-    private var linked: [EntryMetadata.Link: Linked] = [:]
+    private var linked: [EntryMetadata.Link: (entry: TreeEntry, folder: [UInt8])] = [:]
     private var problemCount = 0
     private var firstProblem: Message?
 
@@ -104,30 +91,33 @@ struct StagedMetadata {
 
     /// Makes hard links of staged files that were names of one file. Call it before the staged entries are recorded: it changes
     /// inodes.
-    mutating func link() throws(BackupError) { _ = try link(media.root, staging, path: []) }
-
-    /// - Returns: whether the folder, and with it its modification time, was changed.
-    private mutating func link(
-        _ stored: StoredDirectory, _ folder: FolderHandle, path: [FileName]
-    ) throws(BackupError) -> Bool {
-        var isChanged = false
+    mutating func link() throws(BackupError) {
+        var cursor = TreeCursor(media.root, in: media.repository)
+        // `isChanged`: a link in the folder changed the folder's modification time.
+        var folders = [(handle: staging, isChanged: false)]
         // The second walk reports unreadable folders.
-        for entry in (try? media.repository.directory(stored))?.entries ?? [] {
-            if let inner = entry.storedDirectory, let innerFolder = try folder.openFolder(entry.name) {
-                guard try link(inner, innerFolder, path: path + [entry.name]), let status = try? innerFolder.status() else {
-                    continue
+        while let step = cursor.nextReadable() {
+            let folder = folders[folders.count - 1].handle
+            switch step {
+            case .entry(let entry):
+                if entry.kind == .directory {
+                    if let inner = try folder.openFolder(entry.name) {
+                        folders.append((inner, false))
+                    } else {
+                        cursor.skipFolder()
+                    }
+                } else if let link = entry.metadata?.link, try isStaged(entry, folder) {
+                    if let first = linked[link], first.entry.isSameFile(as: entry) {
+                        if try replace(entry, folder, with: first) { folders[folders.count - 1].isChanged = true }
+                    } else if linked[link] == nil {
+                        linked[link] = (entry, BytePath.folder(of: cursor.path))
+                    }
                 }
-                try innerFolder.finish(
-                    permissions: mode_t(status.mode & 0o7777), modificationTime: entry.modificationTime)
-            } else if let link = entry.metadata?.link, try isStaged(entry, folder) {
-                if let first = linked[link], first.entry.isSameFile(as: entry) {
-                    if try replace(entry, folder, with: first) { isChanged = true }
-                } else if linked[link] == nil {
-                    linked[link] = Linked(entry: entry, folder: path)
-                }
+            case .end(let entry):
+                guard folders.removeLast().isChanged, let status = try? folder.status() else { continue }
+                try folder.finish(permissions: mode_t(status.mode & 0o7777), modificationTime: entry.modificationTime)
             }
         }
-        return isChanged
     }
 
     private func isStaged(_ entry: TreeEntry, _ folder: FolderHandle) throws(BackupError) -> Bool {
@@ -136,9 +126,11 @@ struct StagedMetadata {
     }
 
     /// - Returns: false where the file system has no hard links, or allows no more for this file: then it stays a separate file.
-    private func replace(_ entry: TreeEntry, _ folder: FolderHandle, with first: Linked) throws(BackupError) -> Bool {
+    private func replace(
+        _ entry: TreeEntry, _ folder: FolderHandle, with first: (entry: TreeEntry, folder: [UInt8])
+    ) throws(BackupError) -> Bool {
         var source = staging
-        for name in first.folder {
+        for name in BytePath.components(of: first.folder) {
             guard let next = try source.openFolder(name) else { return false }
             source = next
         }
@@ -157,43 +149,40 @@ struct StagedMetadata {
 
     /// - Returns: a warning about files that could not get all of theirs.
     mutating func restoreAttributes() throws(BackupError) -> Message? {
-        try restoreAttributes(media.root, staging, path: [])
+        var cursor = TreeCursor(media.root, in: media.repository)
+        var folders = [staging]
+        // The files of a folder that cannot be read may have come another way.
+        while let step = cursor.nextReadable({ record($0, $1) }) {
+            let (folder, path) = (folders[folders.count - 1], cursor.path)
+            switch step {
+            case .entry(let entry) where entry.kind == .directory:
+                if let inner = try folder.openFolder(entry.name) { folders.append(inner) } else { cursor.skipFolder() }
+            case .entry(let entry): try restoreAttributes(entry, folder, path)
+            case .end(let entry):
+                folders.removeLast()
+                guard let metadata = entry.metadata, let status = try? folder.status() else { continue }
+                record(give(metadata.owner, folder.setOwner), path)
+                record(folder.setExtendedAttributes(metadata.extendedAttributes, permissions: mode_t(status.mode & 0o7777)), path)
+            }
+        }
         guard let firstProblem else { return nil }
         return .plural(
             problemCount, one: "\(problemCount) media file lacks extended attributes, or its owner: \(firstProblem)",
             other: "\(problemCount) media files lack extended attributes, or their owners; the first: \(firstProblem)")
     }
 
-    private mutating func restoreAttributes(
-        _ stored: StoredDirectory, _ folder: FolderHandle, path: [UInt8]
-    ) throws(BackupError) {
-        let directory: Directory
-        do throws(BackupError) {
-            directory = try media.repository.directory(stored)
-        } catch {
-            // The files themselves may have come another way.
-            return record(error, path)
+    /// Of a file or link; those of a folder are set at its end.
+    private mutating func restoreAttributes(_ entry: TreeEntry, _ folder: FolderHandle, _ path: [UInt8]) throws(BackupError) {
+        guard let metadata = entry.metadata else { return }
+        if entry.kind == .symbolicLink {
+            guard let owner = metadata.owner, try folder.status(entry.name) != nil else { return }
+            return record(give(owner) { (owner) throws(BackupError) in try folder.setOwner(of: entry.name, owner) }, path)
         }
-        for entry in directory.entries {
-            let path = BytePath.join(path, entry.name.bytes)
-            switch entry.kind {
-            case .directory:
-                guard let inner = try folder.openFolder(entry.name), let storedInner = entry.storedDirectory else { continue }
-                try restoreAttributes(storedInner, inner, path: path)
-                guard let metadata = entry.metadata, let status = try? inner.status() else { continue }
-                record(give(metadata.owner, inner.setOwner), path)
-                record(inner.setExtendedAttributes(metadata.extendedAttributes, permissions: mode_t(status.mode & 0o7777)), path)
-            case .file:
-                guard let metadata = entry.metadata, try isStaged(entry, folder),
-                    let file = try folder.openFile(entry.name), let status = try? file.status()
-                else { continue }
-                record(give(metadata.owner) { (owner) throws(BackupError) in try file.setOwner(owner) }, path)
-                record(file.setExtendedAttributes(metadata.extendedAttributes, permissions: mode_t(status.mode & 0o7777)), path)
-            case .symbolicLink:
-                guard let owner = entry.metadata?.owner, try folder.status(entry.name) != nil else { continue }
-                record(give(owner) { (owner) throws(BackupError) in try folder.setOwner(of: entry.name, owner) }, path)
-            }
+        guard try isStaged(entry, folder), let file = try folder.openFile(entry.name), let status = try? file.status() else {
+            return
         }
+        record(give(metadata.owner) { (owner) throws(BackupError) in try file.setOwner(owner) }, path)
+        record(file.setExtendedAttributes(metadata.extendedAttributes, permissions: mode_t(status.mode & 0o7777)), path)
     }
 
     /// Only root can change a file's owner.
