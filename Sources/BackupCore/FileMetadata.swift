@@ -1,3 +1,19 @@
+/// What a name of a tree stands for. The raw values are part of the repository format.
+public enum FileKind: UInt8, Sendable {
+    case file = 1
+    case directory = 2
+    case symbolicLink = 3
+
+    /// The file type in `st_mode`.
+    public var modeBits: UInt32 {
+        switch self {
+        case .file: 0o100000
+        case .directory: 0o040000
+        case .symbolicLink: 0o120000
+        }
+    }
+}
+
 /// The owner of a file: user and group, as numbers.
 public struct FileOwner: Hashable, Sendable {
     public let user: UInt32

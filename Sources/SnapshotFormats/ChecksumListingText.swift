@@ -1,13 +1,21 @@
 import BackupCore
 import BackupRepository
 import Synchronization
-import SystemIO
 
-/// `SHA256SUMS` and `MD5SUMS` of a stored folder: every stored file below it, in the order of the directory objects.
+/// `SHA256SUMS` and `MD5SUMS` of a folder: every file below it, in the order of its entries.
 extension ChecksumListing {
-    public enum Algorithm: Sendable {
+    /// In the order in which archives have the listings.
+    public enum Algorithm: Sendable, CaseIterable {
         case md5
         case sha256
+
+        /// The listing's name, beside the files that it lists.
+        public var fileName: FileName {
+            switch self {
+            case .md5: "MD5SUMS"
+            case .sha256: "SHA256SUMS"
+            }
+        }
 
         var digestHexLength: Int {
             switch self {
@@ -24,71 +32,77 @@ extension ChecksumListing {
         }
     }
 
-    /// The listing's size in bytes, computed only from the folder's totals.
-    public static func sizeBytes(of root: Directory, _ algorithm: Algorithm) -> UInt64 {
-        root.totals.listingSizeBytes(digestHexLength: algorithm.digestHexLength)
-    }
-
-    /// The listing itself; reads the directory objects, but no files.
-    /// - Throws: `repositoryDamaged`.
-    public static func text(
-        of root: Directory, _ algorithm: Algorithm, in repository: Repository
-    ) throws(BackupError) -> [UInt8] {
-        var text: [UInt8] = []
-        // A hostile repository may claim any size, so the reservation is limited.
-        text.reserveCapacity(Int(min(sizeBytes(of: root, algorithm), reservedByteLimit)))
-        try append(root, prefix: [], algorithm, repository, to: &text)
-        return text
-    }
-
     private static let reservedByteLimit: UInt64 = 1 << 20
 
-    private static func append(
-        _ directory: Directory, prefix: [UInt8], _ algorithm: Algorithm, _ repository: Repository, to text: inout [UInt8]
-    ) throws(BackupError) {
-        for entry in directory.entries {
-            let path = prefix + entry.name.bytes
-            switch entry.kind {
-            case .symbolicLink: continue
-            case .directory:
-                try append(
-                    repository.directory(of: entry), prefix: path + [UInt8(ascii: "/")], algorithm, repository, to: &text)
-            case .file:
-                guard let checksums = entry.checksums else { continue }
-                text.append(contentsOf: line(digest: algorithm.hexadecimal(checksums), path: path))
-            }
+    /// The listing itself. Of a stored folder, it reads the directory objects, but no files.
+    /// - Throws: `repositoryDamaged`; `inputOutput` when a live file has changed since it was listed.
+    public static func text(of root: some ContentFolder, _ algorithm: Algorithm) throws(BackupError) -> [UInt8] {
+        var text: [UInt8] = []
+        // A hostile repository may claim any size, so the reservation is limited.
+        text.reserveCapacity(Int(min(try root.listingSizeBytes(algorithm), reservedByteLimit)))
+        try root.forEachFile { (file, folder, path) throws(BackupError) in
+            guard let checksums = try folder.checksums(of: file) else { return }
+            text += line(digest: algorithm.hexadecimal(checksums), path: path)
         }
+        return text
     }
 }
 
-/// A checksum listing as a member of an archive: computed when it is read, and released at its end. For 100,000 files it takes
-/// nine megabytes.
-final class ListingSource: ByteSource {
-    private let root: Directory
-    private let algorithm: ChecksumListing.Algorithm
-    private let repository: Repository
-    private let text = Mutex<[UInt8]?>(nil)
-
-    init(_ root: Directory, _ algorithm: ChecksumListing.Algorithm, in repository: Repository) {
-        self.root = root
-        self.algorithm = algorithm
-        self.repository = repository
+extension ContentFolder {
+    /// Passes every file with its folder and its path.
+    /// - Parameter byPath: in ascending byte order of the paths, instead of the order of a listing.
+    func forEachFile(
+        prefix: [UInt8] = [], byPath: Bool = false, _ body: (Entry, Self, [UInt8]) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        func precedes(_ left: Entry, _ right: Entry) -> Bool {
+            MediaOrder.precedes((left.name, left.kind == .directory), (right.name, right.kind == .directory))
+        }
+        for entry in byPath ? entries.sorted(by: precedes) : entries {
+            let path = prefix + entry.name.bytes
+            switch entry.kind {
+            case .symbolicLink: continue
+            case .directory: try folder(entry).forEachFile(prefix: path + [UInt8(ascii: "/")], byPath: byPath, body)
+            case .file: try body(entry, self, path)
+            }
+        }
     }
 
-    func crc32() throws(BackupError) -> UInt32 { CRC32.of(try written()) }
+    /// The size of the listing, from a walk.
+    public func listingSizeBytes(_ algorithm: ChecksumListing.Algorithm) throws(BackupError) -> UInt64 {
+        let digest = String(repeating: "0", count: algorithm.digestHexLength)
+        var size: UInt64 = 0
+        try forEachFile { (_, _, path) throws(BackupError) in
+            size += UInt64(ChecksumListing.line(digest: digest, path: path).count)
+        }
+        return size
+    }
+}
 
-    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
-        let kept = text.withLock { $0 }
-        let text: [UInt8]
-        if let kept { text = kept } else { text = try written() }
-        guard offset < UInt64(text.count) else { return 0 }
-        let start = Int(offset)
-        let count = min(buffer.count, text.count - start)
-        text.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<start + count])) }
-        let isAtEnd = start + count == text.count
-        if isAtEnd || kept == nil { self.text.withLock { $0 = isAtEnd ? nil : text } }
-        return count
+/// Bytes that are made when they are read: a checksum listing in an archive, or an export whose checksums are filled in.
+public final class MadeBytes: ByteSource {
+    private let isKept: Bool
+    private let make: @Sendable () throws(BackupError) -> [UInt8]
+    private let made = Mutex<[UInt8]?>(nil)
+
+    /// - Parameter isKept: whether they stay in memory; otherwise they are released at the end of a read to the end.
+    public init(isKept: Bool, _ make: @escaping @Sendable () throws(BackupError) -> [UInt8]) {
+        self.isKept = isKept
+        self.make = make
     }
 
-    private func written() throws(BackupError) -> [UInt8] { try ChecksumListing.text(of: root, algorithm, in: repository) }
+    public func bytes() throws(BackupError) -> [UInt8] {
+        if let bytes = made.withLock({ $0 }) { return bytes }
+        let bytes = try make()
+        if isKept { made.withLock { $0 = bytes } }
+        return bytes
+    }
+
+    public func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+        let bytes = try bytes()
+        guard offset < UInt64(bytes.count) else { return 0 }
+        let part = bytes[Int(offset)...].prefix(buffer.count)
+        part.withUnsafeBytes { buffer.copyMemory(from: $0) }
+        if !isKept { made.withLock { $0 = part.endIndex == bytes.endIndex ? nil : bytes } }
+        return part.count
+    }
 }

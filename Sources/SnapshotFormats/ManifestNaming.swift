@@ -73,6 +73,39 @@ public struct ManifestNaming: Sendable {
     }
 }
 
+/// The names of some files of a snapshot in its archive, where they do not follow from the
+/// paths: an app may name photos by the keys of their records. A file may have several.
+public struct ArchiveNames: Sendable {
+    public static let none = ArchiveNames([:], listsFilledFolders: true)
+
+    /// Whether non-empty folders have entries of their own. Some apps reject archives that contain any; an empty folder always
+    /// needs one.
+    public let listsFilledFolders: Bool
+    /// Paths in the snapshot, and the corresponding ones in the archive.
+    private let named: [[UInt8]: [[UInt8]]]
+    private let taken: Set<[UInt8]>
+
+    public init(_ named: [[UInt8]: [[UInt8]]], listsFilledFolders: Bool) {
+        self.named = named
+        self.listsFilledFolders = listsFilledFolders
+        taken = Set(named.values.joined())
+    }
+
+    /// - Parameter usual: the path of a file without a name of its own. If another file has that path, it gets a number:
+    ///   `beach_2.jpg`.
+    public func paths(of path: [UInt8], usual: [UInt8]) -> [[UInt8]] {
+        if let names = named[path] { return names }
+        guard taken.contains(usual) else { return [usual] }
+        let start = usual.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
+        let dot = usual[start...].lastIndex(of: UInt8(ascii: ".")) ?? usual.endIndex
+        for number in 2... {
+            let candidate = usual[..<dot] + Array("_\(number)".utf8) + usual[dot...]
+            if !taken.contains(Array(candidate)) { return [Array(candidate)] }
+        }
+        return [usual]
+    }
+}
+
 /// A media folder in a backup, or in one being made. Reads only folders.
 public final class StoredMediaCatalog: MediaCatalog {
     /// How many folders to cache.
@@ -115,22 +148,8 @@ public final class StoredMediaCatalog: MediaCatalog {
     }
 
     public func forEachFile(_ body: (MediaFileFacts) throws(BackupError) -> Void) throws(BackupError) {
-        try forEachFile(in: repository.directory(root), [], body)
-    }
-
-    private func forEachFile(
-        in directory: Directory, _ prefix: [UInt8], _ body: (MediaFileFacts) throws(BackupError) -> Void
-    ) throws(BackupError) {
-        for entry in directory.entries.sorted(by: {
-            MediaOrder.precedes(($0.name, $0.kind == .directory), ($1.name, $1.kind == .directory))
-        }) {
-            let path = prefix + entry.name.bytes
-            switch entry.kind {
-            case .file: try body(Self.facts(of: entry, path))
-            case .directory: try forEachFile(in: repository.directory(of: entry), path + [UInt8(ascii: "/")], body)
-            case .symbolicLink: continue
-            }
-        }
+        let contents = StoredContents(try repository.directory(root), in: repository)
+        try contents.forEachFile(byPath: true) { (file, _, path) throws(BackupError) in try body(Self.facts(of: file, path)) }
     }
 
     private static func facts(of entry: TreeEntry, _ path: [UInt8]) -> MediaFileFacts {

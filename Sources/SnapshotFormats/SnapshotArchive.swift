@@ -4,170 +4,183 @@ import BackupRepository
 import Formats
 import SystemIO
 
-/// The members of a snapshot's archive, in a fixed order.
-///
-/// Without a layout, the archive is the snapshot's folder unchanged, with `SHA256SUMS` and `MD5SUMS`, so that unpacking it gives
-/// the same folder. A layout maps path prefixes in the snapshot to prefixes in the archive (the longest match wins) and leaves
-/// out paths without a match: an app's own archive layout.
-public enum SnapshotArchive {
-    /// How much of the members to provide.
+/// A folder as archives and checksum listings see it: one of a snapshot, or one of the app's present data.
+public protocol ContentFolder: Sendable {
+    associatedtype Entry: ContentEntry
+
+    /// Sorted by the bytes of their names.
+    var entries: [Entry] { get }
+    /// The folder that the entry names.
+    func folder(_ entry: Entry) throws(BackupError) -> Self
+    /// Of a file; may have to read it.
+    func checksums(of file: Entry) throws(BackupError) -> Checksums?
+    /// Passes the entries in their order, with the pieces of files and links.
+    func forEachContent(_ body: (Entry, [ContentPiece]) throws(BackupError) -> Void) throws(BackupError)
+    /// Size of the checksum listing in bytes. Reads no files.
+    func listingSizeBytes(_ algorithm: ChecksumListing.Algorithm) throws(BackupError) -> UInt64
+}
+
+/// A folder of a snapshot, or of a backup that is being made.
+public struct StoredContents: ContentFolder {
+    /// How much of the contents to look up.
     public enum Detail: Sendable {
-        /// Everything, to lay them out.
         case whole
-        /// Sizes and pieces, for `measure`: the listings are not computed, and have no CRC-32.
-        case measured
-        /// Sizes and the targets of links: only the folders are read.
-        case sizes
+        /// The pieces of a large file, which would take gigabytes of memory, are left out.
+        case withoutLarge
+        /// Only the targets of links: only the folders are read.
+        case none
     }
 
-    /// Passes the members to `body` one by one: a hundred thousand at a time would take more memory than the archive's table.
-    /// - Throws: `repositoryDamaged`.
-    public static func visit(
-        _ snapshot: Snapshot, in repository: Repository, detail: Detail = .whole, names: ArchiveNames = .none,
-        _ body: (ArchiveMember) throws(BackupError) -> Void
-    ) throws(BackupError) {
-        try visit(
-            repository.rootDirectory(of: snapshot), layout: snapshot.record.archiveLayout, time: snapshot.creationTime,
-            in: repository, detail: detail, names: names, body)
-    }
-
-    /// - Parameters:
-    ///   - time: when the snapshot was made; used as the time of the listings.
-    ///   - names: of files that have other names in the archive than the layout gives.
-    public static func visit(
-        _ root: Directory, layout: ArchivePathMap, time: Timestamp, in repository: Repository, detail: Detail = .whole,
-        names: ArchiveNames = .none, _ body: (ArchiveMember) throws(BackupError) -> Void
-    ) throws(BackupError) {
-        try visit(root, layout, time, repository, detail, names) { (member, _) throws(BackupError) in try body(member) }
-    }
-
-    /// Passes the members with their sizes and pieces. The pieces of a large file, which would take gigabytes of memory, are left
-    /// out.
-    /// - Parameter body: receives a member, and the content of a large file, whose pieces `Repository.visitPieces` provides one
-    ///   by one.
-    public static func measure(
-        _ root: Directory, layout: ArchivePathMap, time: Timestamp, in repository: Repository, names: ArchiveNames = .none,
-        _ body: (ArchiveMember, FileContent?) throws(BackupError) -> Void
-    ) throws(BackupError) {
-        try visit(root, layout, time, repository, .measured, names, body)
-    }
-
-    private static func visit(
-        _ root: Directory, _ layout: ArchivePathMap, _ time: Timestamp, _ repository: Repository, _ detail: Detail,
-        _ names: ArchiveNames, _ body: (ArchiveMember, FileContent?) throws(BackupError) -> Void
-    ) throws(BackupError) {
-        if layout.isIdentity {
-            for (name, algorithm) in listings {
-                let source = ListingSource(root, algorithm, in: repository)
-                let size = ChecksumListing.sizeBytes(of: root, algorithm)
-                try body(
-                    ArchiveMember(
-                        path: Array(name.utf8), mode: 0o100600, modificationTime: time, size: size,
-                        crc32: detail == .whole ? source.crc32() : 0,
-                        content: size == 0 ? [] : [.source(source, offset: 0, length: size)]), nil)
-            }
-        }
-        try visit(root, prefix: [], layout, names, repository, detail, body)
-    }
-
-    private static let listings = [("MD5SUMS", ChecksumListing.Algorithm.md5), ("SHA256SUMS", .sha256)]
+    private let directory: Directory
+    private let repository: Repository
+    private let detail: Detail
 
     /// The numbers of files and of their bytes to look up in one call.
     private static let batchCount = 1_024
     private static let batchBytes: UInt64 = 256 << 20
 
-    /// Whether a file's pieces are left out by `measure`.
-    static func isLarge(_ entry: TreeEntry) -> Bool { entry.size > batchBytes }
+    public init(_ directory: Directory, in repository: Repository, _ detail: Detail = .whole) {
+        self.directory = directory
+        self.repository = repository
+        self.detail = detail
+    }
+
+    public var entries: [TreeEntry] { directory.entries }
+
+    public func folder(_ entry: TreeEntry) throws(BackupError) -> StoredContents {
+        StoredContents(try repository.directory(of: entry), in: repository, detail)
+    }
+
+    public func checksums(of file: TreeEntry) throws(BackupError) -> Checksums? { file.checksums }
+
+    public func listingSizeBytes(_ algorithm: ChecksumListing.Algorithm) throws(BackupError) -> UInt64 {
+        directory.totals.listingSizeBytes(digestHexLength: algorithm.digestHexLength)
+    }
+
+    public func forEachContent(
+        _ body: (TreeEntry, [ContentPiece]) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        var contents: [[ContentPiece]] = []
+        var position = 0
+        for (number, entry) in entries.enumerated() {
+            guard entry.kind != .directory, detail != .none else {
+                try body(entry, entry.linkTarget.map { [.literal($0)] } ?? [])
+                continue
+            }
+            if position == contents.count {
+                contents = try repository.pieces(of: nextContents(entries[number...]))
+                position = 0
+            }
+            position += 1
+            try body(entry, contents[position - 1])
+        }
+    }
 
     /// The contents of the next files to look up in one call: all pieces of a folder would take gigabytes of memory.
-    private static func nextContents(_ entries: ArraySlice<TreeEntry>, _ detail: Detail) -> [FileContent] {
+    private func nextContents(_ entries: ArraySlice<TreeEntry>) -> [FileContent] {
         var contents: [FileContent] = []
         var byteCount: UInt64 = 0
         for entry in entries where entry.kind != .directory {
-            if !contents.isEmpty, contents.count == batchCount || byteCount > batchBytes { break }
-            contents.append(detail == .measured && isLarge(entry) ? .empty : entry.content)
+            if !contents.isEmpty, contents.count == Self.batchCount || byteCount > Self.batchBytes { break }
+            contents.append(leftOut(entry) == nil ? entry.content : .empty)
             byteCount = byteCount.addingReportingOverflow(entry.size).partialValue
         }
         return contents
     }
 
-    private static func visit(
-        _ directory: Directory, prefix: [UInt8], _ layout: ArchivePathMap, _ names: ArchiveNames, _ repository: Repository,
-        _ detail: Detail, _ body: (ArchiveMember, FileContent?) throws(BackupError) -> Void
-    ) throws(BackupError) {
-        var contents: [[ContentPiece]] = []
-        var position = 0
-        for (number, entry) in directory.entries.enumerated() {
-            let path = prefix + entry.name.bytes
-            let isFolder = entry.kind == .directory
-            let archivePath = layout.archivePath(of: isFolder ? path + [UInt8(ascii: "/")] : path)
-            switch entry.kind {
-            case .directory:
-                var isListed = names.listsFilledFolders
-                if !isListed { isListed = try repository.directory(of: entry).entries.isEmpty }
-                if isListed, let archivePath, !archivePath.isEmpty {
-                    try body(
-                        ArchiveMember(
-                            path: archivePath, mode: entry.mode, modificationTime: entry.modificationTime, size: 0, crc32: 0,
-                            content: []), nil)
-                }
-                try visit(
-                    repository.directory(of: entry), prefix: path + [UInt8(ascii: "/")], layout, names, repository,
-                    detail, body)
-            case .file, .symbolicLink:
-                if detail != .sizes, position == contents.count {
-                    contents = try repository.pieces(of: nextContents(directory.entries[number...], detail))
-                    position = 0
-                }
-                var content = entry.linkTarget.map { [ContentPiece.literal($0)] } ?? []
-                if detail != .sizes {
-                    content = contents[position]
-                    position += 1
-                }
-                guard let archivePath else { continue }
-                let crc32 = entry.checksums?.crc32 ?? CRC32.of(entry.linkTarget ?? [])
-                for archivePath in names.paths(of: path, usual: archivePath) {
-                    try body(
-                        ArchiveMember(
-                            path: archivePath, mode: entry.mode, modificationTime: entry.modificationTime, size: entry.size,
-                            crc32: crc32, content: content),
-                        detail == .measured && isLarge(entry) ? entry.content : nil)
-                }
-            }
-        }
+    /// The content of a file whose pieces are left out: `Repository.visitPieces` provides them one by one.
+    func leftOut(_ entry: TreeEntry) -> FileContent? {
+        detail == .withoutLarge && entry.kind != .directory && entry.size > Self.batchBytes ? entry.content : nil
     }
 }
 
-/// The names of some files of a snapshot in its archive, where they do not follow from the
-/// paths: an app may name photos by the keys of their records. A file may have several.
-public struct ArchiveNames: Sendable {
-    public static let none = ArchiveNames([:], listsFilledFolders: true)
+/// How a folder becomes an archive.
+public struct ArchivePlan: Sendable {
+    let layout: ArchivePathMap
+    let names: ArchiveNames
+    let time: Timestamp
+    /// The checksum listings of an archive without a layout. An app's own layout has no place for them.
+    public var listings = ChecksumListing.Algorithm.allCases
+    public var listingsAreLast = false
+    /// Whether the listings stay in memory once they are read, since they take long to make.
+    public var keepsListings = false
+    /// Whether the members have their CRC-32: only a ZIP needs it, and a live file is read for it.
+    public var hasCRC32 = false
 
-    /// Whether non-empty folders have entries of their own. Some apps reject archives that contain any; an empty folder always
-    /// needs one.
-    public let listsFilledFolders: Bool
-    /// Paths in the snapshot, and the corresponding ones in the archive.
-    private let named: [[UInt8]: [[UInt8]]]
-    private let taken: Set<[UInt8]>
+    /// - Parameters:
+    ///   - names: of files that have other names in the archive than the layout gives.
+    ///   - time: the time of the listings.
+    public init(_ layout: ArchivePathMap, names: ArchiveNames = .none, time: Timestamp) {
+        self.layout = layout
+        self.names = names
+        self.time = time
+    }
+}
 
-    public init(_ named: [[UInt8]: [[UInt8]]], listsFilledFolders: Bool) {
-        self.named = named
-        self.listsFilledFolders = listsFilledFolders
-        taken = Set(named.values.joined())
+/// The members of the archive of a snapshot or of the app's present data, in a fixed order.
+///
+/// Without a layout, the archive is the snapshot's folder unchanged, with `SHA256SUMS` and `MD5SUMS`, so that unpacking it gives
+/// the same folder. A layout maps path prefixes in the snapshot to prefixes in the archive (the longest match wins) and leaves
+/// out paths without a match: an app's own archive layout.
+public enum SnapshotArchive {
+    /// Passes the members to `body` one by one: a hundred thousand at a time would take more memory than the archive's table.
+    /// - Parameter body: receives a member, and its entry; `nil` for a listing.
+    /// - Throws: `repositoryDamaged`; errors of live files.
+    public static func visit<Folder: ContentFolder>(
+        _ root: Folder, _ plan: ArchivePlan, _ body: (ArchiveMember, Folder.Entry?) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        if !plan.listingsAreLast { try visitListings(root, plan, body) }
+        try visit(root, prefix: [], plan, body)
+        if plan.listingsAreLast { try visitListings(root, plan, body) }
     }
 
-    /// - Parameter usual: the path of a file without a name of its own. If another file has that path, it gets a number:
-    ///   `beach_2.jpg`.
-    public func paths(of path: [UInt8], usual: [UInt8]) -> [[UInt8]] {
-        if let names = named[path] { return names }
-        guard taken.contains(usual) else { return [usual] }
-        let start = usual.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
-        let dot = usual[start...].lastIndex(of: UInt8(ascii: ".")) ?? usual.endIndex
-        for number in 2... {
-            let candidate = usual[..<dot] + Array("_\(number)".utf8) + usual[dot...]
-            if !taken.contains(Array(candidate)) { return [Array(candidate)] }
+    private static func visitListings<Folder: ContentFolder>(
+        _ root: Folder, _ plan: ArchivePlan, _ body: (ArchiveMember, Folder.Entry?) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        for algorithm in plan.layout.isIdentity ? plan.listings : [] {
+            // For 100,000 files it takes nine megabytes.
+            let source = MadeBytes(isKept: plan.keepsListings) { () throws(BackupError) in
+                try ChecksumListing.text(of: root, algorithm)
+            }
+            let size = try root.listingSizeBytes(algorithm)
+            try body(
+                ArchiveMember(
+                    path: algorithm.fileName.bytes, mode: 0o100600, modificationTime: plan.time, size: size,
+                    crc32: plan.hasCRC32 ? CRC32.of(source.bytes()) : 0,
+                    content: size == 0 ? [] : [.source(source, offset: 0, length: size)]), nil)
         }
-        return [usual]
+    }
+
+    private static func visit<Folder: ContentFolder>(
+        _ folder: Folder, prefix: [UInt8], _ plan: ArchivePlan,
+        _ body: (ArchiveMember, Folder.Entry?) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        try folder.forEachContent { (entry, content) throws(BackupError) in
+            var path = prefix + entry.name.bytes
+            var places: [[UInt8]] = []
+            var crc32: UInt32 = 0
+            var inner: Folder?
+            if entry.kind == .directory {
+                path.append(UInt8(ascii: "/"))
+                let filling = try folder.folder(entry)
+                if plan.names.listsFilledFolders || filling.entries.isEmpty, let place = plan.layout.archivePath(of: path),
+                    !place.isEmpty
+                {
+                    places = [place]
+                }
+                inner = filling
+            } else if let usual = plan.layout.archivePath(of: path) {
+                places = plan.names.paths(of: path, usual: usual)
+                if plan.hasCRC32 { crc32 = try folder.checksums(of: entry)?.crc32 ?? CRC32.of(entry.linkTarget ?? []) }
+            }
+            for place in places {
+                try body(
+                    ArchiveMember(
+                        path: place, mode: entry.mode, modificationTime: entry.modificationTime, size: entry.size, crc32: crc32,
+                        content: content), entry)
+            }
+            if let inner { try visit(inner, prefix: path, plan, body) }
+        }
     }
 }
 
@@ -178,11 +191,12 @@ extension SnapshotArchive {
     public static func table(
         of snapshot: Snapshot, _ format: ArchiveFormat, layout: ArchivePathMap? = nil, in repository: Repository
     ) throws(BackupError) -> ExtentTable {
-        let names = try names(of: snapshot, in: repository)
-        let root = try repository.rootDirectory(of: snapshot)
-        let layout = layout ?? snapshot.record.archiveLayout
+        var plan = ArchivePlan(
+            layout ?? snapshot.record.archiveLayout, names: try names(of: snapshot, in: repository), time: snapshot.creationTime)
+        plan.hasCRC32 = format == .zip
+        let root = StoredContents(try repository.rootDirectory(of: snapshot), in: repository)
         return try format.layout.table { (body) throws(BackupError) in
-            try visit(root, layout: layout, time: snapshot.creationTime, in: repository, names: names, body)
+            try visit(root, plan) { (member, _) throws(BackupError) in try body(member) }
         }
     }
 
@@ -217,9 +231,10 @@ public struct ArchiveSizes {
         var zip = ZIPLayout.SizeCounter()
         var tar = TARLayout.SizeCounter()
         var memberCount: UInt64 = 0
-        try SnapshotArchive.measure(root, layout: layout, time: time, in: repository, names: names) {
-            (member, large) throws(BackupError) in
-            if let large {
+        let contents = StoredContents(root, in: repository, .withoutLarge)
+        try SnapshotArchive.visit(contents, ArchivePlan(layout, names: names, time: time)) {
+            (member, entry) throws(BackupError) in
+            if let large = entry.flatMap(contents.leftOut) {
                 var content = ZIPContentMeasure()
                 try repository.visitPieces(of: large) { content.append($0) }
                 try zip.append(member, content)
@@ -244,10 +259,11 @@ public struct ArchiveSizes {
         case .tar:
             if let known = snapshot.tarSizeBytes(layoutVersion: TARLayout.version) { return known }
             var tar = TARLayout.SizeCounter()
-            let names = try SnapshotArchive.names(of: snapshot, in: repository)
-            try SnapshotArchive.visit(snapshot, in: repository, detail: .sizes, names: names) { (member) throws(BackupError) in
-                try tar.append(member)
-            }
+            let plan = ArchivePlan(
+                snapshot.record.archiveLayout, names: try SnapshotArchive.names(of: snapshot, in: repository),
+                time: snapshot.creationTime)
+            let contents = StoredContents(try repository.rootDirectory(of: snapshot), in: repository, .none)
+            try SnapshotArchive.visit(contents, plan) { (member, _) throws(BackupError) in try tar.append(member) }
             return tar.archivedSize
         }
     }

@@ -93,7 +93,7 @@ final class MemoryTree: TreeOperations {
     }
 
     private func describe(_ inode: InodeNumber, _ node: Node) -> NodeAttributes {
-        let (kind, size): (NodeAttributes.Kind, Int) =
+        let (kind, size): (FileKind, Int) =
             switch node.content {
             case .file(let bytes): (.file, bytes.count)
             case .directory: (.directory, 4096)

@@ -60,14 +60,15 @@ struct ArchiveRowTests {
         try Self.pack(sandbox)
         try sandbox.sh("backupfs restore $R/a.zip --yes --store $S >/dev/null; backupfs backup --store $S >/dev/null")
         try sandbox.sh("printf 'another' > $S/app/photos/one.jpg")
-        let view = try LiveData(store: Store.open(sandbox.storePath)).view()
+        let store = try Store.open(sandbox.storePath)
+        let view = try LiveData(store: store).view()
         for (name, unpack) in [("archive.zip", "unzip -q"), ("archive.tar", "tar -xf")] {
             let entry = try #require(try view.entry(at: [FileName(name)]))
-            let table = try entry.content()
+            let table = try entry.content.table()
             #expect(table.size == entry.size)
             var bytes = [UInt8](repeating: 0, count: Int(table.size))
             let count = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
-                try TableSource(table).read(at: 0, into: buffer)
+                try store.repository.read(table, at: 0, into: buffer)
             }
             #expect(count == bytes.count)
             try FileSystem.writeFileAtomically(sandbox(name), bytes)

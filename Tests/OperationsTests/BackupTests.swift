@@ -69,7 +69,9 @@ struct BackupTests {
             "cd $S/app/photos; ln -s one.jpg link; ln -s $'\\xff' odd; printf o > $'\\xff\\xfe'; : > empty; mkdir none")
         let snapshot = try Self.backUp(store, "one").snapshot
         var members: [ArchiveMember] = []
-        try SnapshotArchive.visit(snapshot, in: store.repository) { members.append($0) }
+        let contents = StoredContents(try store.repository.rootDirectory(of: snapshot), in: store.repository)
+        let plan = ArchivePlan(snapshot.record.archiveLayout, time: snapshot.creationTime)
+        try SnapshotArchive.visit(contents, plan) { member, _ in members.append(member) }
         for format in ArchiveFormat.allCases {
             #expect(
                 try ArchiveSizes.size(of: snapshot, format, in: store.repository)

@@ -108,17 +108,17 @@ struct ExportDuringRestoreTests {
         // However it was looked up, and whenever.
         for name in ["archive.tar", "archive.zip", "SHA256SUMS"] as [FileName] {
             let entry = try #require(try live.view().entry(at: [name]))
-            #expect(failure { _ = try entry.content() }?.code == .busy, "\(name)")
+            #expect(failure { _ = try entry.content.table() }?.code == .busy, "\(name)")
         }
-        #expect(failure { _ = try before.content() }?.code == .busy)
+        #expect(failure { _ = try before.content.table() }?.code == .busy)
         #expect(try live.view().children(of: [])?.contains { $0.name == "archive.zip" } == true)
         try sandbox.sh("rm $R/a")
         restored.wait()
         // The one looked up earlier has other records than the media folder now matches.
-        #expect(failure { _ = try before.content() }?.code == .busy)
-        let table = try #require(try live.view().entry(at: ["archive.tar"])).content()
+        #expect(failure { _ = try before.content.table() }?.code == .busy)
+        let table = try #require(try live.view().entry(at: ["archive.tar"])).content.table()
         var bytes = [UInt8](repeating: 0, count: Int(table.size))
-        _ = try bytes.withUnsafeMutableBytes { try TableSource(table).read(at: 0, into: $0) }
+        _ = try bytes.withUnsafeMutableBytes { try store.repository.read(table, at: 0, into: $0) }
         try Data(bytes).write(to: URL(fileURLWithPath: sandbox("live.tar")))
         #expect(
             try sandbox.sh(

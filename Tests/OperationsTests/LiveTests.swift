@@ -10,12 +10,12 @@ import Testing
 /// `live/`: one consistent state while nothing changes, and the newest one as soon as something does.
 struct LiveTests {
     /// All bytes of a live file.
-    private static func bytes(_ view: any LiveView, _ path: FileName...) throws -> [UInt8] {
+    private static func bytes(_ store: Store, _ view: any LiveView, _ path: FileName...) throws -> [UInt8] {
         let entry = try #require(try view.entry(at: path), "\(path)")
-        let table = try entry.content()
+        let table = try entry.content.table()
         #expect(table.size == entry.size, "\(path)")
         var bytes = [UInt8](repeating: 0, count: Int(table.size))
-        let count = try bytes.withUnsafeMutableBytes { try TableSource(table).read(at: 0, into: $0) }
+        let count = try bytes.withUnsafeMutableBytes { try store.repository.read(table, at: 0, into: $0) }
         #expect(count == bytes.count)
         return bytes
     }
@@ -34,8 +34,8 @@ struct LiveTests {
         let second = try live.view()
         #expect(second !== first)
         // The old view continues to show the old state.
-        #expect(try (json(Self.bytes(first, "export.json"))["photos"] as? [Any])?.count == 3)
-        #expect(try (json(Self.bytes(second, "export.json"))["photos"] as? [Any])?.count == 4)
+        #expect(try (json(Self.bytes(store, first, "export.json"))["photos"] as? [Any])?.count == 3)
+        #expect(try (json(Self.bytes(store, second, "export.json"))["photos"] as? [Any])?.count == 4)
         #expect(try sandbox.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
     }
 
@@ -68,7 +68,7 @@ struct LiveTests {
         #expect(try view.children(of: ["media", "none"]) == nil)
         #expect(try view.entry(at: ["none"]) == nil)
         #expect(try view.entry(at: ["media", ".backupfs-staging-00000000000000000000000000000007"]) == nil)
-        #expect(try Self.bytes(view, "media", "2024", "two.jpg") == Array("two".utf8))
+        #expect(try Self.bytes(store, view, "media", "2024", "two.jpg") == Array("two".utf8))
         let link = try #require(try view.entry(at: ["media", "link"]))
         #expect(link.kind == .symbolicLink && link.size == 7)
         for path in [
@@ -76,11 +76,11 @@ struct LiveTests {
             ["media", "one.jpg"],
         ] as [[FileName]] {
             let entry = try #require(try view.entry(at: path))
-            let bytes = try path.count == 1 ? Self.bytes(view, path[0]) : Self.bytes(view, path[0], path[1])
-            #expect(try entry.checksums() == ContentHasher.hash(bytes), "\(path)")
+            let bytes = try path.count == 1 ? Self.bytes(store, view, path[0]) : Self.bytes(store, view, path[0], path[1])
+            #expect(try entry.content.checksums() == ContentHasher.hash(bytes), "\(path)")
         }
-        try Data(Self.bytes(view, "archive.zip")).write(to: URL(fileURLWithPath: sandbox("live.zip")))
-        try Data(Self.bytes(view, "SHA256SUMS")).write(to: URL(fileURLWithPath: sandbox("SUMS")))
+        try Data(Self.bytes(store, view, "archive.zip")).write(to: URL(fileURLWithPath: sandbox("live.zip")))
+        try Data(Self.bytes(store, view, "SHA256SUMS")).write(to: URL(fileURLWithPath: sandbox("SUMS")))
         try sandbox.sh(
             "mkdir $R/out; cd $R/out; unzip -^ -qq ../live.zip; cmp SHA256SUMS ../SUMS; sha256sum --quiet --strict -c SHA256SUMS; readlink media/link | grep -x one.jpg"
         )
@@ -96,8 +96,8 @@ struct LiveTests {
         let store = try sandbox.makeDiary()
         try sandbox.sh("cd $S/app/photos; ln -s one.jpg link; printf odd > \"$(printf 'a\\nb')\"; : > empty")
         let view = try LiveData(store: store).view()
-        try Data(Self.bytes(view, "archive.tar")).write(to: URL(fileURLWithPath: sandbox("live.tar")))
-        try Data(Self.bytes(view, "SHA256SUMS")).write(to: URL(fileURLWithPath: sandbox("SUMS")))
+        try Data(Self.bytes(store, view, "archive.tar")).write(to: URL(fileURLWithPath: sandbox("live.tar")))
+        try Data(Self.bytes(store, view, "SHA256SUMS")).write(to: URL(fileURLWithPath: sandbox("SUMS")))
         try sandbox.sh(
             "mkdir $R/out; cd $R/out; tar -xpf ../live.tar; cmp SHA256SUMS ../SUMS; sha256sum --quiet --strict -c SHA256SUMS")
         try sandbox.sh(
@@ -105,11 +105,11 @@ struct LiveTests {
         )
 
         // A file of the same size that replaced one of them has a checksum that does not match the bytes already read.
-        let table = try #require(try LiveData(store: store).view().entry(at: ["archive.tar"])).content()
+        let table = try #require(try LiveData(store: store).view().entry(at: ["archive.tar"])).content.table()
         try sandbox.sh("printf ONE > $S/app/photos/one.jpg")
         var buffer = [UInt8](repeating: 0, count: Int(table.size))
         #expect(
-            failure { _ = try buffer.withUnsafeMutableBytes { try TableSource(table).read(at: 0, into: $0) } }?.code
+            failure { _ = try buffer.withUnsafeMutableBytes { try store.repository.read(table, at: 0, into: $0) } }?.code
                 == .inputOutput)
         let listing = try #require(table.extents.dropLast().last)
         guard case .source(let source, let offset, _) = listing else {
@@ -125,30 +125,31 @@ struct LiveTests {
         let view = try LiveData(store: store).view()
         let entry = try #require(try view.entry(at: ["media", "one.jpg"]))
         try sandbox.sh("printf longer > $S/app/photos/one.jpg")
-        #expect(failure { _ = try entry.content() }?.code == .inputOutput)
-        #expect(failure { _ = try entry.checksums() }?.code == .inputOutput)
+        #expect(failure { _ = try entry.content.table() }?.code == .inputOutput)
+        #expect(failure { _ = try entry.content.checksums() }?.code == .inputOutput)
         // A new lookup sees the new one; that needs no new rendering.
-        #expect(try Self.bytes(view, "media", "one.jpg") == Array("longer".utf8))
-        #expect(try view.entry(at: ["media", "one.jpg"])?.checksums() == ContentHasher.hash(Array("longer".utf8)))
+        #expect(try Self.bytes(store, view, "media", "one.jpg") == Array("longer".utf8))
+        #expect(try view.entry(at: ["media", "one.jpg"])?.content.checksums() == ContentHasher.hash(Array("longer".utf8)))
     }
 
     @Test func `a part of a source is a source`() throws {
         let sandbox = try Sandbox()
+        let repository = try sandbox.makeDiary().repository
         try sandbox.write("0123456789", to: "f")
-        let part = SourceRange(try SharedFile(path: sandbox("f")), 2..<7)
+        let part = try SpoolFile(consuming: sandbox("f")).part(2..<7)
         var buffer = [UInt8](repeating: 0, count: 20)
         let counts = try [0, 3, 5, 9].map { offset in
             try buffer.withUnsafeMutableBytes { try part.read(at: UInt64(offset), into: $0) }
         }
         #expect(counts == [5, 2, 0, 0])
         let table = ExtentTable(plainContent: [.literal([65]), .source(part, offset: 1, length: 3), .literal([66])])
-        let count = try buffer.withUnsafeMutableBytes { try TableSource(table).read(at: 0, into: $0) }
+        let count = try buffer.withUnsafeMutableBytes { try repository.read(table, at: 0, into: $0) }
         #expect(buffer[..<count] == [65, 51, 52, 53, 66])
-        let rest = try buffer.withUnsafeMutableBytes { try TableSource(table).read(at: 4, into: $0) }
+        let rest = try buffer.withUnsafeMutableBytes { try repository.read(table, at: 4, into: $0) }
         #expect(rest == 1 && buffer[0] == 66)
         let short = ExtentTable(plainContent: [.source(part, offset: 0, length: 9)])
         #expect(
-            failure { _ = try buffer.withUnsafeMutableBytes { try TableSource(short).read(at: 0, into: $0) } }?.code
+            failure { _ = try buffer.withUnsafeMutableBytes { try repository.read(short, at: 0, into: $0) } }?.code
                 == .inputOutput)
     }
 }

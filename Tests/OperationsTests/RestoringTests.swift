@@ -45,8 +45,11 @@ struct RestoringTests {
         let name = try #require(store.repository.snapshots(kind: .safety).last).name
         #expect(name.description.hasPrefix("~safety-"))
         var members: [String] = []
-        try SnapshotArchive.visit(#require(store.repository.snapshot(named: name)), in: store.repository) {
-            members.append(String(decoding: $0.path, as: UTF8.self))
+        let snapshot = try #require(store.repository.snapshot(named: name))
+        let contents = StoredContents(try store.repository.rootDirectory(of: snapshot), in: store.repository)
+        try SnapshotArchive.visit(contents, ArchivePlan(snapshot.record.archiveLayout, time: snapshot.creationTime)) {
+            member, _ in
+            members.append(String(decoding: member.path, as: UTF8.self))
         }
         #expect(
             members.filter { $0.hasPrefix("media/") } == [

@@ -78,14 +78,10 @@ final class TestServices: TreeServices {
             folder("media", media.sorted { $0.name < $1.name }), file("manifest.json", text), file("changes.json", text),
         ])
         try writer.publishChunks()
-        var zip = ZIPLayout.SizeCounter()
-        try SnapshotArchive.visit(repository.directory(root), layout: [:], time: time, in: repository) {
-            (member) throws(BackupError) in
-            try zip.append(member)
-        }
+        let sizes = try ArchiveSizes(of: repository.directory(root), layout: [:], names: .none, time: time, in: repository)
         let record = SnapshotRecord(
             kind: kind, name: name, creationTime: time, parent: nil, root: root,
-            archiveSizeBytes: zip.archivedSize,
+            archiveSizeBytes: sizes.zip,
             archiveLayout: [:], attributes: ["app": "test", "records": "0", Snapshot.stampAttribute: "stamp-\(seconds)"])
         return try writer.commit(record, willAppear: willAppear).id
     }
@@ -201,16 +197,26 @@ private final class TestLiveView: LiveView {
         try children(of: path.dropLast())?.first { $0.name == path.last }
     }
 
-    private func entry(_ name: FileName, _ kind: LiveEntry.Kind, _ permissions: UInt16, _ bytes: [UInt8]) -> LiveEntry {
+    private func entry(_ name: FileName, _ kind: FileKind, _ permissions: UInt32, _ bytes: [UInt8]) -> LiveEntry {
         LiveEntry(
             name: name, kind: kind, permissions: permissions, size: UInt64(bytes.count), modificationTime: Timestamp(seconds: 77),
             version: hasVersions && kind == .file ? UInt64(CRC32.of(bytes)) : nil, isSettled: name == "export.json",
-            content: { ExtentTable(literal: bytes) }, checksums: { ContentHasher.hash(bytes) })
+            content: TestContent(bytes))
     }
 
     private func file(_ name: FileName) -> LiveEntry { entry(name, .file, 0o644, text) }
     private func folder(_ name: FileName) -> LiveEntry { entry(name, .directory, 0o755, []) }
     private func link(_ name: FileName) -> LiveEntry { entry(name, .symbolicLink, 0o777, Array("now.jpg".utf8)) }
+}
+
+/// The bytes of a file or link in it.
+private final class TestContent: LiveContent {
+    private let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    var pieces: [ContentPiece] { [.literal(bytes)] }
+    func checksums() throws(BackupError) -> Checksums { ContentHasher.hash(bytes) }
 }
 
 /// Keeps backups from being made until it is opened.

@@ -10,13 +10,6 @@ public enum ArchiveFormat: Hashable, Sendable, CaseIterable {
         case .zip: "archive.zip"
         }
     }
-
-    public var mimeType: String {
-        switch self {
-        case .tar: "application/x-tar"
-        case .zip: "application/zip"
-        }
-    }
 }
 
 /// One entry of an archive view: the data of a file that a ZIP or tar layout needs.

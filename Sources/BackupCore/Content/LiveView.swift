@@ -5,15 +5,25 @@ public protocol LiveView: AnyObject, Sendable {
     func entry(at path: [FileName]) throws(BackupError) -> LiveEntry?
 }
 
-/// A file or folder of `live/`.
-public struct LiveEntry: Sendable {
-    public enum Kind: Sendable, Equatable { case file, directory, symbolicLink }
+/// A file, folder or link of a snapshot or of `live/`.
+public protocol ContentEntry: Sendable {
+    var name: FileName { get }
+    var kind: FileKind { get }
+    /// Permission bits and file type, as in `st_mode`.
+    var mode: UInt32 { get }
+    var modificationTime: Timestamp { get }
+    /// Exact size in bytes, as in stat(2): of a file, or of a link's target; 0 for folders.
+    var size: UInt64 { get }
+    /// The target of a symbolic link.
+    var linkTarget: [UInt8]? { get }
+}
 
+/// A file, folder or link of `live/`.
+public struct LiveEntry: ContentEntry {
     public let name: FileName
-    public let kind: Kind
-    /// Permission bits of the underlying file; 0o600 for generated content.
-    public let permissions: UInt16
-    /// Exact size in bytes.
+    public let kind: FileKind
+    /// The permission bits are those of the underlying file; 0o600 for generated content.
+    public let mode: UInt32
     public let size: UInt64
     public let modificationTime: Timestamp
     /// Distinguishes the file's states: at one path, the same version means the same bytes. `nil` for content generated on each
@@ -21,25 +31,38 @@ public struct LiveEntry: Sendable {
     public let version: UInt64?
     /// The file cannot have changed since without a new version: its content may be cached.
     public let isSettled: Bool
-    /// The file's extents; for a symbolic link its target.
-    public let content: @Sendable () throws(BackupError) -> ExtentTable
-    /// The file's checksums; may have to read the file.
-    public let checksums: @Sendable () throws(BackupError) -> Checksums
+    public let content: any LiveContent
 
     public init(
-        name: FileName, kind: Kind, permissions: UInt16, size: UInt64, modificationTime: Timestamp, version: UInt64? = nil,
-        isSettled: Bool = false,
-        content: @escaping @Sendable () throws(BackupError) -> ExtentTable,
-        checksums: @escaping @Sendable () throws(BackupError) -> Checksums
+        name: FileName, kind: FileKind, permissions: UInt32, size: UInt64, modificationTime: Timestamp, version: UInt64? = nil,
+        isSettled: Bool = false, content: any LiveContent
     ) {
         self.name = name
         self.kind = kind
-        self.permissions = permissions
+        mode = kind.modeBits | permissions & 0o777
         self.size = size
         self.modificationTime = modificationTime
         self.version = version
         self.isSettled = isSettled
         self.content = content
-        self.checksums = checksums
     }
+
+    public var linkTarget: [UInt8]? {
+        guard kind == .symbolicLink, case .literal(let bytes)? = content.pieces.first else { return nil }
+        return bytes
+    }
+}
+
+/// The bytes of a file of `live/`, or the target of a link.
+public protocol LiveContent: AnyObject, Sendable {
+    /// The same bytes for an archive. They hold no file open until they are read.
+    var pieces: [ContentPiece] { get }
+    /// The file's extents. They keep the state that they were opened with.
+    func table() throws(BackupError) -> ExtentTable
+    /// May have to read the file.
+    func checksums() throws(BackupError) -> Checksums
+}
+
+extension LiveContent {
+    public func table() throws(BackupError) -> ExtentTable { ExtentTable(plainContent: pieces) }
 }

@@ -1,16 +1,9 @@
 import BackupCore
 
 /// A file, folder or symbolic link in a snapshot's tree.
-public struct TreeEntry: Hashable, Sendable {
-    /// The raw values are part of the repository format.
-    public enum Kind: UInt8, Sendable {
-        case file = 1
-        case directory = 2
-        case symbolicLink = 3
-    }
-
+public struct TreeEntry: ContentEntry, Hashable {
     public let name: FileName
-    public let kind: Kind
+    public let kind: FileKind
     /// Permission bits and file type, as in `st_mode`.
     public let mode: UInt32
     public let modificationTime: Timestamp
@@ -158,7 +151,7 @@ extension TreeEntry {
     /// - Throws: `repositoryDamaged` for anything that `encode` would not write; `unsupportedVersion` for unknown kinds and
     ///   fields.
     init(decoding reader: inout ByteReader, version: UInt16) throws(BackupError) {
-        guard let kind = Kind(rawValue: try reader.read()) else {
+        guard let kind = FileKind(rawValue: try reader.read()) else {
             throw StructureHeader.unknown("a directory entry is of a kind that this program does not know")
         }
         let flags = try reader.read(UInt8.self)
@@ -187,7 +180,7 @@ extension TreeEntry {
         let totals = kind == .directory ? try DirectoryTotals(decoding: &reader) : nil
         let content = try FileContent(decoding: &reader)
         guard (kind == .file) == (checksums != nil), kind == .file || sourceIdentity == nil,
-            kind != .symbolicLink || content.literalBytes != nil, mode >> 12 == kind.modeType,
+            kind != .symbolicLink || content.literalBytes != nil, mode & ~0o7777 == kind.modeBits,
             kind == .file || metadata?.link == nil && metadata?.holeBytes ?? 0 == 0
         else {
             throw BackupError(
@@ -196,16 +189,5 @@ extension TreeEntry {
         self.init(
             name: name, kind: kind, mode: mode, modificationTime: modificationTime, content: content, checksums: checksums,
             totals: totals, sourceIdentity: sourceIdentity, metadata: metadata)
-    }
-}
-
-extension TreeEntry.Kind {
-    /// The upper bits of `st_mode`.
-    fileprivate var modeType: UInt32 {
-        switch self {
-        case .file: 0o10
-        case .directory: 0o04
-        case .symbolicLink: 0o12
-        }
     }
 }

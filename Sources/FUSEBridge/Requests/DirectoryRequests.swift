@@ -27,7 +27,7 @@ enum DirectoryRequests {
                 name, attributes, nextOffset in
                 var status = stat()
                 status.st_ino = ino_t(attributes.shownInode.rawValue)
-                status.st_mode = server.fileType(attributes.kind)
+                status.st_mode = mode_t(attributes.kind.modeBits)
                 return append(name, to: buffer, used: &used) { address, room, text in
                     fuse_add_direntry(nil, address, room, text, &status, off_t(nextOffset))
                 }

@@ -53,7 +53,7 @@ final class TreeServer: Sendable {
     func status(_ attributes: NodeAttributes) -> stat {
         var value = stat()
         value.st_ino = ino_t(attributes.shownInode.rawValue)
-        value.st_mode = fileType(attributes.kind) | mode_t(attributes.permissions & 0o7777)
+        value.st_mode = mode_t(attributes.kind.modeBits) | mode_t(attributes.permissions & 0o7777)
         // 1 also for folders: for find(1) this means that the count does not include subfolders.
         value.st_nlink = 1
         value.st_uid = ownerUser
@@ -70,14 +70,6 @@ final class TreeServer: Sendable {
         value.st_ctim = time
         value.st_atim = time
         return value
-    }
-
-    func fileType(_ kind: NodeAttributes.Kind) -> mode_t {
-        switch kind {
-        case .file: S_IFREG
-        case .directory: S_IFDIR
-        case .symbolicLink: S_IFLNK
-        }
     }
 }
 

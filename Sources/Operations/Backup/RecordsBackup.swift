@@ -95,15 +95,14 @@ extension RecordsBackup {
             }
             rendering = rendered
             try writer.requireStorable(byteCount: rendered.export.size, policy: .structuredText)
-            let collectionBytes = rendered.collections.reduce(0) { $0 + UInt64($1.range.count) }
+            let collectionBytes = rendered.collections.reduce(0) { $0 + $1.file.size }
             progress.expectData(bytes: rendered.database.size + rendered.export.size + collectionBytes)
             aside.submit { [writer] () throws(BackupError) in
                 let found = try SourceChecksums.of(rendered.export, workers: writer.workers)
                 checksums.withLock { $0 = found }
             }
-            for (name, range) in rendered.collections {
+            for (name, source) in rendered.collections {
                 let fileName = FileName("\(name).json")
-                let source = SourceRange(rendered.export, range)
                 let stored = try writer.store(source, policy: .structuredText, earlier: earlier.content(["data", fileName])) {
                     progress.noteData(bytes: $0)
                 }
@@ -136,9 +135,9 @@ extension RecordsBackup {
         var contents: [FileContent] = []
         var position: UInt64 = 0
         for (part, collection) in zip(rendering.collections, collections) {
-            contents.append(FileContent(literal: try bytes(rendering.export, position..<part.range.lowerBound)))
+            contents.append(FileContent(literal: try bytes(rendering.export, position..<part.file.range.lowerBound)))
             contents.append(collection.entry.content)
-            position = part.range.upperBound
+            position = part.file.range.upperBound
         }
         contents.append(FileContent(literal: try bytes(rendering.export, position..<rendering.export.size)))
         return FileContent.concatenating(contents)

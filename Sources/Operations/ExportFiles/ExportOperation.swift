@@ -191,7 +191,7 @@ public struct ExportOperation: Sendable {
             if case .archive = form { readsMedia = true }
             let view = try LiveData(store: store, readsMedia: readsMedia).view()
             guard let entry = try view.entry(at: [name]) else { throw BackupError(.notFound, "there is no live data") }
-            return (try entry.content(), SystemClock.now())
+            return (try entry.content.table(), SystemClock.now())
         }
         let snapshot = try store.anySnapshot(named: snapshotName)
         switch form {

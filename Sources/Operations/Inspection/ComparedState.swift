@@ -6,28 +6,8 @@ import SystemIO
 struct ComparedState {
     /// An exported collection.
     struct Collection {
-        let source: any ByteSource
-        let size: UInt64
-        /// The checksum, if it is known without reading the content.
-        let knownSHA256: SHA256Digest?
-        /// Its place in a repository.
-        let stored: (content: FileContent, repository: Repository)?
-
-        func hasContent(of other: Collection) throws(BackupError) -> Bool {
-            guard size == other.size else { return false }
-            return try sha256() == other.sha256()
-        }
-
-        /// The ranges it shares with an older version, as far as is known without reading both.
-        func commonRanges(with old: Collection) throws(BackupError) -> [CommonRange] {
-            guard let stored, let before = old.stored else { return [] }
-            return try stored.repository.commonRanges(old: before.content, new: stored.content)
-        }
-
-        private func sha256() throws(BackupError) -> SHA256Digest {
-            if let knownSHA256 { return knownSHA256 }
-            return try SourceChecksums.of(source).sha256
-        }
+        let file: ComparedFile
+        let source: StoredSource
     }
 
     /// `nil` for the current data.
@@ -44,19 +24,13 @@ struct ComparedState {
         self.snapshot = snapshot
         let repository = store.repository
         let root = try repository.rootDirectory(of: snapshot)
-        var collections: [String: Collection] = [:]
-        if let data = root.entry(named: "data"), data.kind == .directory {
-            for entry in try repository.directory(of: data).entries where entry.kind == .file {
-                let name = entry.name.description
-                guard name.hasSuffix(Self.collectionSuffix) else { continue }
-                collections[String(name.dropLast(Self.collectionSuffix.count))] = Collection(
-                    source: StoredSource(try repository.extents(of: entry.content), in: repository), size: entry.size,
-                    knownSHA256: entry.checksums?.sha256, stored: (entry.content, repository))
-            }
+        var data: [TreeEntry] = []
+        if let folder = root.entry(named: "data"), folder.kind == .directory {
+            data = try repository.directory(of: folder).entries
         }
-        self.collections = collections
+        collections = try Self.collections(data.filter { $0.kind == .file }.map { ComparedFile($0, owner: nil, repository) })
         files = Self.comparedFiles.compactMap { root.entry(named: $0) }.map {
-            .stored($0, repository, owner: $0.name == "media" ? snapshot.mediaOwner : nil)
+            ComparedFile($0, owner: $0.name == "media" ? snapshot.mediaOwner : nil, repository)
         }
     }
 
@@ -68,88 +42,77 @@ struct ComparedState {
         let rendering = try store.withWorkFolder { (folder) throws(BackupError) in
             try AppRendering(of: store.database, in: folder, createdAt: SystemClock.now().wholeSeconds)
         }
+        let view = LiveState(
+            rendering: rendering, mediaView: try store.mediaView(LiveChecksums()), of: store, RestoreWatch(store))
+        func compared(_ entries: [LiveEntry], in folder: [FileName]) -> [ComparedFile] {
+            entries.map { ComparedFile($0, at: folder + [$0.name], view, store.repository) }
+        }
+        collections = try Self.collections(compared(view.children(of: ["data"]) ?? [], in: ["data"]))
+        var entries: [LiveEntry] = []
+        for name in Self.comparedFiles { if let entry = try view.entry(at: [name]) { entries.append(entry) } }
+        files = compared(entries, in: [])
+    }
+
+    private static func collections(_ files: [ComparedFile]) throws(BackupError) -> [String: Collection] {
         var collections: [String: Collection] = [:]
-        for (name, range) in rendering.collections {
-            collections[name] = Collection(
-                source: SourceRange(rendering.export, range), size: range.upperBound - range.lowerBound, knownSHA256: nil,
-                stored: nil)
+        for file in files where file.name.description.hasSuffix(collectionSuffix) {
+            collections[String(file.name.description.dropLast(collectionSuffix.count))] = Collection(
+                file: file, source: try file.source())
         }
-        self.collections = collections
-        var files: [ComparedFile] = [.rendered("database.sqlite", rendering.database, rendering.createdAt)]
-        if let path = store.mediaPath, let status = try FileSystem.lookBehindLinks(path), status.kind == .directory {
-            files.append(
-                .media(
-                    LiveMedia.Item(name: "media", status: status, target: [], keepsChangeTime: false), path: [],
-                    LiveMedia(path: path, amongMedia: try store.databaseAmongMedia())))
-        }
-        self.files = files
+        return collections
     }
 }
 
 /// A file, folder or link on one side of a comparison: from a backup, or from the app's current data.
-enum ComparedFile {
-    /// `owner`: the owner of files whose entries name none.
-    case stored(TreeEntry, Repository, owner: FileOwner?)
-    case media(LiveMedia.Item, path: [FileName], LiveMedia)
-    /// The copy of the app's database made for the comparison.
-    case rendered(FileName, SpoolFile, Timestamp)
-
-    var name: FileName {
-        switch self {
-        case .stored(let entry, _, _): entry.name
-        case .media(let item, _, _): item.name
-        case .rendered(let name, _, _): name
-        }
+struct ComparedFile {
+    private enum Place {
+        /// `owner`: the owner of files whose entries name none.
+        case stored(TreeEntry, owner: FileOwner?)
+        /// `path`: below `live/`.
+        case live(LiveEntry, path: [FileName], LiveState)
     }
 
-    var isFolder: Bool {
-        switch self {
-        case .stored(let entry, _, _): entry.kind == .directory
-        case .media(let item, _, _): item.status.kind == .directory
-        case .rendered: false
-        }
-    }
-
+    let name: FileName
+    let isFolder: Bool
     /// Size in bytes.
-    var size: UInt64 {
-        switch self {
-        case .stored(let entry, _, _): entry.size
-        case .media(let item, _, _): linkTarget.map { UInt64($0.count) } ?? item.status.size
-        case .rendered(_, let file, _): file.size
-        }
+    let size: UInt64
+    let modificationTime: Timestamp
+    private let linkTarget: [UInt8]?
+    private let place: Place
+    private let repository: Repository
+
+    private init(_ entry: some ContentEntry, _ place: Place, _ repository: Repository) {
+        name = entry.name
+        isFolder = entry.kind == .directory
+        size = entry.size
+        modificationTime = entry.modificationTime
+        linkTarget = entry.linkTarget
+        self.place = place
+        self.repository = repository
     }
 
-    var modificationTime: Timestamp {
-        switch self {
-        case .stored(let entry, _, _): entry.modificationTime
-        case .media(let item, _, _): item.status.modificationTime
-        case .rendered(_, _, let time): time
-        }
+    init(_ entry: TreeEntry, owner: FileOwner?, _ repository: Repository) {
+        self.init(entry, .stored(entry, owner: owner), repository)
     }
 
-    var linkTarget: [UInt8]? {
-        switch self {
-        case .stored(let entry, _, _): entry.linkTarget
-        case .media(let item, _, _): item.status.kind == .symbolicLink ? item.target : nil
-        case .rendered: nil
-        }
+    init(_ entry: LiveEntry, at path: [FileName], _ view: LiveState, _ repository: Repository) {
+        self.init(entry, .live(entry, path: path, view), repository)
     }
 
     /// The content of a folder, sorted by name.
     func children() throws(BackupError) -> [ComparedFile] {
-        switch self {
-        case .stored(let entry, let repository, let owner):
-            return try repository.directory(of: entry).entries.map { .stored($0, repository, owner: owner) }
-        case .media(_, let path, let media):
+        switch place {
+        case .stored(let entry, let owner):
+            return try repository.directory(of: entry).entries.map { ComparedFile($0, owner: owner, repository) }
+        case .live(_, let path, let view):
             // The folder disappeared after its parent was listed.
-            return try (media.items(in: path[...]) ?? []).map { .media($0, path: path + [$0.name], media) }
-        case .rendered: return []
+            return (try view.children(of: path) ?? []).map { ComparedFile($0, at: path + [$0.name], view, repository) }
         }
     }
 
     /// Whether two folders are known to be equal without examining their content.
     func isSameFolder(as other: ComparedFile) -> Bool {
-        guard case .stored(let entry, _, let owner) = self, case .stored(let otherEntry, _, let otherOwner) = other,
+        guard case .stored(let entry, let owner) = place, case .stored(let otherEntry, let otherOwner) = other.place,
             owner == otherOwner
         else { return false }
         return entry.content == otherEntry.content
@@ -160,28 +123,29 @@ enum ComparedFile {
     func hasContent(of other: ComparedFile) throws(BackupError) -> Bool {
         guard linkTarget == other.linkTarget, size == other.size else { return false }
         if linkTarget != nil { return true }
-        switch (self, other) {
-        case (.stored(let entry, _, _), .media(let item, _, _)) where entry.isUnchanged(item): return true
-        case (.media(let item, _, _), .stored(let entry, _, _)) where entry.isUnchanged(item): return true
-        default: return try sha256() == other.sha256()
+        switch (place, other.place) {
+        case (.stored(let entry, _), .live(let live, _, _)), (.live(let live, _, _), .stored(let entry, _)):
+            if let file = live.content as? MediaFileSource, entry.isUnchanged(file.item) { return true }
+        default: break
         }
+        return try sha256() == other.sha256()
     }
 
     /// The file that this name is a hard link to; `nil` when it is the only name, or the backup has no link data.
     var link: EntryMetadata.Link? {
-        guard case .stored(let entry, _, _) = self else { return nil }
+        guard case .stored(let entry, _) = place else { return nil }
         return entry.metadata?.link
     }
 
     /// Whether hard links are known. They are not for the app's files and for backups of older programs.
     var tellsLinks: Bool {
-        guard case .stored(_, _, let owner) = self else { return false }
+        guard case .stored(_, let owner) = place else { return false }
         return owner != nil
     }
 
     /// Whether two backed-up files or folders have the same owner and extended attributes.
     func hasMetadata(of other: ComparedFile) -> Bool {
-        guard case .stored(let entry, _, let owner) = self, case .stored(let otherEntry, _, let otherOwner) = other else {
+        guard case .stored(let entry, let owner) = place, case .stored(let otherEntry, let otherOwner) = other.place else {
             return true
         }
         let (now, then) = (entry.metadata?.owner ?? owner, otherEntry.metadata?.owner ?? otherOwner)
@@ -190,11 +154,26 @@ enum ComparedFile {
             && entry.metadata?.extendedAttributes ?? [] == otherEntry.metadata?.extendedAttributes ?? []
     }
 
+    /// The bytes of a file.
+    func source() throws(BackupError) -> StoredSource {
+        switch place {
+        case .stored(let entry, _): StoredSource(try repository.extents(of: entry.content), in: repository)
+        case .live(let entry, _, _): StoredSource(try entry.content.table(), in: repository)
+        }
+    }
+
+    /// The ranges it shares with an older version, as far as is known without reading both.
+    func commonRanges(with old: ComparedFile) throws(BackupError) -> [CommonRange] {
+        guard case .stored(let entry, _) = place, case .stored(let before, _) = old.place else { return [] }
+        return try repository.commonRanges(old: before.content, new: entry.content)
+    }
+
     private func sha256() throws(BackupError) -> SHA256Digest? {
-        switch self {
-        case .stored(let entry, _, _): return entry.checksums?.sha256
-        case .media(let item, let path, let media): return try media.open(path[...], expected: item.status).sha256()
-        case .rendered(_, let file, _): return try SourceChecksums.of(file).sha256
+        switch place {
+        case .stored(let entry, _): return entry.checksums?.sha256
+        case .live(let entry, _, _):
+            if let file = entry.content as? MediaFileSource { return try file.open().sha256() }
+            return try entry.content.checksums().sha256
         }
     }
 }

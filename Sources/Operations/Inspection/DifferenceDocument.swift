@@ -102,9 +102,9 @@ public struct DifferenceDocument: Sendable {
         _ name: String, _ old: ComparedState.Collection?, _ new: ComparedState.Collection?, key: String?,
         ignoredFields: Set<String>, limit: Int
     ) throws(BackupError) -> Collection {
-        if let old, let new, try old.hasContent(of: new) { return Collection(name: name, counts: [:], changes: []) }
+        if let old, let new, try old.file.hasContent(of: new.file) { return Collection(name: name, counts: [:], changes: []) }
         var commonRanges: [CommonRange] = []
-        if let old, let new { commonRanges = try new.commonRanges(with: old) }
+        if let old, let new { commonRanges = try new.file.commonRanges(with: old.file) }
         let comparison = try CollectionComparison.compare(
             old: old?.source, new: new?.source, knownKey: key, ignoredFields: ignoredFields, commonRanges: commonRanges)
         let kinds: [(Change, CollectionComparison.Changes)] = [

@@ -176,12 +176,11 @@ struct RecordVerifier {
         let rendering = try AppRendering(of: database, in: workPath, createdAt: createdAt)
         guard try SourceChecksums.of(rendering.export).sha256 != SharedFile(path: path("export.json")).sha256() else { return }
         var hasFinding = false
-        for (name, range) in rendering.collections {
+        for (name, collection) in rendering.collections {
             guard try FileSystem.exists(path("data/\(name).json")) else { continue }
             let key = definition.keyName(ofCollection: name)
             let comparison = try CollectionComparison.compare(
-                old: SharedFile(path: path("data/\(name).json")), new: SourceRange(rendering.export, range),
-                knownKey: key)
+                old: SharedFile(path: path("data/\(name).json")), new: collection, knownKey: key)
             let count = comparison.added.count + comparison.changed.count + comparison.removed.count
             guard count > 0 else { continue }
             hasFinding = true

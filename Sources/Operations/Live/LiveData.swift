@@ -35,10 +35,7 @@ public final class LiveData: Sendable {
         } else {
             database = store.database
         }
-        let amongMedia = try store.databaseAmongMedia()
-        media = store.mediaPath.map { [checksums] in
-            LiveMediaView(LiveMedia(path: $0, amongMedia: amongMedia), checksums)
-        }
+        media = try store.mediaView(checksums)
     }
 
     /// The media folder alone; `nil` when the app has none.
@@ -98,9 +95,17 @@ public final class LiveData: Sendable {
             try AppRendering(
                 of: database, in: folder, createdAt: SystemClock.now().wholeSeconds, fillsChecksums: fillsChecksums)
         }
-        let view = LiveState(rendering: made, mediaView: media, checksums: checksums, of: store, restores)
+        let view = LiveState(rendering: made, mediaView: media, of: store, restores)
         state.withLock { $0 = State(view: view, databaseState: databaseState, mediaState: mediaState, restores: restores) }
         return view
+    }
+}
+
+extension Store {
+    /// The app's media folder; `nil` when the app has none.
+    func mediaView(_ checksums: LiveChecksums) throws(BackupError) -> LiveMediaView? {
+        let amongMedia = try databaseAmongMedia()
+        return mediaPath.map { LiveMediaView(LiveMedia(path: $0, amongMedia: amongMedia), checksums) }
     }
 }
 

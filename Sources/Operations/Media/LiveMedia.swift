@@ -22,22 +22,16 @@ struct LiveMedia: Sendable {
     /// The content of the folder, sorted by name; `nil` when it is not a folder.
     func items(in folder: ArraySlice<FileName>) throws(BackupError) -> [Item]? {
         guard folder.count <= MediaFolder.depthLimit else { return nil }
-        do {
-            return try withFolder(folder) { (reader: borrowing DirectoryReader) throws(BackupError) in
-                var items: [Item] = []
-                let amongMedia = folder.reduce(amongMedia) { $0.entering($1) }
-                let keepsChangeTime = FileSystem.keepsChangeTime(reader.descriptor)
-                for name in try reader.names() where !amongMedia.hides(name) {
-                    // Gone since the folder was listed, or a device: not shown.
-                    guard let item = try? Self.item(name, reader, keepsChangeTime) else { continue }
-                    items.append(item)
-                }
-                return items
+        return try reading(folder) { (reader: borrowing DirectoryReader) throws(BackupError) in
+            var items: [Item] = []
+            let amongMedia = folder.reduce(amongMedia) { $0.entering($1) }
+            let keepsChangeTime = FileSystem.keepsChangeTime(reader.descriptor)
+            for name in try reader.names() where !amongMedia.hides(name) {
+                // Gone since the folder was listed, or a device: not shown.
+                guard let item = try? Self.item(name, reader, keepsChangeTime) else { continue }
+                items.append(item)
             }
-        } catch let error where error.code == .notFound || error.code == .notADirectory {
-            // Media on a disk that is not mounted are not gone.
-            _ = try FileSystem.lookBehindLinks(path)
-            return nil
+            return items
         }
     }
 
@@ -45,13 +39,8 @@ struct LiveMedia: Sendable {
         guard path.count <= MediaFolder.depthLimit + 1, let name = path.last,
             !path.dropLast().reduce(amongMedia, { $0.entering($1) }).hides(name)
         else { return nil }
-        do {
-            return try withFolder(path.dropLast()) { (reader: borrowing DirectoryReader) throws(BackupError) in
-                try Self.item(name, reader, FileSystem.keepsChangeTime(reader.descriptor))
-            }
-        } catch let error where error.code == .notFound || error.code == .notADirectory {
-            _ = try FileSystem.lookBehindLinks(self.path)
-            return nil
+        return try reading(path.dropLast()) { (reader: borrowing DirectoryReader) throws(BackupError) in
+            try Self.item(name, reader, FileSystem.keepsChangeTime(reader.descriptor))
         }
     }
 
@@ -60,7 +49,8 @@ struct LiveMedia: Sendable {
     /// - Throws: `inputOutput` when the file has changed since.
     func open(_ path: ArraySlice<FileName>, expected: FileStatus) throws(BackupError) -> SharedFile {
         guard let name = path.last else { throw BackupError(.isADirectory, "this is a folder") }
-        let file = try withFolder(path.dropLast()) { (reader: borrowing DirectoryReader) throws(BackupError) in
+        let file = try Self.descend(path.dropLast(), DirectoryReader(path: self.path)) {
+            (reader: borrowing DirectoryReader) throws(BackupError) in
             try SharedFile(reader.openFile(name))
         }
         guard file.size == expected.size else {
@@ -81,10 +71,17 @@ struct LiveMedia: Sendable {
         }
     }
 
-    private func withFolder<Result>(
-        _ folder: ArraySlice<FileName>, _ body: (borrowing DirectoryReader) throws(BackupError) -> Result
-    ) throws(BackupError) -> Result {
-        try Self.descend(folder, DirectoryReader(path: path), body)
+    /// - Returns: `nil` when there is no such folder, or no such entry in it.
+    private func reading<Result>(
+        _ folder: ArraySlice<FileName>, _ body: (borrowing DirectoryReader) throws(BackupError) -> Result?
+    ) throws(BackupError) -> Result? {
+        do {
+            return try Self.descend(folder, DirectoryReader(path: path), body)
+        } catch let error where error.code == .notFound || error.code == .notADirectory {
+            // Media on a disk that is not mounted are not gone.
+            _ = try FileSystem.lookBehindLinks(path)
+            return nil
+        }
     }
 
     private static func descend<Result>(
@@ -93,81 +90,6 @@ struct LiveMedia: Sendable {
     ) throws(BackupError) -> Result {
         guard let first = folder.first else { return try body(reader) }
         return try descend(folder.dropFirst(), reader.openDirectory(first), body)
-    }
-}
-
-/// `live/media`: the app's media folder in its current state.
-final class LiveMediaView: LiveView {
-    let media: LiveMedia
-    private let checksums: LiveChecksums
-
-    init(_ media: LiveMedia, _ checksums: LiveChecksums) {
-        self.media = media
-        self.checksums = checksums
-    }
-
-    func children(of path: [FileName]) throws(BackupError) -> [LiveEntry]? {
-        guard path.first == "media", let items = try media.items(in: path.dropFirst()) else { return nil }
-        return items.map { entry($0, path + [$0.name]) }
-    }
-
-    func entry(at path: [FileName]) throws(BackupError) -> LiveEntry? {
-        guard path.first == "media" else { return nil }
-        guard path.count > 1 else {
-            return try FileSystem.lookBehindLinks(media.path).map {
-                .folder("media", permissions: UInt16($0.mode & 0o777), modificationTime: $0.modificationTime)
-            }
-        }
-        return try media.item(at: path.dropFirst()).map { entry($0, path) }
-    }
-
-    /// - Parameter path: the item's path relative to `live/`.
-    func entry(_ item: LiveMedia.Item, _ path: [FileName]) -> LiveEntry {
-        let permissions = UInt16(item.status.mode & 0o777)
-        let mediaPath = path.dropFirst()
-        switch item.status.kind {
-        case .directory:
-            return .folder(item.name, permissions: permissions, modificationTime: item.status.modificationTime)
-        case .symbolicLink:
-            return LiveEntry(
-                name: item.name, kind: .symbolicLink, permissions: permissions, size: UInt64(item.target.count),
-                modificationTime: item.status.modificationTime, content: { ExtentTable(literal: item.target) },
-                checksums: { ContentHasher.hash(item.target) })
-        case .regular, .other:
-            return LiveEntry(
-                name: item.name, kind: .file, permissions: permissions, size: item.status.size,
-                modificationTime: item.status.modificationTime, version: item.status.version,
-                isSettled: item.status.isSettled && item.keepsChangeTime,
-                content: { [media] () throws(BackupError) in
-                    let file = try media.open(mediaPath, expected: item.status)
-                    return ExtentTable(plainContent: [.source(file, offset: 0, length: item.status.size)])
-                },
-                checksums: { [media, checksums] () throws(BackupError) in
-                    try checksums.checksums(of: item) { () throws(BackupError) in
-                        try media.open(mediaPath, expected: item.status)
-                    }
-                })
-        }
-    }
-}
-
-extension LiveEntry {
-    static func folder(_ name: FileName, permissions: UInt16, modificationTime: Timestamp) -> LiveEntry {
-        LiveEntry(
-            name: name, kind: .directory, permissions: permissions, size: 0, modificationTime: modificationTime,
-            content: { () throws(BackupError) in throw BackupError(.isADirectory, "this is a folder") },
-            checksums: { () throws(BackupError) in throw BackupError(.isADirectory, "this is a folder") })
-    }
-}
-
-extension FileStatus {
-    /// Changes when the file is replaced or written to, if the system maintains change times.
-    fileprivate var version: UInt64 {
-        var hasher = Hasher()
-        for number in [device, inode, size] { hasher.combine(number) }
-        hasher.combine(modificationTime)
-        hasher.combine(changeTime)
-        return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 }
 

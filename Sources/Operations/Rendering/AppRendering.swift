@@ -2,6 +2,7 @@ import AppData
 import BackupCore
 import Formats
 import Glibc
+import SnapshotFormats
 import Synchronization
 import SystemIO
 
@@ -12,8 +13,8 @@ final class AppRendering: Sendable {
     /// Unique to this rendering.
     let version = UInt64.random(in: 0...UInt64.max)
     let export: SpoolFile
-    /// The range of `data/NAME.json` in the export, in the definition's order.
-    let collections: [(name: String, range: Range<UInt64>)]
+    /// The parts of the export that are `data/NAME.json`, in the definition's order.
+    let collections: [(name: String, file: SpoolFile)]
     let database: SpoolFile
     /// The JSON Schema of the export.
     let schema: [UInt8]
@@ -84,8 +85,9 @@ final class AppRendering: Sendable {
         try FileSystem.removeFile(databasePath)
         schema = ExportSchema(facts.definition).json.prettyText
         self.database = copy
-        collections = sink.collections
-        export = try SpoolFile(consuming: exportPath)
+        let export = try SpoolFile(consuming: exportPath)
+        collections = sink.collections.map { ($0.name, export.part($0.range)) }
+        self.export = export
     }
 
     private static func placeholderExport(
@@ -100,7 +102,7 @@ final class AppRendering: Sendable {
             _ = try WireWriter().write(snapshot, createdAt: createdAt, to: sink)
         }
         let text = try SpoolFile(consuming: path)
-        return placeholders.areUsed && text.size <= ArchiveExport.limitBytes ? (text, placeholders) : nil
+        return placeholders.areUsed && text.size <= archiveExportLimitBytes ? (text, placeholders) : nil
     }
 
     /// A database's page size.
@@ -134,52 +136,31 @@ private final class RangeRecordingSink: WireSink {
     }
 }
 
-/// The export in `live/archive.zip`, for an app whose export lists its media, with the checksums of all files, including those
-/// without a backup. These files are read when the archive is read, not when it is listed: its size is known without that
-/// (decision 26).
-final class ArchiveExport: ByteSource {
+extension AppRendering {
     /// The export is assembled in memory. A larger one contains only the checksums that are known.
-    static let limitBytes: UInt64 = 16 << 20
+    private static let archiveExportLimitBytes: UInt64 = 16 << 20
 
-    private let text: SpoolFile
-    private let placeholders: ChecksumPlaceholders
-    private let media: LiveMediaView
-    private let filled = Mutex<[UInt8]?>(nil)
-
-    init(_ text: SpoolFile, _ placeholders: ChecksumPlaceholders, _ media: LiveMediaView) {
-        self.text = text
-        self.placeholders = placeholders
-        self.media = media
-    }
-
-    var size: UInt64 { text.size }
-
-    /// Reads the files on the first call.
-    func bytes() throws(BackupError) -> [UInt8] {
-        if let bytes = filled.withLock({ $0 }) { return bytes }
-        var bytes = [UInt8](repeating: 0, count: Int(text.size))
-        let count = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
-            try text.read(at: 0, into: buffer)
-        }
-        guard count == bytes.count else { throw BackupError(.inputOutput, "a live file became shorter while it was read") }
-        try placeholders.replace(in: &bytes) { (path) throws(BackupError) in
-            guard let entry = try media.entry(at: ["media"] + BytePath.components(of: path)), entry.kind == .file else {
-                throw BackupError(
-                    .inputOutput, "a media file went while the archive was read", path: MessageText.name(path),
-                    remedy: "Read the archive again.")
+    /// The export in `live/archive.zip`, for an app whose export lists its media, with the checksums of all files, including
+    /// those without a backup. These files are read when the archive is read, not when it is listed: its size is known without
+    /// that (decision 26).
+    func archiveExport(_ media: LiveMediaView) -> ContentPiece? {
+        placeholderExport.map { text, placeholders in
+            let export = MadeBytes(isKept: true) { () throws(BackupError) in
+                var bytes = try text.bytes(at: 0, upTo: Int(text.size))
+                guard bytes.count == Int(text.size) else {
+                    throw BackupError(.inputOutput, "a live file became shorter while it was read")
+                }
+                try placeholders.replace(in: &bytes) { (path) throws(BackupError) in
+                    guard let entry = try media.entry(at: ["media"] + BytePath.components(of: path)), entry.kind == .file else {
+                        throw BackupError(
+                            .inputOutput, "a media file went while the archive was read", path: MessageText.name(path),
+                            remedy: "Read the archive again.")
+                    }
+                    return try entry.content.checksums()
+                }
+                return bytes
             }
-            return try entry.checksums()
+            return .source(export, offset: 0, length: text.size)
         }
-        let whole = bytes
-        filled.withLock { $0 = whole }
-        return whole
-    }
-
-    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
-        guard offset < size else { return 0 }
-        let bytes = try bytes()
-        let count = min(buffer.count, bytes.count - Int(offset))
-        bytes.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[Int(offset)..<Int(offset) + count])) }
-        return count
     }
 }

@@ -163,15 +163,6 @@ final class TreeContext: Sendable {
 
     var filePermissions: UInt16 { isSharedWithOthers ? 0o644 : 0o600 }
 
-    /// The permissions shown for a stored or live file: always readable and, by mode, writable for its owner.
-    /// - Parameter isMade: whether this program created it; every user who can access the tree may then read it. Other files have
-    ///   their own modes.
-    func permissions(_ mode: UInt32, isFolder: Bool, isMade: Bool) -> UInt16 {
-        if isMade { return isFolder ? folderPermissions : filePermissions }
-        let owner: UInt16 = isFolder ? 0o700 : 0o600
-        return (UInt16(mode & 0o777) | owner) & (isSharedWithOthers ? 0o777 : 0o700)
-    }
-
     /// Attributes of a folder that always exists under its name, so that the kernel need not query it for every path through it.
     /// Its contents are queried each time; only its modification time, which another process may change, can lag by a second.
     func folderAttributes(_ inode: InodeNumber, time: Timestamp, isImmutable: Bool = false) -> NodeAttributes {
@@ -179,6 +170,25 @@ final class TreeContext: Sendable {
             inode: inode, kind: .directory, permissions: folderPermissions, size: 0, modificationTime: time,
             isImmutable: isImmutable, entryTimeoutSeconds: Self.immutableTimeoutSeconds,
             attributeTimeoutSeconds: isImmutable ? Self.immutableTimeoutSeconds : 1)
+    }
+}
+
+extension NodeAttributes {
+    /// The attributes of an entry of a snapshot or of `live/`, from the entry alone: a listing opens nothing. A file is always
+    /// readable and, by mode, writable for its owner.
+    /// - Parameter isMade: whether this program created it; every user who can access the tree may then read it. Other files have
+    ///   their own modes.
+    init(_ entry: some ContentEntry, _ inode: InodeNumber, isMade: Bool, isImmutable: Bool, _ context: TreeContext) {
+        let isFolder = entry.kind == .directory
+        let ownPermissions =
+            (UInt16(entry.mode & 0o777) | (isFolder ? 0o700 : 0o600)) & (context.isSharedWithOthers ? 0o777 : 0o700)
+        let madePermissions = isFolder ? context.folderPermissions : context.filePermissions
+        let timeout = isImmutable ? TreeContext.immutableTimeoutSeconds : 0
+        self.init(
+            inode: inode, kind: entry.kind,
+            permissions: entry.kind == .symbolicLink ? 0o777 : isMade ? madePermissions : ownPermissions, size: entry.size,
+            modificationTime: entry.modificationTime, isImmutable: isImmutable, entryTimeoutSeconds: timeout,
+            attributeTimeoutSeconds: timeout)
     }
 }
 

@@ -139,13 +139,11 @@ public struct AttributeChange: Sendable {
 
 /// The stat(2) data of a node, and how long the kernel may cache it.
 public struct NodeAttributes: Sendable, Equatable {
-    public enum Kind: Sendable, Equatable { case file, directory, symbolicLink }
-
     /// The number that the kernel uses.
     public var inode: InodeNumber
     /// The number that users and programs see. It stays the same where each state of a file is a separate node.
     public var shownInode: InodeNumber
-    public var kind: Kind
+    public var kind: FileKind
     /// Permission bits only (0 to 0o777).
     public var permissions: UInt16
     /// Exact size in bytes; for a symbolic link the length of its target.
@@ -159,7 +157,7 @@ public struct NodeAttributes: Sendable, Equatable {
     public var attributeTimeoutSeconds: Double
 
     public init(
-        inode: InodeNumber, shownInode: InodeNumber? = nil, kind: Kind, permissions: UInt16, size: UInt64,
+        inode: InodeNumber, shownInode: InodeNumber? = nil, kind: FileKind, permissions: UInt16, size: UInt64,
         modificationTime: Timestamp,
         isImmutable: Bool = false, entryTimeoutSeconds: Double = 0, attributeTimeoutSeconds: Double = 0
     ) {
@@ -175,7 +173,7 @@ public struct NodeAttributes: Sendable, Equatable {
     }
 
     /// For a name in a listing whose attributes could not be read.
-    static func unread(_ inode: InodeNumber, _ kind: Kind) -> NodeAttributes {
+    static func unread(_ inode: InodeNumber, _ kind: FileKind) -> NodeAttributes {
         NodeAttributes(
             inode: .unread, shownInode: inode, kind: kind, permissions: 0, size: 0, modificationTime: Timestamp(seconds: 0))
     }

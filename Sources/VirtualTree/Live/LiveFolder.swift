@@ -1,169 +1,146 @@
 import BackupCore
 
-/// `live/` and its subfolders. Every request uses the newest view, which stays the same until the data changes.
-final class LiveFolder: FolderNode {
+/// A place in `live/`. Every request uses the newest view, which stays the same until the data changes.
+struct LivePlace: Sendable {
+    /// Relative to `live/`.
+    let path: [FileName]
+    /// Its number, independent of its state. To the kernel each state of a file is a separate node, so that cached pages and
+    /// attributes of different states are never mixed.
     let inode: InodeNumber
-    private let path: [FileName]
-    private let context: TreeContext
-    /// Names that desktops look for in every folder, in lower case: they never exist directly in `live/`.
-    private static let probedNames: Set = ["autorun.inf", "autorun", "autorun.sh", "autoopen", "desktop.ini", "thumbs.db"]
+    let context: TreeContext
 
-    init(inode: InodeNumber, path: [FileName], context: TreeContext) {
-        self.inode = inode
-        self.path = path
-        self.context = context
+    /// The current entry.
+    /// - Throws: `notFound`, also when its kind has changed.
+    func entry(_ kind: FileKind) throws(BackupError) -> LiveEntry {
+        guard let entry = try context.live.entry(at: path), entry.kind == kind else { throw .notFound(path.last ?? "live") }
+        return entry
     }
 
-    var looksAtTheApp: Bool { true }
-    var hasKnownAttributes: Bool { path.isEmpty }
-
-    func attributes() throws(BackupError) -> NodeAttributes {
-        // `ls` of the mountpoint must not render the live data.
-        guard !path.isEmpty else { return context.folderAttributes(inode, time: context.mountTime) }
-        return Self.attributes(try context.liveEntry(.directory, at: path), at: path, inode, context)
+    func attributes(of entry: LiveEntry) -> NodeAttributes {
+        var attributes = NodeAttributes(entry, inode, isMade: path.first != "media", isImmutable: false, context)
+        if let version = entry.version {
+            attributes.inode = inode.version(version)
+            attributes.attributeTimeoutSeconds = TreeContext.immutableTimeoutSeconds
+        }
+        return attributes
     }
 
-    /// - Parameters:
-    ///   - path: of the entry, relative to `live/`.
-    ///   - inode: its number, independent of its state. To the kernel each state of a file is a separate node, so that cached
-    ///     pages and attributes of different
-    ///     states are never mixed.
-    static func attributes(
-        _ entry: LiveEntry, at path: [FileName], _ inode: InodeNumber, _ context: TreeContext
-    ) -> NodeAttributes {
-        let kind: NodeAttributes.Kind =
-            switch entry.kind {
-            case .file: .file
-            case .directory: .directory
-            case .symbolicLink: .symbolicLink
-            }
-        return NodeAttributes(
-            inode: entry.version.map(inode.version) ?? inode, shownInode: inode, kind: kind,
-            permissions: kind == .symbolicLink
-                ? 0o777
-                : context.permissions(UInt32(entry.permissions), isFolder: kind == .directory, isMade: path.first != "media"),
-            size: kind == .directory ? 0 : entry.size, modificationTime: entry.modificationTime,
-            attributeTimeoutSeconds: entry.version == nil ? 0 : TreeContext.immutableTimeoutSeconds)
+    func child(_ entry: LiveEntry) -> LivePlace {
+        LivePlace(path: path + [entry.name], inode: inode.child(entry.name), context: context)
     }
 
-    private func node(_ entry: LiveEntry) -> any Node {
-        let childPath = path + [entry.name]
-        let childInode = inode.child(entry.name)
+    func node(_ entry: LiveEntry) -> any Node {
         switch entry.kind {
-        case .file: return LiveFile(entry, at: childPath, inode: childInode, context: context)
-        case .directory: return LiveFolder(inode: childInode, path: childPath, context: context)
-        case .symbolicLink: return LiveLink(inode: childInode, path: childPath, context: context)
-        }
-    }
-
-    func child(named name: FileName) throws(BackupError) -> any Node {
-        // Probes of file managers must not render anything; hidden media files are real and are looked up.
-        if path.isEmpty, name.bytes.first == UInt8(ascii: ".") || Self.probedNames.contains(name.description.lowercased()) {
-            throw .notFound(name)
-        }
-        guard let entry = try context.live.entry(at: path + [name]) else { throw .notFound(name) }
-        return node(entry)
-    }
-
-    func absenceTimeoutSeconds(of name: FileName) -> Double {
-        path.isEmpty ? TreeContext.hiddenNameTimeoutSeconds(name) : 0
-    }
-
-    func listing() throws(BackupError) -> FolderListing {
-        guard let entries = try context.live.children(of: path) else { throw .notFound(path.last ?? "live") }
-        return FolderListing(count: entries.count) { [self] index in
-            let entry = entries[index]
-            return (entry.name, Self.attributes(entry, at: path + [entry.name], inode.child(entry.name), context))
-        } node: { [self] index in
-            node(entries[index])
+        case .file: LiveFile(entry, at: self)
+        case .directory: LiveFolder(self)
+        case .symbolicLink: LiveLink(self)
         }
     }
 }
 
-extension TreeContext {
-    /// The current entry at `path` of `live/`.
-    /// - Throws: `notFound`, also when its kind has changed.
-    func liveEntry(_ kind: LiveEntry.Kind, at path: [FileName]) throws(BackupError) -> LiveEntry {
-        guard let entry = try live.entry(at: path), entry.kind == kind else {
-            throw .notFound(path.last ?? "live")
+/// `live/` and its subfolders.
+final class LiveFolder: FolderNode {
+    private let place: LivePlace
+    /// Names that desktops look for in every folder, in lower case: they never exist directly in `live/`.
+    private static let probedNames: Set = ["autorun.inf", "autorun", "autorun.sh", "autoopen", "desktop.ini", "thumbs.db"]
+
+    init(_ place: LivePlace) { self.place = place }
+
+    var inode: InodeNumber { place.inode }
+    private var isTop: Bool { place.path.isEmpty }
+    var looksAtTheApp: Bool { true }
+    var hasKnownAttributes: Bool { isTop }
+
+    func attributes() throws(BackupError) -> NodeAttributes {
+        // `ls` of the mountpoint must not render the live data.
+        guard !isTop else { return place.context.folderAttributes(inode, time: place.context.mountTime) }
+        return place.attributes(of: try place.entry(.directory))
+    }
+
+    func child(named name: FileName) throws(BackupError) -> any Node {
+        // Probes of file managers must not render anything; hidden media files are real and are looked up.
+        if isTop, name.bytes.first == UInt8(ascii: ".") || Self.probedNames.contains(name.description.lowercased()) {
+            throw .notFound(name)
         }
-        return entry
+        guard let entry = try place.context.live.entry(at: place.path + [name]) else { throw .notFound(name) }
+        return place.child(entry).node(entry)
+    }
+
+    func absenceTimeoutSeconds(of name: FileName) -> Double { isTop ? TreeContext.hiddenNameTimeoutSeconds(name) : 0 }
+
+    func listing() throws(BackupError) -> FolderListing {
+        guard let entries = try place.context.live.children(of: place.path) else { throw .notFound(place.path.last ?? "live") }
+        return FolderListing(count: entries.count) { [place] index in
+            (entries[index].name, place.child(entries[index]).attributes(of: entries[index]))
+        } node: { [place] index in
+            place.child(entries[index]).node(entries[index])
+        }
     }
 }
 
 /// A file in `live/`, in one particular state. Each open sees one consistent state, whatever the app writes meanwhile.
 final class LiveFile: FileNode {
     var inode: InodeNumber { found.inode }
-    private let path: [FileName]
+    private let place: LivePlace
     private let version: UInt64?
     /// Its attributes at the lookup; permanently valid if there is a version.
     private let found: NodeAttributes
-    private let context: TreeContext
 
-    /// - Parameter inode: the number shared by all its states.
-    init(_ entry: LiveEntry, at path: [FileName], inode: InodeNumber, context: TreeContext) {
-        self.path = path
-        self.context = context
+    init(_ entry: LiveEntry, at place: LivePlace) {
+        self.place = place
         version = entry.version
-        found = LiveFolder.attributes(entry, at: path, inode, context)
+        found = place.attributes(of: entry)
     }
 
     /// - Throws: `stale` when the state that was found is gone: a new lookup finds the new one.
     private func entry() throws(BackupError) -> LiveEntry {
-        guard let version else { return try context.liveEntry(.file, at: path) }
+        guard let version else { return try place.entry(.file) }
         // The state found a moment ago: the app may write all the time, and each access would otherwise see a newer one.
-        if let held = context.live.heldEntry(at: path, version: version) { return held }
-        let entry = try context.liveEntry(.file, at: path)
+        if let held = place.context.live.heldEntry(at: place.path, version: version) { return held }
+        let entry = try place.entry(.file)
         guard entry.version == version else {
             throw BackupError(.stale, "the file has just changed", path: name, remedy: "Try again.")
         }
         return entry
     }
 
-    private var name: String { "live/" + path.map(\.description).joined(separator: "/") }
+    private var name: String { "live/" + place.path.map(\.description).joined(separator: "/") }
 
     var looksAtTheApp: Bool { true }
     var hasKnownAttributes: Bool { version != nil }
 
     func attributes() throws(BackupError) -> NodeAttributes {
-        if version != nil { return found }
-        return LiveFolder.attributes(try context.liveEntry(.file, at: path), at: path, found.shownInode, context)
+        version == nil ? place.attributes(of: try place.entry(.file)) : found
     }
 
-    var mimeType: String? { path.last.map(MIMEType.of) }
+    var mimeType: String? { place.path.last.map(MIMEType.of) }
     var hasChecksums: Bool { true }
     /// Listing them would read the file.
     var listsChecksums: Bool { false }
-    func checksums() throws(BackupError) -> Checksums? { try entry().checksums() }
+    func checksums() throws(BackupError) -> Checksums? { try entry().content.checksums() }
 
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
         guard !flags.asksToWrite else { throw .readOnlyHere }
         let entry = try entry()
-        let content = try entry.content()
-        context.live.noteOpen(1)
+        let table = try entry.content.table()
+        let live = place.context.live
+        live.noteOpen(1)
         return OpenExtents(
-            content, repository: context.repository, isImmutable: entry.version != nil && entry.isSettled,
-            whenReleased: { [live = context.live] in live.noteOpen(-1) }, path: { [name] in name })
+            table, repository: place.context.repository, isImmutable: entry.version != nil && entry.isSettled,
+            whenReleased: { live.noteOpen(-1) }, path: { [name] in name })
     }
 }
 
 /// A symbolic link in the app's media folder.
 final class LiveLink: LinkNode {
-    let inode: InodeNumber
-    private let path: [FileName]
-    private let context: TreeContext
+    private let place: LivePlace
 
-    init(inode: InodeNumber, path: [FileName], context: TreeContext) {
-        self.inode = inode
-        self.path = path
-        self.context = context
-    }
+    init(_ place: LivePlace) { self.place = place }
 
-    private func entry() throws(BackupError) -> LiveEntry { try context.liveEntry(.symbolicLink, at: path) }
-
+    var inode: InodeNumber { place.inode }
     var looksAtTheApp: Bool { true }
 
-    func attributes() throws(BackupError) -> NodeAttributes { LiveFolder.attributes(try entry(), at: path, inode, context) }
+    func attributes() throws(BackupError) -> NodeAttributes { place.attributes(of: try place.entry(.symbolicLink)) }
 
-    func target() throws(BackupError) -> [UInt8] { try context.repository.readAll(try entry().content()) }
+    func target() throws(BackupError) -> [UInt8] { try place.entry(.symbolicLink).linkTarget ?? [] }
 }

@@ -149,7 +149,7 @@ struct FolderListing: Sendable {
         }
     }
 
-    private static func kind(of node: any Node) -> NodeAttributes.Kind {
+    private static func kind(of node: any Node) -> FileKind {
         if node is any FolderNode { return .directory }
         return node is any LinkNode ? .symbolicLink : .file
     }

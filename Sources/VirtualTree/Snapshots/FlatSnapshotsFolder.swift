@@ -23,8 +23,9 @@ final class FlatSnapshotsFolder: FolderNode {
     }
 
     private func node(_ file: FlatFiles.File) -> any Node {
-        SnapshotFile(
-            file.snapshot, file.isArchive ? .archive : .export, inode: inode.snapshot(file.snapshot.id), context: context)
+        ComputedFile(
+            file.isArchive ? .archive(.zip) : .export, of: file.snapshot, inode: inode.snapshot(file.snapshot.id), isFlat: true,
+            context: context)
     }
 
     func child(named name: FileName) throws(BackupError) -> any Node {
@@ -36,53 +37,5 @@ final class FlatSnapshotsFolder: FolderNode {
 
     func listing() throws(BackupError) -> FolderListing {
         FolderListing(try context.flatFiles(kind).files.map { ($0.name, node($0)) })
-    }
-}
-
-/// A snapshot as one flat file, in `exports/` and `safety/`: its export or its archive under another name.
-final class SnapshotFile: FileNode {
-    enum Form: Sendable { case export, archive }
-
-    let inode: InodeNumber
-    private let snapshot: Snapshot
-    private let form: Form
-    private let context: TreeContext
-
-    init(_ snapshot: Snapshot, _ form: Form, inode: InodeNumber, context: TreeContext) {
-        self.snapshot = snapshot
-        self.form = form
-        self.inode = inode
-        self.context = context
-    }
-
-    private func original() throws(BackupError) -> any FileNode {
-        switch form {
-        case .archive: return ArchiveFile(.zip, of: snapshot, inode: inode, context: context)
-        case .export:
-            guard let index = try context.repository.rootDirectory(of: snapshot).index(named: "export.json") else {
-                throw BackupError(.notFound, "the snapshot has no export", path: snapshot.name.description)
-            }
-            let folder = StoredFolder(rootOf: snapshot, inode: inode, context: context)
-            return StoredFile(Int32(index), in: folder, inode: inode)
-        }
-    }
-
-    var looksAtTheRepository: Bool { true }
-
-    func attributes() throws(BackupError) -> NodeAttributes {
-        var attributes = try original().attributes()
-        // The name disappears with the snapshot, which may be deleted at any time.
-        attributes.entryTimeoutSeconds = 0
-        return attributes
-    }
-
-    var mimeType: String? { form == .archive ? "application/zip" : "application/json" }
-    var hasChecksums: Bool { true }
-    var listsChecksums: Bool { (try? original().listsChecksums) ?? false }
-    var computesChecksums: Bool { true }
-    func checksums() throws(BackupError) -> Checksums? { try original().checksums() }
-
-    func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
-        try original().open(flags: flags, process: process)
     }
 }

@@ -140,14 +140,14 @@ final class PendingEntry: Sendable {
     func finished() throws(BackupError) -> any Node { try folder.child(named: name) }
 
     /// Nothing is known about it, and the kernel has to ask again each time.
-    func unknownAttributes(_ kind: NodeAttributes.Kind) -> NodeAttributes {
+    func unknownAttributes(_ kind: FileKind) -> NodeAttributes {
         NodeAttributes(
             inode: inode, kind: kind, permissions: kind == .directory ? 0o755 : 0o644, size: 0,
             modificationTime: folder.startedAt)
     }
 
     /// The attributes of the finished node, with the number that the kernel knows.
-    func attributes(_ kind: NodeAttributes.Kind) throws(BackupError) -> NodeAttributes {
+    func attributes(_ kind: FileKind) throws(BackupError) -> NodeAttributes {
         guard !folder.isPending else { return unknownAttributes(kind) }
         var attributes = try finished().attributes()
         guard attributes.kind == kind else { throw .notFound(name) }

@@ -1,6 +1,5 @@
 import BackupCore
 import BackupRepository
-import SnapshotFormats
 import SystemIO
 
 /// `snapshots/NAME/`: the stored tree and the views derived from it.
@@ -33,16 +32,12 @@ final class SnapshotFolder: FolderNode {
 
     private var stored: StoredFolder { StoredFolder(rootOf: snapshot, inode: inode, context: context) }
 
-    private func views() -> [(name: FileName, node: any Node)] {
-        [
-            ("MD5SUMS", ListingFile(.md5, snapshot, inode: inode.child("MD5SUMS"), context: context)),
-            ("SHA256SUMS", ListingFile(.sha256, snapshot, inode: inode.child("SHA256SUMS"), context: context)),
-            (ArchiveFormat.tar.fileName, archive(.tar)), (ArchiveFormat.zip.fileName, archive(.zip)),
-        ]
-    }
-
-    private func archive(_ format: ArchiveFormat) -> ArchiveFile {
-        ArchiveFile(format, of: snapshot, inode: inode.child(format.fileName), context: context)
+    /// The files computed from it, by name.
+    private func views() -> [(name: FileName, node: ComputedFile)] {
+        let forms: [ComputedFile.Form] = [.listing(.md5), .listing(.sha256), .archive(.tar), .archive(.zip)]
+        return forms.map {
+            ($0.fileName, ComputedFile($0, of: snapshot, inode: inode.child($0.fileName), context: context))
+        }
     }
 
     func child(named name: FileName) throws(BackupError) -> any Node {
@@ -53,7 +48,7 @@ final class SnapshotFolder: FolderNode {
     func listing() throws(BackupError) -> FolderListing {
         // The archive's size of an older snapshot is computed from its folders. A damaged folder must not hide all other files.
         var shown: [(name: FileName, node: any Node)] = []
-        for view in views() where try (view.node as? ArchiveFile)?.canTellSize() ?? true { shown.append(view) }
+        for view in views() where try view.node.canBeListed() { shown.append(view) }
         return FolderListing(shown).followed(by: try stored.listing())
     }
 
@@ -94,49 +89,5 @@ final class SnapshotFolder: FolderNode {
         guard name == Self.pinnedName else { throw .readOnlyHere }
         try context.requireRepository()
         try context.services.setPinned(snapshot, false)
-    }
-}
-
-/// `SHA256SUMS` and `MD5SUMS` of a snapshot. The size comes from the directory objects' totals; the lines are computed when the
-/// file is opened.
-final class ListingFile: FileNode {
-    let inode: InodeNumber
-    private let algorithm: ChecksumListing.Algorithm
-    private let snapshot: Snapshot
-    private let context: TreeContext
-
-    init(_ algorithm: ChecksumListing.Algorithm, _ snapshot: Snapshot, inode: InodeNumber, context: TreeContext) {
-        self.algorithm = algorithm
-        self.snapshot = snapshot
-        self.inode = inode
-        self.context = context
-    }
-
-    var looksAtTheRepository: Bool { true }
-
-    func attributes() throws(BackupError) -> NodeAttributes {
-        let root = try context.repository.rootDirectory(of: snapshot)
-        return NodeAttributes(
-            inode: inode, kind: .file, permissions: context.filePermissions,
-            size: ChecksumListing.sizeBytes(of: root, algorithm), modificationTime: snapshot.creationTime, isImmutable: true,
-            entryTimeoutSeconds: TreeContext.immutableTimeoutSeconds,
-            attributeTimeoutSeconds: TreeContext.immutableTimeoutSeconds)
-    }
-
-    private func text() throws(BackupError) -> [UInt8] {
-        try ChecksumListing.text(of: context.repository.rootDirectory(of: snapshot), algorithm, in: context.repository)
-    }
-
-    var mimeType: String? { "text/plain" }
-    var hasChecksums: Bool { true }
-
-    func checksums() throws(BackupError) -> Checksums? {
-        try context.archives.checksums(of: inode) { () throws(BackupError) in ContentHasher.hash(try text()) }
-    }
-
-    func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
-        guard !flags.asksToWrite else { throw .readOnlyHere }
-        return OpenExtents(
-            ExtentTable(literal: try text()), repository: context.repository, path: "\(snapshot.name)/SUMS", isImmutable: true)
     }
 }

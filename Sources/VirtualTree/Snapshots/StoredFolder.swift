@@ -104,19 +104,7 @@ extension StoredFolder {
 
     /// From the directory object alone: a listing opens nothing.
     func attributes(of entry: TreeEntry, _ inode: InodeNumber) -> NodeAttributes {
-        let kind: NodeAttributes.Kind =
-            switch entry.kind {
-            case .file: .file
-            case .directory: .directory
-            case .symbolicLink: .symbolicLink
-            }
-        return NodeAttributes(
-            inode: inode, kind: kind,
-            permissions: kind == .symbolicLink
-                ? 0o777 : context.permissions(entry.mode, isFolder: kind == .directory, isMade: !isMedia(entry)),
-            size: kind == .directory ? 0 : entry.size, modificationTime: entry.modificationTime, isImmutable: true,
-            entryTimeoutSeconds: TreeContext.immutableTimeoutSeconds,
-            attributeTimeoutSeconds: TreeContext.immutableTimeoutSeconds)
+        NodeAttributes(entry, inode, isMade: !isMedia(entry), isImmutable: true, context)
     }
 
     /// Whether a file in it was created by this program to restore from.
@@ -197,8 +185,7 @@ final class StoredLink: LinkNode {
     ///   target.
     func target() throws(BackupError) -> [UInt8] {
         let entry = try folder.entry(at: index)
-        let target = try folder.repository.readAll(ExtentTable(plainContent: folder.repository.pieces(of: entry.content)))
-        guard !target.isEmpty, !target.contains(0) else {
+        guard let target = entry.linkTarget, !target.isEmpty, !target.contains(0) else {
             throw BackupError(.repositoryDamaged, "the link leads to no path", path: MessageText.name(entry.name.bytes))
         }
         return target

@@ -1,0 +1,142 @@
+import BackupCore
+import BackupRepository
+import SnapshotFormats
+
+/// A file computed from a snapshot when it is opened: `archive.zip` and `archive.tar`, which are tables of extents over the
+/// stored chunks, and the checksum listings. In `exports/` and `safety/`, a snapshot's archive or export is one flat file under
+/// another name.
+final class ComputedFile: FileNode {
+    enum Form: Sendable {
+        case archive(ArchiveFormat)
+        /// Its size comes from the totals of the root directory object.
+        case listing(ChecksumListing.Algorithm)
+        /// The stored one.
+        case export
+
+        var fileName: FileName {
+            switch self {
+            case .archive(let format): format.fileName
+            case .listing(let algorithm): algorithm.fileName
+            case .export: "export.json"
+            }
+        }
+    }
+
+    let inode: InodeNumber
+    private let form: Form
+    private let snapshot: Snapshot
+    private let isFlat: Bool
+    private let context: TreeContext
+
+    init(_ form: Form, of snapshot: Snapshot, inode: InodeNumber, isFlat: Bool = false, context: TreeContext) {
+        self.form = form
+        self.snapshot = snapshot
+        self.inode = inode
+        self.isFlat = isFlat
+        self.context = context
+    }
+
+    private var path: String { "\(snapshot.name)/\(form.fileName)" }
+    private var isArchive: Bool { if case .archive = form { true } else { false } }
+
+    private func contents() throws(BackupError) -> StoredContents {
+        StoredContents(try context.repository.rootDirectory(of: snapshot), in: context.repository)
+    }
+
+    private func export() throws(BackupError) -> TreeEntry {
+        guard let entry = try context.repository.rootDirectory(of: snapshot).entry(named: form.fileName) else {
+            throw BackupError(.notFound, "the snapshot has no export", path: snapshot.name.description)
+        }
+        return entry
+    }
+
+    private func size() throws(BackupError) -> UInt64 {
+        switch form {
+        case .listing(let algorithm): return try contents().listingSizeBytes(algorithm)
+        case .export: return try export().size
+        case .archive(let format):
+            return try context.archives.size(of: ArchiveCache.Key(snapshot: snapshot.id, format: format)) {
+                () throws(BackupError) in
+                do throws(BackupError) {
+                    return try context.measureArchive(snapshot, format, context.repository)
+                } catch {
+                    throw error.at(path)
+                }
+            }
+        }
+    }
+
+    /// Whether it can be listed: not if an archive's size must be computed from damaged folders.
+    func canBeListed() throws(BackupError) -> Bool {
+        guard isArchive else { return true }
+        do throws(BackupError) {
+            _ = try size()
+            return true
+        } catch {
+            guard error.code == .repositoryDamaged else { throw error }
+            return false
+        }
+    }
+
+    var looksAtTheRepository: Bool { true }
+
+    func attributes() throws(BackupError) -> NodeAttributes {
+        var time = snapshot.creationTime
+        if case .export = form { time = try export().modificationTime }
+        return NodeAttributes(
+            inode: inode, kind: .file, permissions: context.filePermissions, size: try size(), modificationTime: time,
+            isImmutable: true,
+            // A flat file's name disappears with the snapshot, which may be deleted at any time.
+            entryTimeoutSeconds: isFlat ? 0 : TreeContext.immutableTimeoutSeconds,
+            attributeTimeoutSeconds: TreeContext.immutableTimeoutSeconds)
+    }
+
+    private func table() throws(BackupError) -> ExtentTable {
+        switch form {
+        case .listing(let algorithm): return ExtentTable(literal: try ChecksumListing.text(of: contents(), algorithm))
+        case .export: return try context.repository.extents(of: export().content)
+        case .archive(let format):
+            return try context.archives.table(of: ArchiveCache.Key(snapshot: snapshot.id, format: format)) {
+                () throws(BackupError) in
+                let size = try size()
+                let table = try SnapshotArchive.table(of: snapshot, format, in: context.repository)
+                guard table.size == size else {
+                    throw BackupError(
+                        .repositoryDamaged,
+                        "the archive would have \(table.size) bytes, but had \(size) at the backup",
+                        path: path,
+                        remedy: "The files of the snapshot are not affected: read them from its folder.")
+                }
+                return table
+            }
+        }
+    }
+
+    var mimeType: String? { MIMEType.of(form.fileName) }
+    var hasChecksums: Bool { true }
+    var computesChecksums: Bool { isArchive || isFlat }
+
+    var listsChecksums: Bool {
+        switch form {
+        case .archive: context.archives.hasChecksums(of: inode)
+        case .listing: true
+        case .export: (try? export()) != nil
+        }
+    }
+
+    /// Unless they are stored, computed once by reading the file completely.
+    func checksums() throws(BackupError) -> Checksums? {
+        if case .export = form { return try export().checksums }
+        return try context.archives.checksums(of: inode) { () throws(BackupError) in
+            try context.repository.checksums(of: table())
+        }
+    }
+
+    func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
+        guard !flags.asksToWrite else { throw .readOnlyHere }
+        var isOwnMaking = true
+        if case .listing = form { isOwnMaking = false }
+        return OpenExtents(
+            try table(), repository: context.repository, path: path, isImmutable: true, isOwnMaking: isOwnMaking)
+    }
+}
