@@ -64,7 +64,7 @@ struct LogNameTests {
             mkfifo pipe; ln -s x.db link; mkdir folder; sqlite3 $R/other.db 'create table t(x)'
             """)
         let amongMedia = try DatabaseAmongMedia(database: room("other.db"), media: room("media"))
-        func digest() throws -> FolderDigest { try FolderDigest.list(DirectoryReader(path: room("media")), amongMedia).digest }
+        func digest() throws -> FolderDigest { try FolderDigest.list(DirectoryHandle(path: room("media")), amongMedia).digest }
         let before = try digest()
         for (name, counts) in [
             ("x.db", false), ("empty", false), ("notes", true), ("short", true), ("pipe", true), ("link", true), ("folder", true),

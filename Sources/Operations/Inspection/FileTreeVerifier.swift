@@ -36,7 +36,7 @@ final class FileTreeVerifier: Sendable {
         defer { pool.end() }
         let group = WorkGroup(pool)
         do {
-            try check(root, FolderHandle(path: folder), prefix: [], group)
+            try check(root, DirectoryHandle(path: folder, followsLink: false), prefix: [], group)
         } catch {
             group.fail(error)
         }
@@ -49,7 +49,7 @@ final class FileTreeVerifier: Sendable {
     }
 
     private func check(
-        _ directory: Directory, _ folder: FolderHandle, prefix: [UInt8], _ group: WorkGroup
+        _ directory: Directory, _ folder: DirectoryHandle, prefix: [UInt8], _ group: WorkGroup
     ) throws(BackupError) {
         var batch: [TreeEntry] = []
         var batchBytes: UInt64 = 0
@@ -58,16 +58,16 @@ final class FileTreeVerifier: Sendable {
             if isMissing.contains(FileName(bytes: path)) { continue }
             switch entry.kind {
             case .directory:
-                guard let inner = try folder.open(entry.name) else {
+                guard let inner = try folder.openDirectoryIfPresent(entry.name) else {
                     add(path, "the folder is missing")
                     continue
                 }
                 if expectsMetadata {
-                    try compare(entry, inner.extendedAttributes(), inner.status(), path)
+                    try compare(entry, inner.descriptor.extendedAttributes(), inner.descriptor.status(), path)
                 }
                 try check(repository.directory(of: entry), inner, prefix: path + [UInt8(ascii: "/")], group)
             case .symbolicLink:
-                if try folder.linkTarget(entry.name) != entry.linkTarget { add(path, "the link leads elsewhere") }
+                if try folder.readLinkIfPresent(entry.name) != entry.linkTarget { add(path, "the link leads elsewhere") }
             case .file:
                 batch.append(entry)
                 batchBytes = batchBytes.addingSaturating(entry.size)
@@ -81,7 +81,7 @@ final class FileTreeVerifier: Sendable {
         submit(batch, folder, prefix, group)
     }
 
-    private func submit(_ entries: [TreeEntry], _ folder: FolderHandle, _ prefix: [UInt8], _ group: WorkGroup) {
+    private func submit(_ entries: [TreeEntry], _ folder: DirectoryHandle, _ prefix: [UInt8], _ group: WorkGroup) {
         guard !entries.isEmpty else { return }
         group.submit { [self] () throws(BackupError) in
             for entry in entries { try check(entry, folder, prefix + entry.name.bytes) }
@@ -97,8 +97,8 @@ final class FileTreeVerifier: Sendable {
         if recorded?.crc32 != found.crc32 { add(path, "its CRC-32 is not the recorded one") }
     }
 
-    private func check(_ entry: TreeEntry, _ folder: FolderHandle, _ path: [UInt8]) throws(BackupError) {
-        guard let descriptor = try folder.openFile(entry.name) else {
+    private func check(_ entry: TreeEntry, _ folder: DirectoryHandle, _ path: [UInt8]) throws(BackupError) {
+        guard let descriptor = try folder.openFileIfPresent(entry.name) else {
             add(path, "the file is missing")
             return
         }

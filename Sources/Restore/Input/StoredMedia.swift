@@ -29,14 +29,14 @@ public struct StoredMedia: Sendable {
     /// the backup's numbers apply if the folder had its own owner in the backup and still has it, or if most of its content still
     /// has the backup's owner.
     func ownerOfFiles(in path: String) throws(BackupError) -> FileOwner {
-        let folder = try FolderHandle(path: path)
-        let status = try folder.status()
+        let folder = try DirectoryHandle(path: path, followsLink: false)
+        let status = try folder.descriptor.status()
         let present = FileOwner(user: status.owner, group: status.group)
         guard let fileOwner, let folderOwner, present != fileOwner else { return present }
         if present == folderOwner { return fileOwner }
         var (knownCount, otherCount) = (0, 0)
-        for name in try folder.reader().names().prefix(Self.lookedAtCount) {
-            guard let status = try folder.status(name) else { continue }
+        for name in try folder.names().prefix(Self.lookedAtCount) {
+            guard let status = try folder.statusIfPresent(name) else { continue }
             let isKnown = FileOwner(user: status.owner, group: status.group) == fileOwner
             (knownCount, otherCount) = isKnown ? (knownCount + 1, otherCount) : (knownCount, otherCount + 1)
         }
@@ -49,18 +49,19 @@ public struct StoredMedia: Sendable {
     /// Sets the backup's metadata on the media folder, which was lost and is created again. As root also its owner, unless the
     /// parent folder shows another one. Failures are ignored: the folder exists.
     public func giveMetadata(toMadeFolder path: String) throws(BackupError) {
-        let folder = try FolderHandle(path: path)
+        let folder = try DirectoryHandle(path: path, followsLink: false)
         if geteuid() == 0 {
             let parent = try FileSystem.status(FileSystem.parentPath(path))
             // The parent folder's numbers are still those of the backup if its user is the same.
             let isKnown = parent.owner == 0 || parent.owner == folderOwner?.user
             let owner = isKnown ? folderOwner : FileOwner(user: parent.owner, group: parent.group)
-            if let owner { try? folder.setOwner(owner) }
+            if let owner { try? folder.descriptor.setOwner(owner) }
         }
         let permissions = mode_t(entry.restoredPermissions)
         // The restore must be able to fill it.
-        try folder.setPermissions(permissions | 0o700)
-        _ = folder.setExtendedAttributes(entry.metadata?.extendedAttributes ?? [], permissions: permissions | 0o700)
+        try folder.descriptor.setPermissions(permissions | 0o700)
+        _ = folder.descriptor.setExtendedAttributes(
+            entry.metadata?.extendedAttributes ?? [], permissions: permissions | 0o700)
     }
 
     /// Paths below the media folder of files that had holes, with the number of bytes in these.
@@ -90,14 +91,14 @@ struct StagedMetadata {
     }
 
     private let media: StoredMedia
-    private let staging: FolderHandle
+    private let staging: DirectoryHandle
     private var linked: [EntryMetadata.Link: Linked] = [:]
     private var problemCount = 0
     private var firstProblem: Message?
 
     init(_ media: StoredMedia, stagedIn path: String) throws(BackupError) {
         self.media = media
-        staging = try FolderHandle(path: path)
+        staging = try DirectoryHandle(path: path, followsLink: false)
     }
 
     // MARK: Hard links
@@ -108,13 +109,14 @@ struct StagedMetadata {
 
     /// - Returns: whether the folder, and with it its modification time, was changed.
     private mutating func link(
-        _ stored: StoredDirectory, _ folder: FolderHandle, path: [FileName]
+        _ stored: StoredDirectory, _ folder: DirectoryHandle, path: [FileName]
     ) throws(BackupError) -> Bool {
         var isChanged = false
         // The second walk reports unreadable folders.
         for entry in (try? media.repository.directory(stored))?.entries ?? [] {
             if let inner = entry.storedDirectory, let innerFolder = try folder.openFolder(entry.name) {
-                guard try link(inner, innerFolder, path: path + [entry.name]), let status = try? innerFolder.status() else {
+                guard try link(inner, innerFolder, path: path + [entry.name]), let status = try? innerFolder.descriptor.status()
+                else {
                     continue
                 }
                 try innerFolder.finish(
@@ -130,18 +132,14 @@ struct StagedMetadata {
         return isChanged
     }
 
-    private func isStaged(_ entry: TreeEntry, _ folder: FolderHandle) throws(BackupError) -> Bool {
-        guard let status = try folder.status(entry.name) else { return false }
+    private func isStaged(_ entry: TreeEntry, _ folder: DirectoryHandle) throws(BackupError) -> Bool {
+        guard let status = try folder.statusIfPresent(entry.name) else { return false }
         return status.kind == .regular && status.size == entry.size
     }
 
     /// - Returns: false where the file system has no hard links, or allows no more for this file: then it stays a separate file.
-    private func replace(_ entry: TreeEntry, _ folder: FolderHandle, with first: Linked) throws(BackupError) -> Bool {
-        var source = staging
-        for name in first.folder {
-            guard let next = try source.openFolder(name) else { return false }
-            source = next
-        }
+    private func replace(_ entry: TreeEntry, _ folder: DirectoryHandle, with first: Linked) throws(BackupError) -> Bool {
+        guard let source = try staging.openFolder(at: first.folder[...]) else { return false }
         let temporary = FileName(".backupfs-link-\(RandomToken.make())")
         do {
             try source.link(first.entry.name, in: folder, as: temporary)
@@ -165,7 +163,7 @@ struct StagedMetadata {
     }
 
     private mutating func restoreAttributes(
-        _ stored: StoredDirectory, _ folder: FolderHandle, path: [UInt8]
+        _ stored: StoredDirectory, _ folder: DirectoryHandle, path: [UInt8]
     ) throws(BackupError) {
         let directory: Directory
         do throws(BackupError) {
@@ -180,17 +178,19 @@ struct StagedMetadata {
             case .directory:
                 guard let inner = try folder.openFolder(entry.name), let storedInner = entry.storedDirectory else { continue }
                 try restoreAttributes(storedInner, inner, path: path)
-                guard let metadata = entry.metadata, let status = try? inner.status() else { continue }
-                record(give(metadata.owner, inner.setOwner), path)
-                record(inner.setExtendedAttributes(metadata.extendedAttributes, permissions: mode_t(status.mode & 0o7777)), path)
+                guard let metadata = entry.metadata, let status = try? inner.descriptor.status() else { continue }
+                record(give(metadata.owner) { (owner) throws(BackupError) in try inner.descriptor.setOwner(owner) }, path)
+                record(
+                    inner.descriptor.setExtendedAttributes(
+                        metadata.extendedAttributes, permissions: mode_t(status.mode & 0o7777)), path)
             case .file:
                 guard let metadata = entry.metadata, try isStaged(entry, folder),
-                    let file = try folder.openFile(entry.name), let status = try? file.status()
+                    let file = try folder.openFileIfPresent(entry.name), let status = try? file.status()
                 else { continue }
                 record(give(metadata.owner) { (owner) throws(BackupError) in try file.setOwner(owner) }, path)
                 record(file.setExtendedAttributes(metadata.extendedAttributes, permissions: mode_t(status.mode & 0o7777)), path)
             case .symbolicLink:
-                guard let owner = entry.metadata?.owner, try folder.status(entry.name) != nil else { continue }
+                guard let owner = entry.metadata?.owner, try folder.statusIfPresent(entry.name) != nil else { continue }
                 record(give(owner) { (owner) throws(BackupError) in try folder.setOwner(of: entry.name, owner) }, path)
             }
         }

@@ -122,7 +122,7 @@ final class Room {
     /// Running processes that this room started.
     var processes: [(number: pid_t, command: String)] {
         let mark = "BACKUPFS_TEST_ROOM=\(path)\0"
-        return ((try? SystemIO.DirectoryReader(path: "/proc").names()) ?? []).compactMap { name in
+        return ((try? SystemIO.DirectoryHandle(path: "/proc").names()) ?? []).compactMap { name in
             guard let number = pid_t(name.description), number != getpid() else { return nil }
             let environment = Job.read("/proc/\(number)/environ")
             let command = Job.read("/proc/\(number)/cmdline").split(separator: "\0").joined(separator: " ")
@@ -151,7 +151,7 @@ final class Room {
     /// Whether a mount of this room still exists in the mount namespace of another process.
     private var isMountedElsewhere: Bool {
         let own = Machine.linkTarget("/proc/self/ns/mnt")
-        return ((try? SystemIO.DirectoryReader(path: "/proc").names()) ?? []).contains { name in
+        return ((try? SystemIO.DirectoryHandle(path: "/proc").names()) ?? []).contains { name in
             guard pid_t(name.description) != nil, Machine.linkTarget("/proc/\(name)/ns/mnt") != own else { return false }
             return Job.read("/proc/\(name)/mountinfo").contains(" \(path)/")
         }
