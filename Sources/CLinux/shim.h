@@ -22,15 +22,15 @@ static inline int backupfs_exchange(const char *first, const char *second) {
 static inline int backupfs_rename_without_replacing(int folder, const char *old, int target, const char *name) {
     return (int)syscall(SYS_renameat2, folder, old, target, name, 1u);
 }
-// statx(2) of an entry of a folder, not following a link: 1 when it is the root of a mount, 0 when it is not or the kernel cannot say (before
-// 5.8), -1 and errno.
-static inline int backupfs_is_mount_root(int folder, const char *name) {
-    struct statx value = {0};
-    if (syscall(SYS_statx, folder, name, 0x900 /* AT_SYMLINK_NOFOLLOW, AT_NO_AUTOMOUNT */, 0, &value) == -1) return -1;
-    return (value.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+// openat2(2) of a folder below another one, for reading: no component may be a link or lead out. -1 and errno; ENOSYS before Linux 5.6, and in
+// containers whose filter of system calls is older than the call also EPERM.
+static inline int backupfs_open_directory_beneath(int folder, const char *path) {
+    struct { unsigned long long flags, mode, resolve; } how = {
+        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0, 0x0c /* RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH */};
+    return (int)syscall(437 /* SYS_openat2 */, folder, path, &how, sizeof how);
 }
 // statx(2) of an entry of a folder, not following a link: 1 for the root of a mount, 2 for what an attribute keeps from being moved (immutable,
-// append-only), as a sum; -1 and errno.
+// append-only), as a sum; 0 also when the kernel cannot say (before 5.8); -1 and errno.
 static inline int backupfs_entry_attributes(int folder, const char *name) {
     struct statx value = {0};
     if (syscall(SYS_statx, folder, name, 0x900 /* AT_SYMLINK_NOFOLLOW, AT_NO_AUTOMOUNT */, 0, &value) == -1) return -1;
@@ -118,17 +118,10 @@ static inline int backupfs_is_range_locked(int descriptor, long long start, long
     return lock.l_type != F_UNLCK;
 }
 static inline int backupfs_is_locked(int descriptor) { return backupfs_is_range_locked(descriptor, 0, 0); }
-// The kind of file system that holds a path (statfs(2)): 0, or -1 and errno.
-static inline int backupfs_filesystem_type(const char *path, unsigned int *type) {
+// The kind of file system that holds a path (statfs(2)), or without one an open file (fstatfs(2)): 0, or -1 and errno.
+static inline int backupfs_filesystem_type(int descriptor, const char *path, unsigned int *type) {
     struct statfs value;
-    if (statfs(path, &value) == -1) return -1;
-    *type = (unsigned int)value.f_type;
-    return 0;
-}
-// The kind of file system that holds an open file (fstatfs(2)): 0, or -1 and errno.
-static inline int backupfs_filesystem_type_of(int descriptor, unsigned int *type) {
-    struct statfs value;
-    if (fstatfs(descriptor, &value) == -1) return -1;
+    if ((path ? statfs(path, &value) : fstatfs(descriptor, &value)) == -1) return -1;
     *type = (unsigned int)value.f_type;
     return 0;
 }

@@ -14,7 +14,7 @@ enum AppState {
     }
 
     private static func addFiles(of root: String, below folder: String, to lines: inout [String]) throws {
-        for name in try DirectoryReader(path: root + folder).names() {
+        for name in try DirectoryHandle(path: root + folder).names() {
             let path = "\(folder)/\(name)"
             var status = stat()
             guard lstat(root + path, &status) == 0 else { throw Machine.Unusable("could not look at \(root + path)") }

@@ -12,7 +12,7 @@ enum StoredFiles {
     }
 
     private static func add(_ folder: String, _ files: inout [String: [UInt8]]) throws {
-        for name in try DirectoryReader(path: folder).names() {
+        for name in try DirectoryHandle(path: folder).names() {
             let path = "\(folder)/\(name)"
             switch try FileSystem.status(path).kind {
             case .directory:

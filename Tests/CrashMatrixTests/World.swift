@@ -25,7 +25,7 @@ final class World {
         try self.init(inputsPath: other.inputsPath)
         try run(["cp", "-a", other.path, path]).requireSuccess()
         // An app's data, or a repository, that does not lie in its store is named by its whole path.
-        for folder in try DirectoryReader(path: path).names() {
+        for folder in try DirectoryHandle(path: path).names() {
             let file = "\(path)/\(folder)/store.yaml"
             guard try FileSystem.exists(file) else { continue }
             let settings = String(decoding: try readFile(file), as: UTF8.self)
@@ -74,7 +74,7 @@ final class World {
 
     /// Names in a folder of the store; none when it is not there.
     func names(_ folder: String) -> [String] {
-        ((try? DirectoryReader(path: "\(storePath)/\(folder)").names()) ?? []).map(\.description)
+        ((try? DirectoryHandle(path: "\(storePath)/\(folder)").names()) ?? []).map(\.description)
     }
 
     /// What no operation may leave lying once the store has been opened again.

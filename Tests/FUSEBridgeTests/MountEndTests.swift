@@ -61,8 +61,8 @@ struct MountEndTests {
             let tree = MemoryTree(usesDirectIO: true)
             tree.add("f", .file(MountedReadingTests.pattern(100_000)))
             let mount = try MountedTree(tree)
-            let reader = try ProgramStart.spawn(
-                "/bin/sh", arguments: ["sh", "-c", "while cat \(mount.path)/f; do :; done"],
+            let reader = try Subprocess(
+                "/bin/sh", ["sh", "-c", "while cat \(mount.path)/f; do :; done"],
                 descriptors: [Self.null, Self.null])
             usleep(3_000)
             if round.isMultiple(of: 2) {
@@ -71,7 +71,7 @@ struct MountEndTests {
                 try Unmounter.unmount(mount.path, lazily: true)
                 #expect(try mount.waitForEnd() == .unmounted)
             }
-            #expect(ProgramStart.wait(for: reader) == 0)
+            #expect(reader.wait() == 0)
             #expect(try !isMounted(mount.path))
         }
     }

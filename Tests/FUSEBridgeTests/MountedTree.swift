@@ -106,15 +106,12 @@ enum TestMachine {
         let script = "(read line <&3 && exit; umount -l '\(path)' || fusermount3 -u -z '\(path)'; rmdir '\(path)') &"
         let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
         defer { close(null) }
-        let process = try ProgramStart.spawn(
-            "/bin/sh", arguments: ["sh", "-c", script], descriptors: [null, null, reader.rawValue],
-            startsSession: true)
-        _ = ProgramStart.wait(for: process)
+        _ = try Subprocess("/bin/sh", ["sh", "-c", script], descriptors: [null, null, reader.rawValue], leads: .session).wait()
         return fcntl(pipe.writer.rawValue, F_DUPFD_CLOEXEC, 3)
     }
 
     static func sh(_ script: String, mountpoint: String = "") throws -> (exitCode: Int32, output: String) {
-        let result = try HelperProgram.run("/bin/sh", ["-c", "M='\(mountpoint)'; export LC_ALL=C TZ=UTC; \(script)"])
+        let result = try Subprocess.run("/bin/sh", ["-c", "M='\(mountpoint)'; export LC_ALL=C TZ=UTC; \(script)"])
         return (result.exitCode, result.message)
     }
 }

@@ -65,7 +65,7 @@ struct LogNameTests {
             mkfifo pipe; ln -s x.db link; mkdir folder; sqlite3 $R/other.db 'create table t(x)'
             """)
         let amongMedia = try DatabaseAmongMedia(database: sandbox("other.db"), media: sandbox("media"))
-        func digest() throws -> FolderDigest { try FolderDigest.list(DirectoryReader(path: sandbox("media")), amongMedia).digest }
+        func digest() throws -> FolderDigest { try FolderDigest.list(DirectoryHandle(path: sandbox("media")), amongMedia).digest }
         let before = try digest()
         for (name, counts) in [
             ("x.db", false), ("empty", false), ("notes", true), ("short", true), ("pipe", true), ("link", true), ("folder", true),

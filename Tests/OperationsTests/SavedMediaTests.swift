@@ -17,7 +17,8 @@ struct SavedMediaTests {
         // Size and modification time stay, but not the change time.
         try sandbox.sh("touch -d 2024-01-01 $R/media/x; chmod 600 $R/media/x")
         let file = ReplacedFile(
-            "x", in: try FolderHandle(path: sandbox("media")), path: Array("x".utf8), old, changeTime: old.changeTime)
+            "x", in: try DirectoryHandle(path: sandbox("media"), followsLink: false), path: Array("x".utf8), old,
+            changeTime: old.changeTime)
         #expect(try file.digest() == nil)
         let entry = TreeEntry(
             name: "x", kind: .file, mode: 0o100600, modificationTime: old.modificationTime,

@@ -9,7 +9,7 @@ import Testing
         var paths = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"].map { "\(root)/\($0)" }
         for kind in ["", "/how-to", "/reference", "/explanation", "/decisions"] {
             let folder = "\(root)/Docs\(kind)"
-            let names = try DirectoryReader(path: folder).names().map(\.description)
+            let names = try DirectoryHandle(path: folder).names().map(\.description)
             paths += names.filter { $0.hasSuffix(".md") }.sorted().map { "\(folder)/\($0)" }
         }
         return try paths.map { try Document(path: $0) }

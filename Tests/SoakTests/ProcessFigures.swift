@@ -30,7 +30,7 @@ struct ProcessFigures: Sendable {
 
     static func descriptors(of process: pid_t) -> Descriptors {
         var found = Descriptors()
-        for name in (try? DirectoryReader(path: "/proc/\(process)/fd").names()) ?? [] {
+        for name in (try? DirectoryHandle(path: "/proc/\(process)/fd").names()) ?? [] {
             guard let target = Machine.linkTarget("/proc/\(process)/fd/\(name)") else { continue }
             found.total += 1
             if target.contains("/repository/packs/") || target.contains("/app/photos/") { found.kept += 1 }

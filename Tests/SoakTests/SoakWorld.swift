@@ -31,7 +31,7 @@ final class SoakWorld: Sendable {
 
     /// The names of all backups, as the mount shows them; none while it is not there.
     var snapshots: [String] {
-        ((try? DirectoryReader(path: "\(mountpoint)/snapshots").names()) ?? []).map(\.description).filter { $0 != "latest" }
+        ((try? DirectoryHandle(path: "\(mountpoint)/snapshots").names()) ?? []).map(\.description).filter { $0 != "latest" }
     }
 
     /// Those of the store that is mounted, and that may go or get another name: not those of the other store, nor the first one,

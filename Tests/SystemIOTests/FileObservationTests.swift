@@ -38,7 +38,7 @@ struct FileObservationTests {
             try file.synchronizeFileSystem()
             try FileSystem.rename(path + "/a", to: path + "/b")
             try FileSystem.makeDirectory(path + "/d")
-            let reader = try DirectoryReader(path: path)
+            let reader = try DirectoryHandle(path: path)
             try reader.makeDirectoryIfMissing("e")
             _ = try reader.open("f", O_WRONLY | O_CREAT | O_TRUNC)
             try reader.createLink("g", to: [104], modificationTime: Timestamp(seconds: 1))
@@ -46,6 +46,11 @@ struct FileObservationTests {
             try FileSystem.synchronizeDirectory(path)
             try FileSystem.removeFile(path + "/b")
             try FileSystem.removeTree(path + "/e")
+            let made = try reader.makeFolder("h")
+            _ = try made.createFile("i", permissions: 0o600)
+            try made.move("i", to: reader, as: "j")
+            try reader.removeFile("j")
+            try reader.removeFolder("h")
         }
         #expect(
             witness.seen == [
@@ -56,7 +61,9 @@ struct FileObservationTests {
                 .makeDirectory(path: path + "/d"), .makeDirectory(path: path + "/e"),
                 .open(path: path + "/f", truncates: true), .makeLink(path: path + "/g", target: [104]),
                 .exchange(path + "/b", path + "/f"), .synchronize(path: path), .remove(path: path + "/b"),
-                .removeDirectory(path: path + "/e"),
+                .removeDirectory(path: path + "/e"), .makeDirectory(path: path + "/h"),
+                .open(path: path + "/h/i", truncates: false), .rename(from: path + "/h/i", to: path + "/j"),
+                .remove(path: path + "/j"), .removeDirectory(path: path + "/h"),
             ])
         #expect(try readFile(folder("f")) == [1, 9, 3])
     }

@@ -17,7 +17,7 @@ struct FileWritingTests {
         #expect(try readFile(folder("f")) == [4])
         try FileSystem.writeForReaders(folder("f"), [5, 6])
         #expect(try readFile(folder("f")) == [5, 6])
-        #expect(try DirectoryReader(path: folder.path).names() == ["f"])
+        #expect(try DirectoryHandle(path: folder.path).names() == ["f"])
         #expect(try Self.mode(folder("f")) == 0o600)
     }
 
@@ -46,8 +46,8 @@ struct FileWritingTests {
         #expect(errorCode { try FileSystem.writeFileAtomically(folder("taken"), [1]) } == .isADirectory)
         #expect(errorCode { try FileSystem.writeForReaders(folder("taken"), [1]) } == .isADirectory)
         #expect(errorCode { try FileSystem.writeFileAtomically(folder("none/f"), [1]) } == .notFound)
-        #expect(try DirectoryReader(path: folder.path).names() == ["taken"])
-        #expect(try DirectoryReader(path: folder("taken")).names() == ["inside"])
+        #expect(try DirectoryHandle(path: folder.path).names() == ["taken"])
+        #expect(try DirectoryHandle(path: folder("taken")).names() == ["inside"])
     }
 
     @Test func `a full disk is an error that says what to do`() throws {
@@ -69,7 +69,7 @@ struct FileWritingTests {
         try FileSystem.writeFileAtomically(folder("g"), [2])
         #expect(try readFile(folder("victim")) == Array("untouched".utf8))
         #expect(try readFile(folder("f")) == [1] && readFile(folder("g")) == [2])
-        #expect(try DirectoryReader(path: folder.path).names() == ["f", "g", "victim"])
+        #expect(try DirectoryHandle(path: folder.path).names() == ["f", "g", "victim"])
     }
 
     @Test func `a lock never goes through a link that somebody has planted`() throws {
@@ -88,13 +88,13 @@ struct FileWritingTests {
     @Test func `what was a file when it was listed, and is a pipe or a device now, is not waited for`() throws {
         let folder = try TemporaryFolder()
         try shell("mkfifo \"$1/pipe\"; ln -s /dev/zero \"$1/link\"; echo content > \"$1/file\"", folder.path)
-        let reader = try DirectoryReader(path: folder.path)
+        let reader = try DirectoryHandle(path: folder.path)
         #expect(
             failure { _ = try reader.openFile("pipe") }?.description.hasSuffix("pipe: is neither a file nor a folder nor a link")
                 == true)
         #expect(throws: BackupError.self) { _ = try reader.openFile("link") }
         #expect(try reader.openFile("file").readExactly(at: 0, count: 7) == Array("content".utf8))
-        #expect(failure { _ = try DirectoryReader(path: "/dev").openFile("null") }?.code == .notSupported)
+        #expect(failure { _ = try DirectoryHandle(path: "/dev").openFile("null") }?.code == .notSupported)
     }
 
     @Test func `what a crash left under the temporary name does no harm`() throws {
@@ -102,7 +102,7 @@ struct FileWritingTests {
         try writeFile(folder("f.tmp-\(getpid())"), [UInt8](repeating: 9, count: 100))
         try FileSystem.writeFileAtomically(folder("f"), [1])
         #expect(try readFile(folder("f")) == [1])
-        #expect(try DirectoryReader(path: folder.path).names() == ["f"])
+        #expect(try DirectoryHandle(path: folder.path).names() == ["f"])
     }
 
     @Test func `reading checks sizes before it reads`() throws {
@@ -138,7 +138,7 @@ struct FileWritingTests {
         try writeFile(folder("a/of-a"), [])
         let inodes = try (FileSystem.status(folder("a")).inode, FileSystem.status(folder("b")).inode)
         try FileSystem.exchange(folder("a"), folder("b"))
-        #expect(try DirectoryReader(path: folder("b")).names() == ["of-a"])
+        #expect(try DirectoryHandle(path: folder("b")).names() == ["of-a"])
         #expect(try FileSystem.status(folder("a")).inode == inodes.1)
         #expect(try FileSystem.status(folder("b")).inode == inodes.0)
         #expect(errorCode { try FileSystem.exchange(folder("a"), folder("none")) } == .notFound)

@@ -33,7 +33,7 @@ struct RotatingLogTests {
 
     @Test func `many at once lose no line and tear none, whatever is begun anew meanwhile`() throws {
         let folder = try TemporaryFolder()
-        let before = try DirectoryReader(path: "/proc/self/fd").names().count
+        let before = try DirectoryHandle(path: "/proc/self/fd").names().count
         let failures = Mutex(0)
         let threads = try (0..<8).map { writer in
             try SystemThread {
@@ -48,12 +48,12 @@ struct RotatingLogTests {
         }
         for thread in threads { thread.join() }
         #expect(failures.withLock { $0 } == 0)
-        let lines = try DirectoryReader(path: folder("")).names().flatMap {
+        let lines = try DirectoryHandle(path: folder("")).names().flatMap {
             try text(folder, $0.description).split(separator: "\n").map(String.init)
         }
         #expect(lines.sorted() == (0..<8).flatMap { writer in (0..<200).map { "\(writer)-\($0)-end" } }.sorted())
-        #expect(try DirectoryReader(path: folder("")).names().count > 30, "it was begun anew many times")
-        #expect(try DirectoryReader(path: "/proc/self/fd").names().count <= before + 2, "descriptors are left")
+        #expect(try DirectoryHandle(path: folder("")).names().count > 30, "it was begun anew many times")
+        #expect(try DirectoryHandle(path: "/proc/self/fd").names().count <= before + 2, "descriptors are left")
     }
 
     @Test func `what a crash left of a line is closed off`() throws {

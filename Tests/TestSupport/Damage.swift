@@ -13,8 +13,8 @@ public enum Damage {
     /// The largest pack of a repository, which is the one with the files' chunks.
     public static func largestPack(of repository: String) throws -> String {
         let folder = repository + "/packs"
-        let packs = try DirectoryReader(path: folder).names().flatMap { name in
-            try DirectoryReader(path: "\(folder)/\(name)").names().map { "\(name)/\($0)" }
+        let packs = try DirectoryHandle(path: folder).names().flatMap { name in
+            try DirectoryHandle(path: "\(folder)/\(name)").names().map { "\(name)/\($0)" }
         }
         return try "\(folder)/"
             + (packs.max { try readFile("\(folder)/\($0)").count < readFile("\(folder)/\($1)").count } ?? "none")

@@ -36,32 +36,18 @@ public final class Job: Sendable {
     ) throws(Machine.Unusable) {
         outputPath = scratch + ".out"
         errorsPath = scratch + ".err"
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, inputPath, O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, outputPath, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
-        if mergesErrors {
-            posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        } else {
-            posix_spawn_file_actions_addopen(&actions, 2, errorsPath, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+        let input = open(inputPath, O_RDONLY | O_CLOEXEC)
+        let output = open(outputPath, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        let errors = mergesErrors ? output : open(errorsPath, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        defer { for descriptor in Set([input, output, errors]) { close(descriptor) } }
+        do {
+            process = try Subprocess(
+                command[0], command, environment: environment?.map { "\($0.key)=\($0.value)" }, input: input,
+                descriptors: [output, errors], leads: .group
+            ).processID
+        } catch {
+            throw Machine.Unusable("could not start \(command[0]): \(error.message)")
         }
-        SpawnExtensions.closeDescriptors(from: 3, in: &actions)
-
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        SpawnExtensions.leadGroup(in: &attributes)
-
-        var process: pid_t = 0
-        let code = Self.withStrings(command) { arguments in
-            guard let environment else { return posix_spawnp(&process, command[0], &actions, &attributes, arguments, environ) }
-            return Self.withStrings(environment.map { "\($0.key)=\($0.value)" }) { variables in
-                posix_spawnp(&process, command[0], &actions, &attributes, arguments, variables)
-            }
-        }
-        guard code == 0 else { throw Machine.Unusable("could not start \(command[0]): \(String(cString: strerror(code)))") }
-        self.process = process
     }
 
     /// - Throws: when it has not ended after `limitSeconds`; its whole group is then killed.
@@ -98,12 +84,4 @@ public final class Job: Sendable {
 
     /// - Returns: an empty text for a missing file.
     public static func read(_ path: String) -> String { String(decoding: (try? readFile(path)) ?? [], as: UTF8.self) }
-
-    public static func withStrings<Value>(
-        _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Value
-    ) -> Value {
-        let copies = strings.map { strdup($0) }
-        defer { copies.forEach { free($0) } }
-        return body(copies + [nil])
-    }
 }

@@ -64,15 +64,16 @@ public struct CalendarExpression: Sendable, Equatable {
     private var isOfTheCalendar: Bool {
         for year in Self.yearRange where years.contains(year) {
             for month in 1...12 where months.contains(month) {
-                for number in 1...31 where days.contains(number) {
-                    let day = LocalTime(dayNumber: ISO8601.daysSinceEpoch(year: year, month: month, day: number))
-                    // The month has no day of that number.
-                    guard day.day == number else { continue }
-                    if weekdays.isEmpty || weekdays.contains(day.weekday) { return true }
-                }
+                for number in 1...31 where includes(LocalDateTime(year: year, month: month, day: number)) { return true }
             }
         }
         return false
+    }
+
+    /// Whether the calendar has the day, and the expression names it.
+    private func includes(_ day: LocalDateTime) -> Bool {
+        years.contains(day.year) && months.contains(day.month) && days.contains(day.day) && day.exists
+            && (weekdays.isEmpty || weekdays.contains(day.weekday))
     }
 
     private static func unusable(_ text: String) -> BackupError {
@@ -122,19 +123,17 @@ public struct CalendarExpression: Sendable, Equatable {
     /// when DST begins, it is later by the skipped amount.
     /// - Returns: `nil` when there is none left.
     public func next(after time: Timestamp) -> Timestamp? {
-        let today = LocalTime(time).dayNumber
+        let today = LocalDateTime(time).dayNumber
         // Starts with the day before: a time that the clock skipped then may be in this day.
         for number in today - 1...today + Self.searchLimitDays {
-            let day = LocalTime(dayNumber: number)
-            guard years.contains(day.year), months.contains(day.month), days.contains(day.day),
-                weekdays.isEmpty || weekdays.contains(day.weekday)
-            else { continue }
+            let day = LocalDateTime(dayNumber: number)
+            guard includes(day) else { continue }
             if let found = first(on: day, after: time.seconds) { return Timestamp(seconds: found, nanoseconds: 0) }
         }
         return nil
     }
 
-    private func first(on day: LocalTime, after limit: Int64) -> Int64? {
+    private func first(on day: LocalDateTime, after limit: Int64) -> Int64? {
         var postponed: Int64?
         var time = day
         for hour in 0...23 where hours.contains(hour) {

@@ -90,13 +90,13 @@ extension AppDatabase {
 
     /// Creates a new file, only if there is none. Its folder is the best hint for the lost file's mode: the app may access its
     /// data through its group. Other users get no access, since the lost one may have been private.
-    private func make(_ name: FileName, in folder: FolderHandle) throws(BackupError) -> OwnedDescriptor {
+    private func make(_ name: FileName, in folder: DirectoryHandle) throws(BackupError) -> OwnedDescriptor {
         let file = try folder.createFile(name, permissions: 0o600)
         NewFileOwner.giveToOwnerOfFolder(file.path)
-        let place = try folder.status()
+        let place = try folder.descriptor.status()
         var group: mode_t = 0o070
         if try file.status().group != place.group, !file.giveToGroup(place.group) { group = 0 }
-        let allowed = (0o600 | group) & ~FolderHandle.creationMask
+        let allowed = (0o600 | group) & ~DirectoryHandle.creationMask
         try file.setPermissions(0o600 | mode_t(place.mode) & 0o666 & allowed)
         return file
     }
@@ -163,7 +163,7 @@ public struct RecreationFiles: Sendable {
     /// are empty and not in use, and otherwise left alone.
     public func clearAway() {
         guard let place = try? LostPlace(databasePath, logsAside: logsAside) else { return }
-        if let status = try? place.folder.status(draft), status.kind == .regular { try? place.folder.removeFile(draft) }
+        if let status = try? place.folder.statusIfPresent(draft), status.kind == .regular { try? place.folder.removeFile(draft) }
         place.putBackLogs()
     }
 }

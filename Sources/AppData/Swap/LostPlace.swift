@@ -8,7 +8,7 @@ struct LostPlace {
     /// For a program that only reads briefly, such as another backupfs.
     private static let patienceNanoseconds: UInt64 = 1_000_000_000
 
-    let folder: FolderHandle
+    let folder: DirectoryHandle
     let name: FileName
     private let path: String
     /// The names of its logs, and their names while they are set aside.
@@ -19,7 +19,7 @@ struct LostPlace {
     ///   - logsAside: the names from an earlier restore; `nil` for new names.
     init(_ realPath: String, logsAside: [FileName]? = nil) throws(BackupError) {
         path = realPath
-        folder = try FolderHandle(path: FileSystem.realPath(FileSystem.parentPath(realPath)))
+        folder = try DirectoryHandle(path: FileSystem.realPath(FileSystem.parentPath(realPath)), followsLink: false)
         name = FileName(FileSystem.lastComponent(realPath))
         let names = DatabaseLogs.names(of: name)
         logs = Array(zip(names, logsAside ?? names.map { _ in Self.draftName() }))
@@ -54,7 +54,7 @@ struct LostPlace {
         var areOfLost = false
         do throws(BackupError) {
             for file in logs {
-                guard try folder.status(file.name) != nil else { continue }
+                guard try folder.statusIfPresent(file.name) != nil else { continue }
                 try requireEmpty(file.name, called: file.name)
                 try folder.move(file.name, to: folder, as: file.aside)
                 moved.append(file)
@@ -64,7 +64,7 @@ struct LostPlace {
             for file in moved { try requireEmpty(file.aside, called: file.name) }
             // Includes the database's own name: a program that creates one locks it before it creates a journal.
             try requireUnused(moved.map(\.aside) + [name])
-            for file in logs where try folder.status(file.name) != nil { throw inUse }
+            for file in logs where try folder.statusIfPresent(file.name) != nil { throw inUse }
             guard !isMade() else { throw Self.madeMeanwhile(path) }
             areOfLost = true
             try FaultInjection.reached("lost.logs-aside")
@@ -78,7 +78,7 @@ struct LostPlace {
 
     /// For recovery after a crash in `withoutLogs`.
     func putBackLogs() {
-        let aside = logs.filter { (try? folder.status($0.aside)) != .some(nil) }
+        let aside = logs.filter { (try? folder.statusIfPresent($0.aside)) != .some(nil) }
         if !aside.isEmpty { _ = putBack(aside, areOfLost: true) }
     }
 
@@ -97,7 +97,7 @@ struct LostPlace {
     /// Whether a program has created a database here: it has pages, or a program is about to write some.
     private func isMade() -> Bool {
         do throws(BackupError) {
-            guard let status = try folder.status(name) else { return false }
+            guard let status = try folder.statusIfPresent(name) else { return false }
             return status.kind != .regular || status.size > 0 || folder.isLocked(name)
         } catch {
             return true
@@ -119,7 +119,7 @@ struct LostPlace {
 
     /// The index of a log contains no data of its own.
     private func requireEmpty(_ file: FileName, called name: FileName) throws(BackupError) {
-        guard let status = try folder.status(file) else { return }
+        guard let status = try folder.statusIfPresent(file) else { return }
         guard status.kind == .regular, status.size == 0 || !DatabaseLogs.isLog(name.bytes) else {
             throw OrphanedLog.error("\(folder.path)/\(name)")
         }

@@ -25,16 +25,9 @@ public enum DateText {
         guard let centuries = pair(bytes, 0), let years = pair(bytes, 2), let month = pair(bytes, 5), let day = pair(bytes, 8),
             let hour = pair(bytes, 11), let minute = pair(bytes, 14), let second = pair(bytes, 17)
         else { return nil }
-        let year = centuries * 100 + years
-        // Days 29 to 31 depend on the month: left to the general parser.
-        guard (1...12).contains(month), (1...28).contains(day), hour < 24, minute < 60, second < 60 else { return nil }
-        // Days from civil date, Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
-        let shifted = month <= 2 ? year - 1 : year
-        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
-        let yearOfEra = shifted - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-        return Int64(days * 86_400 + hour * 3_600 + minute * 60 + second)
+        let date = LocalDateTime(
+            year: centuries * 100 + years, month: month, day: day, hour: hour, minute: minute, second: second)
+        return date.exists ? date.utcSeconds : nil
     }
 
     private static func pair(_ bytes: UnsafeRawBufferPointer, _ index: Int) -> Int? {

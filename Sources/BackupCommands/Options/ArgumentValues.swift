@@ -36,7 +36,7 @@ enum SnapshotCompletion {
         let folder = slash.map { String(prefix[...$0]) } ?? ""
         let start = slash.map { prefix[prefix.index(after: $0)...] } ?? prefix[...]
         let place = folder.isEmpty ? "." : atHome(folder)
-        guard let names = try? DirectoryReader(path: place).names() else { return [] }
+        guard let names = try? DirectoryHandle(path: place).names() else { return [] }
         return names.map(\.description).sorted().filter { $0.hasPrefix(start) && ($0.first != "." || start.first == ".") }
             .map { name in
                 let isFolder = FileSystem.statusIfPresent("\(place)/\(name)")?.kind == .directory

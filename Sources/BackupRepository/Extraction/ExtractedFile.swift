@@ -98,7 +98,7 @@ final class ExtractedFile: Sendable {
 /// A folder that is being extracted. It gets its mode and time when its last reference is released, that is, when nothing more is
 /// written into it. Its files hold a reference while they are written, and its subfolders until they are finished.
 final class ExtractedFolder: Sendable {
-    let handle: FolderHandle
+    let handle: DirectoryHandle
     /// Relative to the extracted folder, with a slash at its end; empty for that folder itself.
     let path: [UInt8]
     private let parent: ExtractedFolder?
@@ -111,7 +111,7 @@ final class ExtractedFolder: Sendable {
     private let ledger: ExtractionLedger
 
     /// The target folder of the extraction; its own attributes are not changed.
-    init(_ handle: FolderHandle, _ ledger: ExtractionLedger) {
+    init(_ handle: DirectoryHandle, _ ledger: ExtractionLedger) {
         self.handle = handle
         self.ledger = ledger
         path = []
@@ -147,10 +147,10 @@ final class ExtractedFolder: Sendable {
         var problem: BackupError?
         // The media folder has the same owner as its contents.
         if let owner = entry.metadata?.owner ?? ownerInside, ledger.restoresOwners {
-            do throws(BackupError) { try handle.setOwner(owner) } catch { problem = error }
+            do throws(BackupError) { try handle.descriptor.setOwner(owner) } catch { problem = error }
         }
         if let attributes = entry.metadata?.extendedAttributes, !attributes.isEmpty {
-            let failure = handle.setExtendedAttributes(attributes, permissions: 0o700)
+            let failure = handle.descriptor.setExtendedAttributes(attributes, permissions: 0o700)
             problem = problem ?? failure
         }
         if let problem { ledger.addIncomplete(problem, path: path.dropLast()) }

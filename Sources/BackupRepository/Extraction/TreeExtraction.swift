@@ -28,7 +28,7 @@ struct TreeExtraction {
     }
 
     private let repository: Repository
-    private let root: FolderHandle
+    private let root: DirectoryHandle
     private var linked: [EntryMetadata.Link: LinkedFile] = [:]
     private let ledger: ExtractionLedger
     private let group: WorkGroup
@@ -37,7 +37,7 @@ struct TreeExtraction {
     private var batchFolders = 0
 
     /// - Parameter root: the target folder.
-    init(_ repository: Repository, into root: FolderHandle, _ ledger: ExtractionLedger, _ pool: WorkerPool) {
+    init(_ repository: Repository, into root: DirectoryHandle, _ ledger: ExtractionLedger, _ pool: WorkerPool) {
         self.repository = repository
         self.root = root
         self.ledger = ledger
@@ -82,7 +82,7 @@ struct TreeExtraction {
                     ledger.add(BackupError(.repositoryDamaged, "the link leads to no path"), path: cursor.path)
                     continue
                 }
-                try folder.handle.makeLink(entry.name, to: target, modificationTime: entry.modificationTime)
+                try folder.handle.createLink(entry.name, to: target, modificationTime: entry.modificationTime)
                 if let owner = folder.owner(of: entry) { try? folder.handle.setOwner(of: entry.name, owner) }
             case .directory:
                 folders.append(try ExtractedFolder(entry, in: folder))
@@ -110,18 +110,14 @@ struct TreeExtraction {
             return
         }
         try writeWhole(entry, folder)
-        guard linked[link] == nil, (try? folder.handle.status(entry.name)) != nil else { return }
+        guard linked[link] == nil, (try? folder.handle.statusIfPresent(entry.name)) != nil else { return }
         linked[link] = LinkedFile(entry: entry, folder: folder.path)
     }
 
     /// - Returns: false when the file system does not support hard links or no more of this file, or when the first name cannot
     ///   be reached.
     private func makeName(for first: LinkedFile, _ entry: TreeEntry, _ folder: ExtractedFolder) -> Bool {
-        var source: FolderHandle? = root
-        for component in first.folder.split(separator: UInt8(ascii: "/")) {
-            source = try? source?.openFolder(FileName(bytes: Array(component)))
-        }
-        guard let source else { return false }
+        guard let source = try? root.openDirectory(at: BytePath.components(of: first.folder)[...]) else { return false }
         return (try? source.link(first.entry.name, in: folder.handle, as: entry.name)) != nil
     }
 
@@ -254,7 +250,7 @@ extension Repository {
     /// Writes a stored folder as files into an empty folder, with modes, times, extended attributes, hard links and, as root,
     /// owners. Each file is verified while it is written: every chunk against its checksum, and the file against its own. What
     /// cannot be read from the repository is left out and reported; the rest is written. Nothing is made durable:
-    /// `FolderHandle.synchronizeFileSystem` does that for all of it.
+    /// `FileSystem.synchronizeTree` does that for all of it.
     /// - Parameters:
     ///   - mediaOwner: the owner of entries in `media` that name none (`Snapshot.mediaOwner`).
     ///   - phase: the name of this phase in `progress`, which is called from several threads.
@@ -263,7 +259,7 @@ extension Repository {
         _ root: Directory, into path: String, mediaOwner: FileOwner? = nil, phase: Message, progress: ProgressHandler? = nil
     ) throws(BackupError) -> ExtractionReport {
         let ledger = ExtractionLedger(root.totals, mediaOwner: mediaOwner, phase: phase, progress)
-        let handle = try FolderHandle(path: path)
+        let handle = try DirectoryHandle(path: path, followsLink: false)
         let pool = TreeExtraction.makePool()
         var extraction = TreeExtraction(self, into: handle, ledger, pool)
         let outcome = Result { () throws(BackupError) in try extraction.run(root) }

@@ -71,7 +71,7 @@ struct LockFolder {
     func sweepDrafts(now: Timestamp) throws(BackupError) {
         // If there was no space to create the folder, there are no drafts.
         guard try FileSystem.exists(layout.locks) else { return }
-        for name in try DirectoryReader(path: layout.locks).names() where name.description.hasSuffix(Self.draftExtension) {
+        for name in try DirectoryHandle(path: layout.locks).names() where name.description.hasSuffix(Self.draftExtension) {
             let path = "\(layout.locks)/\(name)"
             guard let status = try FileSystem.look(path) else { continue }
             if now.secondsSince(status.modificationTime) > Self.expirySeconds { try FileSystem.removeFile(path) }
@@ -82,7 +82,7 @@ struct LockFolder {
     func notes() throws(BackupError) -> [Note] {
         guard try FileSystem.exists(layout.locks) else { return [] }
         var notes: [Note] = []
-        for name in try DirectoryReader(path: layout.locks).names() where name.description.hasSuffix(Self.noteExtension) {
+        for name in try DirectoryHandle(path: layout.locks).names() where name.description.hasSuffix(Self.noteExtension) {
             let path = "\(layout.locks)/\(name)"
             // Its holder may just have finished.
             guard let status = try FileSystem.look(path), status.kind == .regular else { continue }

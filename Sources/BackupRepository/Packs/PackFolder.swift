@@ -7,13 +7,8 @@ enum PackFolder {
     static func list(_ layout: RepositoryLayout) throws(BackupError) -> [PackID: UInt64] {
         var packs: [PackID: UInt64] = [:]
         try visit(layout) { (pack, name, folder) throws(BackupError) in
-            do throws(BackupError) {
-                let status = try folder.status(name)
-                if status.kind == .regular { packs[pack] = status.size }
-            } catch {
-                // Removed since the folder was listed.
-                if error.code != .notFound { throw error }
-            }
+            // It may have been removed since the folder was listed.
+            if let status = try folder.statusIfPresent(name), status.kind == .regular { packs[pack] = status.size }
         }
         return packs
     }
@@ -27,9 +22,9 @@ enum PackFolder {
 
     private static func visit(
         _ layout: RepositoryLayout,
-        _ body: (PackID, FileName, borrowing DirectoryReader) throws(BackupError) -> Void
+        _ body: (PackID, FileName, DirectoryHandle) throws(BackupError) -> Void
     ) throws(BackupError) {
-        let root = try DirectoryReader(path: layout.packs)
+        let root = try DirectoryHandle(path: layout.packs)
         for name in try root.names() where name.bytes.count == 2 {
             guard try root.status(name).kind == .directory else { continue }
             let folder = try root.openDirectory(name)
@@ -47,7 +42,7 @@ struct PackFolderVersions: Sendable {
 
     init(_ layout: RepositoryLayout) throws(BackupError) {
         var stamps = [try FolderVersion(path: layout.packs)]
-        for name in try DirectoryReader(path: layout.packs).names() where name.bytes.count == 2 {
+        for name in try DirectoryHandle(path: layout.packs).names() where name.bytes.count == 2 {
             stamps.append(try FolderVersion(path: "\(layout.packs)/\(name)"))
         }
         self.stamps = stamps

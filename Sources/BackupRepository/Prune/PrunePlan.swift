@@ -247,7 +247,7 @@ final class QuarantinedPacks {
         var chunks: [ChunkID: [ChunkID]] = [:]
         let salvage = PackSalvage(repository: repository)
         let folder = repository.layout.damaged
-        for name in (try? DirectoryReader(path: folder).names()) ?? [] {
+        for name in (try? DirectoryHandle(path: folder).names()) ?? [] {
             guard
                 let pack = RepositoryLayout.digest(in: name, extension: RepositoryLayout.packExtension).map(PackID.init),
                 let index = try? salvage.provenIndex(of: pack, in: "\(folder)/\(name)")

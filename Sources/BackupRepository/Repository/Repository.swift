@@ -167,7 +167,7 @@ extension Repository {
         let catalog = CatalogLocation(folder: layout.path, isBesidePacks: true)
         let leftovers = [layout.writerLock, layout.namesLock, catalog.lock, layout.key, layout.keyCopy]
         let files = Set(leftovers.map { FileName(FileSystem.lastComponent($0)) })
-        let folder = try DirectoryReader(path: layout.path)
+        let folder = try DirectoryHandle(path: layout.path)
         for name in try folder.names() where !files.contains(name) {
             var isLeftover = false
             if folders.contains(name), try folder.status(name).kind == .directory {

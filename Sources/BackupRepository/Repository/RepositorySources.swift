@@ -41,13 +41,8 @@ extension Repository {
 
     /// The IDs of all sources with a document, readable or not, sorted.
     private func sourceIDs() throws(BackupError) -> [SourceID] {
-        do throws(BackupError) {
-            return try DirectoryReader(path: layout.sources).names().compactMap { RepositoryLayout.source(in: $0) }.sorted()
-        } catch {
-            // Older programs did not create such a folder.
-            if error.code == .notFound { return [] }
-            throw error
-        }
+        // Older programs did not create such a folder.
+        try FileSystem.names(in: layout.sources).compactMap { RepositoryLayout.source(in: $0) }.sorted()
     }
 
     /// Sources of snapshots, including removed ones, that have no document, sorted. A writer of a snapshot with a source writes

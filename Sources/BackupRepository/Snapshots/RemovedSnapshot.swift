@@ -114,39 +114,30 @@ extension SnapshotStore {
     /// The snapshots that can be undeleted, in the order of their removal, and the records that cannot be read.
     func readRemoved() throws(BackupError) -> (snapshots: [RemovedSnapshot], damages: [RemovedDamage]) {
         let now = SystemClock.now()
-        let names: [FileName]
-        do throws(BackupError) {
-            names = try DirectoryReader(path: layout.removed).names()
-        } catch {
-            if error.code == .notFound { return ([], []) }
-            throw error
-        }
         var snapshots: [RemovedSnapshot] = []
         var damages: [RemovedDamage] = []
         var labelDamages: [BackupError] = []
-        for name in names {
+        for name in try FileSystem.names(in: layout.removed) {
             guard let digest = RepositoryLayout.digest(in: name, extension: RepositoryLayout.snapshotExtension) else { continue }
             let id = SnapshotID(digest)
             guard list[id] == nil else { continue }
             let path = layout.removedPath(of: id)
+            // Undeleted or given up since the folder was listed.
+            guard let status = try FileSystem.ifPresent({ () throws(BackupError) in try FileSystem.status(path) }) else {
+                continue
+            }
+            let modificationTime = status.modificationTime
+            var time: Timestamp? = modificationTime > Self.unknownRemovalTime ? modificationTime : nil
             do throws(BackupError) {
-                let modificationTime = try FileSystem.status(path).modificationTime
-                var time: Timestamp? = modificationTime > Self.unknownRemovalTime ? modificationTime : nil
-                do throws(BackupError) {
-                    let record = try readRecord(id, at: path)
-                    let label = try readLabel(id, record, &labelDamages)
-                    // A removal dated before the creation was made with a wrong clock. That does not hold if the creation is
-                    // dated in the future.
-                    if modificationTime < record.creationTime, record.creationTime <= now { time = nil }
-                    snapshots.append(
-                        RemovedSnapshot(snapshot: Snapshot(id: id, record: record, label: label), removalTime: time))
-                } catch {
-                    if error.code == .notFound { continue }
-                    damages.append(RemovedDamage(id: id, removalTime: time, error: error))
-                }
+                let record = try readRecord(id, at: path)
+                let label = try readLabel(id, record, &labelDamages)
+                // A removal dated before the creation was made with a wrong clock. That does not hold if the creation is dated in
+                // the future.
+                if modificationTime < record.creationTime, record.creationTime <= now { time = nil }
+                snapshots.append(RemovedSnapshot(snapshot: Snapshot(id: id, record: record, label: label), removalTime: time))
             } catch {
-                // Undeleted or given up since the folder was listed.
-                if error.code != .notFound { throw error }
+                if error.code == .notFound { continue }
+                damages.append(RemovedDamage(id: id, removalTime: time, error: error))
             }
         }
         snapshots.sort { left, right in
@@ -163,17 +154,14 @@ extension SnapshotStore {
     /// folders have changed: the state of a mount queries them again and again, and there may be thousands.
     func removedSnapshots() throws(BackupError) -> [RemovedSnapshot] {
         try refresh()
-        let stamps: [FolderVersion]
-        do throws(BackupError) {
-            // Taken before reading, as in `scan`.
-            stamps = [
+        // Taken before reading, as in `scan`.
+        let stamps = try FileSystem.ifPresent { () throws(BackupError) in
+            [
                 try FolderVersion(path: layout.removed), try FolderVersion(path: layout.snapshots),
                 try FolderVersion(path: layout.labels),
             ]
-        } catch {
-            if error.code == .notFound { return [] }
-            throw error
         }
+        guard let stamps else { return [] }
         let known = lastRemoved.withLock { $0 }
         if let known, zip(known.stamps, stamps).allSatisfy({ $0.covers($1) }) { return known.snapshots }
         let snapshots = try readRemoved().snapshots

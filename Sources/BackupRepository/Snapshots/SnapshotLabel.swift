@@ -164,13 +164,7 @@ extension SnapshotStore {
     /// - Throws: for a label that is not damaged but cannot be read: a later version wrote it, or the disk fails.
     func saveLabel(_ id: SnapshotID, _ lock: borrowing NamesLock) throws(BackupError) -> Bool {
         let path = layout.labelPath(of: id)
-        let bytes: [UInt8]
-        do throws(BackupError) {
-            bytes = try FileSystem.readFile(path, limitBytes: SnapshotLabel.byteCountLimit)
-        } catch {
-            if error.code == .notFound { return false }
-            throw error
-        }
+        guard let bytes = try FileSystem.readFileIfPresent(path, limitBytes: SnapshotLabel.byteCountLimit) else { return false }
         do throws(BackupError) {
             _ = try SnapshotLabel(decoding: protection.open(bytes, as: .snapshotLabel(id)), for: id)
             return false

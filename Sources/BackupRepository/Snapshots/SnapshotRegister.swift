@@ -175,12 +175,7 @@ extension SnapshotStore {
     }
 
     private func registerBytes() throws(BackupError) -> [UInt8]? {
-        do throws(BackupError) {
-            return try FileSystem.readFile(layout.register, limitBytes: SnapshotRegister.byteCountLimit)
-        } catch {
-            if error.code == .notFound { return nil }
-            throw error
-        }
+        try FileSystem.readFileIfPresent(layout.register, limitBytes: SnapshotRegister.byteCountLimit)
     }
 
     /// The register with one flipped bit corrected; `nil` if that does not repair it.
@@ -261,15 +256,10 @@ extension SnapshotStore {
 
     /// - Returns: an empty set for a missing folder: some are created only when needed.
     private func ids(in folder: String, _ suffix: String) throws(BackupError) -> Set<SnapshotID> {
-        do throws(BackupError) {
-            return Set(
-                try DirectoryReader(path: folder).names().compactMap {
-                    RepositoryLayout.digest(in: $0, extension: suffix).map(SnapshotID.init)
-                })
-        } catch {
-            if error.code == .notFound { return [] }
-            throw error
-        }
+        Set(
+            try FileSystem.names(in: folder).compactMap {
+                RepositoryLayout.digest(in: $0, extension: suffix).map(SnapshotID.init)
+            })
     }
 
     /// Deletes missing records from the register.

@@ -125,12 +125,8 @@ extension SnapshotStore {
     /// Makes the names in `removed/` durable. Call it before `snapshots/` is synchronized: a process that moved a record may have
     /// died before doing so, and after a power cut the record would have no name left.
     func synchronizeRemoved() throws(BackupError) {
-        do {
-            try FileSystem.synchronizeDirectory(layout.removed)
-        } catch {
-            // Nothing was ever removed.
-            guard error.code == .notFound else { throw error }
-        }
+        // Without it, nothing was ever removed.
+        _ = try FileSystem.ifPresent { () throws(BackupError) in try FileSystem.synchronizeDirectory(layout.removed) }
     }
 
     /// Moves a record back to `snapshots/`, durably.

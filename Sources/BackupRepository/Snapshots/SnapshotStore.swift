@@ -86,12 +86,12 @@ final class SnapshotStore: Sendable {
         do throws(BackupError) { expectedLabels = try readExpectedLabels() } catch { registerError = error }
         var missingLabels: [SnapshotID] = []
         var unlabelled: Set<SnapshotID> = []
-        let labelFolder = try DirectoryReader(path: layout.labels)
+        let labelFolder = try DirectoryHandle(path: layout.labels)
         let labelled = Set(try labelFolder.names())
         var labels: [SnapshotID: ReadLabel] = [:]
         var snapshots: [Snapshot] = []
         var damages: [BackupError] = []
-        for name in try DirectoryReader(path: layout.snapshots).names() {
+        for name in try DirectoryHandle(path: layout.snapshots).names() {
             guard let digest = RepositoryLayout.digest(in: name, extension: RepositoryLayout.snapshotExtension) else { continue }
             let id = SnapshotID(digest)
             do {
@@ -379,13 +379,13 @@ extension SnapshotStore {
 
     /// Does not follow a link: with a link in its place, another program could have the files of any folder removed.
     /// - Throws: `notPermitted` for a link.
-    private func openTemporary() throws(BackupError) -> DirectoryReader {
+    private func openTemporary() throws(BackupError) -> DirectoryHandle {
         guard try FileSystem.status(layout.temporary).kind != .symbolicLink else {
             throw BackupError(
                 .notPermitted, "the repository's folder for temporary files is a symbolic link", path: layout.temporary,
                 remedy: "Remove the link, and make an empty folder in its place.")
         }
-        return try DirectoryReader(path: layout.temporary, followsLink: false)
+        return try DirectoryHandle(path: layout.temporary, followsLink: false)
     }
 
     /// Whether this program creates temporary files with such names: a random token, with or without an extension. Other programs
@@ -399,7 +399,7 @@ extension SnapshotStore {
     private func uselessLabels() throws(BackupError) -> [SnapshotID] {
         guard let register = try? readRegister() else { return [] }
         var useless: [SnapshotID] = []
-        for name in try DirectoryReader(path: layout.labels).names() {
+        for name in try DirectoryHandle(path: layout.labels).names() {
             guard let digest = RepositoryLayout.digest(in: name, extension: RepositoryLayout.labelExtension) else { continue }
             let id = SnapshotID(digest)
             guard register.isLabelled[id] == nil else { continue }

@@ -34,10 +34,9 @@ public enum BackgroundMount {
         let logSize = try log.status().size
         let pipe = try Pipe()
         let process = try spawn(executable, arguments, log: log, report: pipe.writer, secret)
-        let reader = pipe.takeReader()
-        let report = ReadinessReport(encoded: ProgramStart.readAll(reader))
-        if case .ready = report { return process }
-        let exitCode = ProgramStart.wait(for: process)
+        let report = ReadinessReport(encoded: (try? pipe.takeReader().readToEnd(limitBytes: 1 << 16)) ?? [])
+        if case .ready = report { return process.processID }
+        let exitCode = process.wait()
         if case .failed(let error) = report { throw error }
         throw BackupError(
             .inputOutput,
@@ -91,27 +90,26 @@ public enum BackgroundMount {
     private static func spawn(
         _ executable: String, _ arguments: [String], log: borrowing OwnedDescriptor, report: borrowing OwnedDescriptor,
         _ secret: SecretBytes?
-    ) throws(BackupError) -> pid_t {
+    ) throws(BackupError) -> Subprocess {
         // Moved away from the numbers that they get in the new program, where one would overwrite the other.
         let log = try OwnedDescriptor.duplicate(log, from: 10)
         let report = try OwnedDescriptor.duplicate(report, from: 10)
-        let name = CommandLine.arguments.first ?? "backupfs"
+        let arguments = [CommandLine.arguments.first ?? "backupfs"] + arguments
         let variables =
-            ProgramStart.currentEnvironment().filter {
+            Subprocess.currentEnvironment().filter {
                 !$0.hasPrefix("\(environmentVariable)=") && !$0.hasPrefix("\(secretVariable)=")
             } + ["\(environmentVariable)=\(reportDescriptor)"]
         let descriptors = [log.rawValue, log.rawValue, report.rawValue]
         guard let secret else {
-            return try ProgramStart.spawn(
-                executable, arguments: [name] + arguments, environment: variables, descriptors: descriptors, startsSession: false)
+            return try Subprocess(executable, arguments, environment: variables, descriptors: descriptors)
         }
         precondition(secret.count <= secretByteCountLimit, "a pipe would not take it")
         let pipe = try Pipe()
         try secret.withUnsafeBytes { (bytes) throws(BackupError) in try pipe.writer.writeAll(bytes) }
         let source = try OwnedDescriptor.duplicate(pipe.reader, from: 10)
-        return try ProgramStart.spawn(
-            executable, arguments: [name] + arguments, environment: variables + ["\(secretVariable)=\(secretDescriptor)"],
-            descriptors: descriptors + [source.rawValue], startsSession: false)
+        return try Subprocess(
+            executable, arguments, environment: variables + ["\(secretVariable)=\(secretDescriptor)"],
+            descriptors: descriptors + [source.rawValue])
     }
 
     /// The last line that went to the log, to be shown immediately.

@@ -132,7 +132,7 @@ public final class MountSession: Sendable {
         var operations = LowLevelOperations.make()
         let server = Unmanaged.passUnretained(server).toOpaque()
         let (created, creationMessages) = LibraryLog.collecting {
-            CStrings.with(["backupfs"] + options.libraryArguments) { arguments in
+            (["backupfs"] + options.libraryArguments).withCStrings { arguments in
                 var arguments = arguments
                 let count = Int32(arguments.count - 1)
                 return arguments.withUnsafeMutableBufferPointer { buffer in

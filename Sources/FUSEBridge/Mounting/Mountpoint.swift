@@ -37,7 +37,7 @@ public enum Mountpoint {
         }
         // Opening the folder of an automount waits for the very mount that is being created here. It is always empty.
         if entry?.fileSystemType == "autofs" { return mountpoint }
-        if !options.allowsNonEmptyMountpoint, try !DirectoryReader(path: mountpoint).names().isEmpty {
+        if !options.allowsNonEmptyMountpoint, try !DirectoryHandle(path: mountpoint).names().isEmpty {
             throw BackupError(
                 .notEmpty, "the mountpoint is not empty: what is in it would be hidden", path: path,
                 remedy: "Name an empty folder, or mount with `-o nonempty`.")

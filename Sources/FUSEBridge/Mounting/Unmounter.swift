@@ -51,7 +51,7 @@ public enum Unmounter {
 
     private static func detachAsUser(_ mountpoint: String, lazily: Bool) throws(BackupError) {
         guard let program = FUSEAvailability.fusermountPath() else { throw FUSEAvailability.missingFusermount }
-        let result = try HelperProgram.run(program, ["-u"] + (lazily ? ["-z"] : []) + ["--", mountpoint])
+        let result = try Subprocess.run(program, ["-u"] + (lazily ? ["-z"] : []) + ["--", mountpoint])
         if result.exitCode == 0 { return }
         if result.message.contains("busy") { throw busy(mountpoint) }
         let lines = result.message.split(separator: "\n")

@@ -20,8 +20,9 @@ enum DirectoryRequests {
         let request = Request(raw)
         let server = request.server
         do throws(BackupError) {
-            let loan = server.buffers.lend()
-            let buffer = UnsafeMutableRawBufferPointer(rebasing: loan.bytes[..<min(size, loan.bytes.count)])
+            let block = server.buffers.take()
+            defer { withExtendedLifetime(block) {} }
+            let buffer = UnsafeMutableRawBufferPointer(rebasing: block.writableBytes.prefix(size))
             var used = 0
             try server.tree.readDirectory(HandleNumber(handle), from: UInt64(offset), countsLookUps: false) {
                 name, attributes, nextOffset in
@@ -44,8 +45,9 @@ enum DirectoryRequests {
         let server = request.server
         var counted: [InodeNumber] = []
         do throws(BackupError) {
-            let loan = server.buffers.lend()
-            let buffer = UnsafeMutableRawBufferPointer(rebasing: loan.bytes[..<min(size, loan.bytes.count)])
+            let block = server.buffers.take()
+            defer { withExtendedLifetime(block) {} }
+            let buffer = UnsafeMutableRawBufferPointer(rebasing: block.writableBytes.prefix(size))
             counted.reserveCapacity(buffer.count / 160)
             var used = 0
             try server.tree.readDirectory(HandleNumber(handle), from: UInt64(offset), countsLookUps: true) {

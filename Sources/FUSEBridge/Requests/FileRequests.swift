@@ -32,12 +32,13 @@ enum FileRequests {
     static func read(_ raw: OpaquePointer?, handle: UInt64, size: Int, offset: off_t) {
         let request = Request(raw)
         do throws(BackupError) {
-            let loan = request.server.buffers.lend()
+            let block = request.server.buffers.take()
+            defer { withExtendedLifetime(block) {} }
             // The kernel does not request more than was negotiated; if it did, a short reply would look like the end of the file.
-            guard size <= loan.bytes.count, offset >= 0 else {
+            guard size <= block.writableBytes.count, offset >= 0 else {
                 throw BackupError(.invalidArgument, "a read of \(size) bytes at \(offset) is out of range")
             }
-            let buffer = UnsafeMutableRawBufferPointer(rebasing: loan.bytes[..<size])
+            let buffer = UnsafeMutableRawBufferPointer(rebasing: block.writableBytes[..<size])
             let count = try request.tree.read(HandleNumber(handle), at: UInt64(offset), into: buffer)
             request.reply(bytes: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         } catch {

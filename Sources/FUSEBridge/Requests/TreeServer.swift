@@ -11,7 +11,9 @@ final class TreeServer: Sendable {
     let ownerUser: uid_t
     let ownerGroup: gid_t
     let maximumReadBytes: Int
-    let buffers: BufferPool
+    /// For replies: a fresh buffer of this size would cost 256 page faults each time. There are never more than requests served
+    /// concurrently, which the number of threads limits.
+    let buffers: BlockPool
     let changes = FolderChanges()
     private let reportFailure: FailureReport?
 
@@ -20,7 +22,7 @@ final class TreeServer: Sendable {
         ownerUser = options.ownerUser ?? getuid()
         ownerGroup = options.ownerGroup ?? getgid()
         maximumReadBytes = options.maximumReadBytes
-        buffers = BufferPool(bufferSizeBytes: max(options.maximumReadBytes, MountOptions.largestRequestBytes))
+        buffers = BlockPool(blockSizeBytes: max(options.maximumReadBytes, MountOptions.largestRequestBytes), limit: .max)
         self.reportFailure = reportFailure
     }
 

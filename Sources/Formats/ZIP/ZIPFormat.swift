@@ -1,5 +1,5 @@
 import BackupCore
-import Glibc
+import SystemIO
 
 /// The constants of the ZIP format (PKWARE's APPNOTE.TXT 6.3), shared by the layout and the reader.
 enum ZIPFormat {
@@ -50,28 +50,22 @@ enum ZIPTime {
     static func msdos(_ time: Timestamp) -> (time: UInt16, date: UInt16) {
         let earliest: (UInt16, UInt16) = (0, 1 << 5 | 1)
         let latest: (UInt16, UInt16) = (23 << 11 | 59 << 5 | 29, 127 << 9 | 12 << 5 | 31)
-        var seconds = time_t(time.seconds)
-        var parts = tm()
-        // gmtime_r fails only for years that do not fit in an Int32.
-        guard gmtime_r(&seconds, &parts) != nil else { return time.seconds < 0 ? earliest : latest }
-        let year = Int(parts.tm_year) + 1900
-        if year < 1980 { return earliest }
-        if year > 2107 { return latest }
-        let clock = UInt16(parts.tm_hour) << 11 | UInt16(parts.tm_min) << 5 | UInt16(min(parts.tm_sec, 59) / 2)
-        let date = UInt16(year - 1980) << 9 | UInt16(parts.tm_mon + 1) << 5 | UInt16(parts.tm_mday)
+        let utc = LocalDateTime(utc: time)
+        if utc.year < 1980 { return earliest }
+        if utc.year > 2107 { return latest }
+        let clock = UInt16(utc.hour) << 11 | UInt16(utc.minute) << 5 | UInt16(utc.second / 2)
+        let date = UInt16(utc.year - 1980) << 9 | UInt16(utc.month) << 5 | UInt16(utc.day)
         return (clock, date)
     }
 
     /// The time of an MS-DOS timestamp in UTC; a month or day of 0 counts as 1.
     static func timestamp(msdosTime: UInt16, date: UInt16) -> Timestamp {
-        var parts = tm()
-        parts.tm_year = Int32(date >> 9) + 80
-        parts.tm_mon = max(0, Int32(date >> 5 & 15) - 1)
-        parts.tm_mday = max(1, Int32(date & 31))
-        parts.tm_hour = Int32(msdosTime >> 11)
-        parts.tm_min = Int32(msdosTime >> 5 & 63)
-        parts.tm_sec = Int32(msdosTime & 31) * 2
-        return Timestamp(seconds: Int64(timegm(&parts)))
+        // Months 13 to 15, which the field can hold, are those of the next year.
+        let month = max(0, Int(date >> 5 & 15) - 1)
+        let utc = LocalDateTime(
+            year: 1980 + Int(date >> 9) + month / 12, month: month % 12 + 1, day: max(1, Int(date & 31)),
+            hour: Int(msdosTime >> 11), minute: Int(msdosTime >> 5 & 63), second: Int(msdosTime & 31) * 2)
+        return Timestamp(seconds: utc.utcSeconds)
     }
 
     /// The extended timestamp's value; `nil` outside 1970 to 2038, where readers do not agree on the sign.

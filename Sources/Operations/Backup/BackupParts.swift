@@ -100,7 +100,7 @@ struct BackupParts {
         guard let mediaPath = store.mediaPath else { return nil }
         _ = try FileSystem.lookBehindLinks(mediaPath)
         progress.enter(.listing)
-        let metadata = try MediaMetadata(earlier: earlier.snapshot, DirectoryReader(path: mediaPath).descriptor.status())
+        let metadata = try MediaMetadata(earlier: earlier.snapshot, DirectoryHandle(path: mediaPath).descriptor.status())
         let (media, stored) = try store.withWorkFolder { (folder) throws(BackupError) in
             let media = MediaBackup(
                 writer: writer, repository: store.repository, progress: progress, workPath: folder, reading: reading,
@@ -115,7 +115,7 @@ struct BackupParts {
         }
         // Changes are found by comparing stored folders, which must be readable for that.
         try writer.publishChunks()
-        let folder = try DirectoryReader(path: mediaPath)
+        let folder = try DirectoryHandle(path: mediaPath)
         let entry = TreeEntry.directory(
             name: "media", mode: status.mode, modificationTime: status.modificationTime, stored: stored,
             metadata: metadata.of(folder.descriptor, status, path: "media"))

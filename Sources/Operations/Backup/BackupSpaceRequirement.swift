@@ -26,7 +26,7 @@ struct BackupSpaceRequirement {
         var room = DiskSpaceRequirement()
         guard let mediaPath = store.mediaPath, try FileSystem.lookBehindLinks(mediaPath) != nil else { return room }
         let bytes = try SafetySpaceRequirement.changedBytes(
-            in: DirectoryReader(path: mediaPath), store.databaseAmongMedia(), since: nil)
+            in: DirectoryHandle(path: mediaPath), store.databaseAmongMedia(), since: nil)
         try room.need(bytes, at: store.repository.path)
         return room
     }
@@ -62,14 +62,14 @@ struct SafetySpaceRequirement {
         if let mediaPath = store.mediaPath, try FileSystem.lookBehindLinks(mediaPath) != nil {
             let newest = store.ownSnapshots().last?.creationTime
             stored = stored.addingSaturating(
-                try Self.changedBytes(in: DirectoryReader(path: mediaPath), store.databaseAmongMedia(), since: newest))
+                try Self.changedBytes(in: DirectoryHandle(path: mediaPath), store.databaseAmongMedia(), since: newest))
         }
         try room.need(stored, at: store.repository.path)
     }
 
     /// Files that cannot be examined are left to the backup, which reports them.
     static func changedBytes(
-        in folder: borrowing DirectoryReader, _ amongMedia: DatabaseAmongMedia, since time: Timestamp?
+        in folder: DirectoryHandle, _ amongMedia: DatabaseAmongMedia, since time: Timestamp?
     ) throws(BackupError) -> UInt64 {
         var sum: UInt64 = 0
         for name in try folder.names() where !amongMedia.hides(name) {

@@ -32,7 +32,7 @@ final class FolderTrace: Sendable {
     init(_ status: FileStatus) { state = Mutex(State(stamp: FolderVersion(status))) }
 
     /// Lists the folder and remembers the listing.
-    func list(_ folder: borrowing DirectoryReader, _ amongMedia: DatabaseAmongMedia) throws(BackupError) -> [FileName] {
+    func list(_ folder: DirectoryHandle, _ amongMedia: DatabaseAmongMedia) throws(BackupError) -> [FileName] {
         let (names, listing) = try FolderDigest.list(folder, amongMedia)
         state.withLock { $0.listing = listing }
         return names
@@ -65,13 +65,13 @@ final class FolderTrace: Sendable {
     /// Checks the folder and everything in it again.
     /// - Parameter root: the folder, newly opened.
     /// - Returns: whether any listing differs from before.
-    func lookForMoves(_ root: borrowing DirectoryReader, _ amongMedia: DatabaseAmongMedia) throws(BackupError) -> Bool {
+    func lookForMoves(_ root: DirectoryHandle, _ amongMedia: DatabaseAmongMedia) throws(BackupError) -> Bool {
         try lookForMoves(root, [], amongMedia)
     }
 
     /// - Parameter path: relative to `base`.
     private func lookForMoves(
-        _ base: borrowing DirectoryReader, _ path: [UInt8], _ amongMedia: DatabaseAmongMedia
+        _ base: DirectoryHandle, _ path: [UInt8], _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) -> Bool {
         try Cancellation.check()
         if path.count > Self.pathByteLimit, let inner = try? base.openDirectory(FileName(bytes: path)) {
@@ -91,7 +91,7 @@ final class FolderTrace: Sendable {
     }
 
     /// Lists the names only where the times are inconclusive.
-    private func isStill(_ base: borrowing DirectoryReader, _ path: [UInt8], _ amongMedia: DatabaseAmongMedia) -> Bool {
+    private func isStill(_ base: DirectoryHandle, _ path: [UInt8], _ amongMedia: DatabaseAmongMedia) -> Bool {
         let (stamp, listing, lacksListed) = state.withLock { ($0.stamp, $0.listing, $0.lacksListed) }
         guard !lacksListed else { return false }
         do throws(BackupError) {
@@ -124,7 +124,7 @@ struct FolderDigest: Equatable {
 
     /// - Returns: all names, sorted, and the digest of those that are media.
     static func list(
-        _ folder: borrowing DirectoryReader, _ amongMedia: DatabaseAmongMedia
+        _ folder: DirectoryHandle, _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) -> (names: [FileName], digest: FolderDigest) {
         var digest = FolderDigest()
         var logs: [(database: FileName, hash: UInt64)] = []

@@ -79,7 +79,7 @@ final class MediaBackup: Sendable {
             try writer.publishChunks()
             guard number < Self.passLimit else {
                 let moves = MediaMoves(repository: repository, begin: begin)
-                let found = try moves.find(in: DirectoryReader(path: path), amongMedia, trace, stored)
+                let found = try moves.find(in: DirectoryHandle(path: path), amongMedia, trace, stored)
                 movedFiles.withLock { $0 = found }
                 break
             }
@@ -93,7 +93,7 @@ final class MediaBackup: Sendable {
         _ trace: FolderTrace, _ path: String, _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) -> Bool {
         do {
-            return try trace.lookForMoves(DirectoryReader(path: path), amongMedia)
+            return try trace.lookForMoves(DirectoryHandle(path: path), amongMedia)
         } catch let error where error.code == .notFound {
             // The caller detects and reports that the folder is gone.
             return false
@@ -106,7 +106,7 @@ final class MediaBackup: Sendable {
         _ path: String, _ amongMedia: DatabaseAmongMedia, earlier: StoredDirectory?, _ earlierTrace: FolderTrace?
     ) throws(BackupError) -> (stored: StoredDirectory, trace: FolderTrace) {
         let result = Mutex<StoredDirectory?>(nil)
-        let reader = try DirectoryReader(path: path)
+        let reader = try DirectoryHandle(path: path)
         let trace = FolderTrace(try reader.descriptor.status())
         let root = try MediaFolderTask(
             reader, relativePath: "", amongMedia: amongMedia, reading: earlierTrace == nil ? reading : .again, trace: trace,
@@ -301,10 +301,9 @@ final class MediaBackup: Sendable {
 
     private func isGone(_ name: FileName, in task: MediaFolderTask) -> Bool {
         do {
-            _ = try task.reader.status(name)
-            return false
+            return try task.reader.statusIfPresent(name) == nil
         } catch {
-            return error.code == .notFound
+            return false
         }
     }
 

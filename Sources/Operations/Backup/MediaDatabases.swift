@@ -118,7 +118,7 @@ struct MediaDatabases {
     private var others: Set<FileName> = []
     private let amongMedia: DatabaseAmongMedia
 
-    init(among names: [FileName], _ amongMedia: DatabaseAmongMedia, in folder: borrowing DirectoryReader) {
+    init(among names: [FileName], _ amongMedia: DatabaseAmongMedia, in folder: DirectoryHandle) {
         self.amongMedia = amongMedia
         others = Set(names.lazy.filter { DatabaseLogs.database(of: $0) != nil })
         guard !others.isEmpty else { return }
@@ -140,7 +140,7 @@ struct MediaDatabases {
     func isCompanion(_ name: FileName) -> Bool { companions.contains(name) }
 
     /// Whether a file that had nothing beside it has a log by now.
-    func hasNewLog(_ name: FileName, in folder: borrowing DirectoryReader) -> Bool {
+    func hasNewLog(_ name: FileName, in folder: DirectoryHandle) -> Bool {
         for log in unit(name).dropFirst() where DatabaseLogs.isLog(log.bytes) && Self.isRegular(log, in: folder) { return true }
         return false
     }
@@ -152,7 +152,7 @@ struct MediaDatabases {
 
     /// Whether a file is an SQLite database or may become one: a new one has 0 bytes until its first commit. An unreadable file
     /// is not.
-    static func mayBeDatabase(_ name: FileName, in folder: borrowing DirectoryReader) -> Bool {
+    static func mayBeDatabase(_ name: FileName, in folder: DirectoryHandle) -> Bool {
         // A pipe must not be opened, and a link has no log.
         guard isRegular(name, in: folder), let file = try? SharedFile(folder.openFile(name)) else { return false }
         guard let start = try? file.bytes(at: 0, upTo: SQLiteHeader.magic.count) else { return false }
@@ -160,7 +160,7 @@ struct MediaDatabases {
     }
 
     /// Whether a program uses it now. Where locks cannot be queried the answer is no: the database is then watched for changes.
-    static func isInUse(_ name: FileName, in folder: borrowing DirectoryReader) -> Bool {
+    static func isInUse(_ name: FileName, in folder: DirectoryHandle) -> Bool {
         guard let file = try? folder.openFile(name) else { return false }
         return (try? DatabaseFile.isLocked(file)) ?? false
     }
@@ -171,7 +171,7 @@ struct MediaDatabases {
     /// - Throws: `busy` when another program keeps it locked; `damagedContent`, `readOnly`, `accessDenied`, … if SQLite cannot
     ///   read it without changing it; `noSpace`.
     static func copy(
-        _ name: FileName, in folder: borrowing DirectoryReader, to destination: String
+        _ name: FileName, in folder: DirectoryHandle, to destination: String
     ) throws(BackupError) -> Bool {
         // SQLite cannot take a path that is not UTF-8.
         guard let text = String(validating: name.bytes, as: UTF8.self) else { return false }
@@ -190,7 +190,7 @@ struct MediaDatabases {
 
     private static func name(_ name: FileName, _ suffix: String) -> FileName { FileName(bytes: name.bytes + suffix.utf8) }
 
-    private static func isRegular(_ name: FileName, in folder: borrowing DirectoryReader) -> Bool {
+    private static func isRegular(_ name: FileName, in folder: DirectoryHandle) -> Bool {
         (try? folder.status(name).kind) == .regular
     }
 }

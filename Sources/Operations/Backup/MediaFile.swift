@@ -29,7 +29,7 @@ final class MediaFile: ByteSource {
     /// - Throws: `sourceUnreadable`; the errors of `body`.
     /// - Parameter metadata: collects the metadata kept with the file.
     static func stable(
-        _ name: FileName, _ path: String, in folder: borrowing DirectoryReader, _ metadata: MediaMetadata,
+        _ name: FileName, _ path: String, in folder: DirectoryHandle, _ metadata: MediaMetadata,
         _ body: (MediaFile) throws(BackupError) -> StoredFile
     ) throws(BackupError) -> TreeEntry {
         for _ in 0..<attemptLimit {
@@ -55,7 +55,7 @@ final class MediaFile: ByteSource {
     }
 
     private static func open(
-        _ name: FileName, _ path: String, in folder: borrowing DirectoryReader
+        _ name: FileName, _ path: String, in folder: DirectoryHandle
     ) throws(BackupError) -> SharedFile {
         do {
             return try SharedFile(folder.openFile(name))
@@ -90,8 +90,8 @@ final class MediaFile: ByteSource {
     }
 
     static func openingFolder(
-        _ name: FileName, in folder: borrowing DirectoryReader, _ path: String
-    ) throws(BackupError) -> DirectoryReader {
+        _ name: FileName, in folder: DirectoryHandle, _ path: String
+    ) throws(BackupError) -> DirectoryHandle {
         do {
             return try folder.openDirectory(name)
         } catch {

@@ -17,7 +17,7 @@ final class MediaFolderTask: Sendable {
         var owedCount = 0
     }
 
-    let reader: DirectoryReader
+    let reader: DirectoryHandle
     let whenComplete: Completion
     /// Entries of the folder that are not media.
     let amongMedia: DatabaseAmongMedia
@@ -44,7 +44,7 @@ final class MediaFolderTask: Sendable {
     ///     read again.
     ///   - whenComplete: called once, when all entries have arrived.
     init(
-        _ reader: consuming DirectoryReader, relativePath: String, amongMedia: DatabaseAmongMedia, reading: MediaReading,
+        _ reader: DirectoryHandle, relativePath: String, amongMedia: DatabaseAmongMedia, reading: MediaReading,
         trace: FolderTrace, earlierTrace: FolderTrace?, earlier: StoredDirectory?, in repository: Repository,
         _ writer: BackupWriter, whenComplete: @escaping Completion
     ) throws(BackupError) {

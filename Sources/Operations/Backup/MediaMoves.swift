@@ -15,7 +15,7 @@ struct MediaMoves {
     ///   - stored: the stored folder; it must be readable.
     /// - Returns: paths relative to the folder.
     func find(
-        in folder: borrowing DirectoryReader, _ amongMedia: DatabaseAmongMedia, _ trace: FolderTrace, _ stored: StoredDirectory
+        in folder: DirectoryHandle, _ amongMedia: DatabaseAmongMedia, _ trace: FolderTrace, _ stored: StoredDirectory
     ) throws(BackupError) -> [Message] {
         var found: [[UInt8]] = []
         try find(in: folder, [], amongMedia, trace, stored, &found)
@@ -35,7 +35,7 @@ struct MediaMoves {
     private static let shownCount = 5
 
     private func find(
-        in folder: borrowing DirectoryReader, _ path: [UInt8], _ amongMedia: DatabaseAmongMedia, _ trace: FolderTrace,
+        in folder: DirectoryHandle, _ path: [UInt8], _ amongMedia: DatabaseAmongMedia, _ trace: FolderTrace,
         _ stored: StoredDirectory, _ found: inout [[UInt8]]
     ) throws(BackupError) {
         guard trace.hasMoves else { return }
@@ -67,7 +67,7 @@ struct MediaMoves {
     }
 
     /// A move changes no modification time of the moved entry; a folder's time changes when it receives one.
-    private func isOlder(_ name: FileName, _ status: FileStatus, in folder: borrowing DirectoryReader) -> Bool {
+    private func isOlder(_ name: FileName, _ status: FileStatus, in folder: DirectoryHandle) -> Bool {
         if status.modificationTime < begin { return true }
         guard status.kind == .directory, let inner = try? folder.openDirectory(name) else { return false }
         return ((try? inner.names()) ?? []).contains { ((try? inner.status($0))?.modificationTime).map { $0 < begin } ?? false }

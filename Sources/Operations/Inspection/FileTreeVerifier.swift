@@ -50,7 +50,7 @@ final class FileTreeVerifier: Sendable {
         defer { pool.end() }
         let group = WorkGroup(pool)
         do {
-            try check(root, FolderHandle(path: folder), group)
+            try check(root, DirectoryHandle(path: folder, followsLink: false), group)
         } catch {
             group.fail(error)
         }
@@ -62,7 +62,7 @@ final class FileTreeVerifier: Sendable {
         findings.withLock { $0.append("\(FileName(bytes: path)): \(problem)") }
     }
 
-    private func check(_ root: Directory, _ target: FolderHandle, _ group: WorkGroup) throws(BackupError) {
+    private func check(_ root: Directory, _ target: DirectoryHandle, _ group: WorkGroup) throws(BackupError) {
         var cursor = TreeCursor(root, in: repository)
         // The open folders, and the files to check next in each.
         var batches = [Batch(folder: target)]
@@ -78,15 +78,15 @@ final class FileTreeVerifier: Sendable {
             }
             switch entry.kind {
             case .directory:
-                guard let inner = try folder.open(entry.name) else {
+                guard let inner = try folder.openDirectoryIfPresent(entry.name) else {
                     add(path, "the folder is missing")
                     cursor.skipFolder()
                     continue
                 }
-                if expectsMetadata { try compare(entry, inner.extendedAttributes(), inner.status(), path) }
+                if expectsMetadata { try compare(entry, inner.descriptor.extendedAttributes(), inner.descriptor.status(), path) }
                 batches.append(Batch(folder: inner))
             case .symbolicLink:
-                if try folder.linkTarget(entry.name) != entry.linkTarget { add(path, "the link leads elsewhere") }
+                if try folder.readLinkIfPresent(entry.name) != entry.linkTarget { add(path, "the link leads elsewhere") }
             case .file:
                 batches[batches.count - 1].append(entry, path)
                 if batches[batches.count - 1].isFull {
@@ -114,8 +114,8 @@ final class FileTreeVerifier: Sendable {
         if recorded?.crc32 != found.crc32 { add(path, "its CRC-32 is not the recorded one") }
     }
 
-    private func check(_ entry: TreeEntry, _ folder: FolderHandle, _ path: [UInt8]) throws(BackupError) {
-        guard let descriptor = try folder.openFile(entry.name) else {
+    private func check(_ entry: TreeEntry, _ folder: DirectoryHandle, _ path: [UInt8]) throws(BackupError) {
+        guard let descriptor = try folder.openFileIfPresent(entry.name) else {
             add(path, "the file is missing")
             return
         }

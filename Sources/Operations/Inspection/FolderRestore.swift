@@ -65,7 +65,7 @@ public struct FolderRestore: Sendable {
     /// Remains of an interrupted restore are allowed; they are removed later.
     private func requireUsable(_ target: String) throws(BackupError) {
         guard try FileSystem.exists(target) else { return }
-        for name in try DirectoryReader(path: target).names() where !WorkFolder.isOurs(name, prefix: Self.stagingPrefix) {
+        for name in try DirectoryHandle(path: target).names() where !WorkFolder.isOurs(name, prefix: Self.stagingPrefix) {
             throw BackupError(
                 .notEmpty, "the folder holds something else: “\(name)”", path: target,
                 remedy: "Name an empty folder, or one that is not there yet.")
@@ -81,7 +81,7 @@ public struct FolderRestore: Sendable {
         defer { staging.remove() }
         let report = try store.repository.extract(
             root, into: staging.path, mediaOwner: mediaOwner, phase: Self.phase, progress: progress)
-        let folder = try FolderHandle(path: target)
+        let folder = try DirectoryHandle(path: target, followsLink: false)
         // One sync for all files and their folders, before the first entry moves into place.
         try FileSystem.synchronizeTree(staging.path)
         for entry in root.entries { try folder.takeOver(entry, from: staging.path) }
@@ -123,13 +123,17 @@ extension Store {
     }
 }
 
-extension FolderHandle {
+extension DirectoryHandle {
     /// Moves a file or folder here from the folder that it was extracted into; nothing is there if it could not be extracted.
     fileprivate func takeOver(_ entry: TreeEntry, from folder: String) throws(BackupError) {
-        let source = try FolderHandle(path: folder)
+        let source = try DirectoryHandle(path: folder, followsLink: false)
         // A folder without write permission cannot be moved: “..” changes.
-        try source.move(entry.name, to: self, isFolder: entry.kind == .directory)
+        if entry.kind == .directory { source.makeAccessible(entry.name) }
+        do {
+            try source.move(entry.name, to: self, as: entry.name)
+        } catch let error where error.code == .notFound {}
         guard entry.kind == .directory else { return }
-        try open(entry.name)?.finish(permissions: mode_t(entry.restoredPermissions), modificationTime: entry.modificationTime)
+        try openDirectoryIfPresent(entry.name)?.finish(
+            permissions: mode_t(entry.restoredPermissions), modificationTime: entry.modificationTime)
     }
 }

@@ -22,16 +22,17 @@ struct LiveMedia: Sendable {
     /// The content of the folder, sorted by name; `nil` when it is not a folder.
     func items(in folder: ArraySlice<FileName>) throws(BackupError) -> [Item]? {
         guard folder.count <= MediaFolder.depthLimit else { return nil }
-        return try reading(folder) { (reader: borrowing DirectoryReader) throws(BackupError) in
-            var items: [Item] = []
+        do {
+            let directory = try directory(folder)
             let amongMedia = folder.reduce(amongMedia) { $0.entering($1) }
-            let keepsChangeTime = FileSystem.keepsChangeTime(reader.descriptor)
-            for name in try reader.names() where !amongMedia.hides(name) {
-                // Gone since the folder was listed, or a device: not shown.
-                guard let item = try? Self.item(name, reader, keepsChangeTime) else { continue }
-                items.append(item)
-            }
-            return items
+            let keepsChangeTime = FileSystem.keepsChangeTime(directory.descriptor)
+            // Gone since the folder was listed, or a device: not shown.
+            return try directory.names().filter { !amongMedia.hides($0) }
+                .compactMap { try? Self.item($0, directory, keepsChangeTime) }
+        } catch let error where error.code == .notFound || error.code == .notADirectory {
+            // Media on a disk that is not mounted are not gone.
+            _ = try FileSystem.lookBehindLinks(path)
+            return nil
         }
     }
 
@@ -39,8 +40,12 @@ struct LiveMedia: Sendable {
         guard path.count <= MediaFolder.depthLimit + 1, let name = path.last,
             !path.dropLast().reduce(amongMedia, { $0.entering($1) }).hides(name)
         else { return nil }
-        return try reading(path.dropLast()) { (reader: borrowing DirectoryReader) throws(BackupError) in
-            try Self.item(name, reader, FileSystem.keepsChangeTime(reader.descriptor))
+        do {
+            let directory = try directory(path.dropLast())
+            return try Self.item(name, directory, FileSystem.keepsChangeTime(directory.descriptor))
+        } catch let error where error.code == .notFound || error.code == .notADirectory {
+            _ = try FileSystem.lookBehindLinks(self.path)
+            return nil
         }
     }
 
@@ -49,10 +54,7 @@ struct LiveMedia: Sendable {
     /// - Throws: `inputOutput` when the file has changed since.
     func open(_ path: ArraySlice<FileName>, expected: FileStatus) throws(BackupError) -> SharedFile {
         guard let name = path.last else { throw BackupError(.isADirectory, "this is a folder") }
-        let file = try Self.descend(path.dropLast(), DirectoryReader(path: self.path)) {
-            (reader: borrowing DirectoryReader) throws(BackupError) in
-            try SharedFile(reader.openFile(name))
-        }
+        let file = try SharedFile(directory(path.dropLast()).openFile(name))
         guard file.size == expected.size else {
             throw BackupError(.inputOutput, "the file changed while it was opened", path: name.description, remedy: "Try again.")
         }
@@ -60,36 +62,19 @@ struct LiveMedia: Sendable {
     }
 
     private static func item(
-        _ name: FileName, _ reader: borrowing DirectoryReader, _ keepsChangeTime: Bool
+        _ name: FileName, _ directory: DirectoryHandle, _ keepsChangeTime: Bool
     ) throws(BackupError) -> Item? {
-        let status = try reader.status(name)
+        let status = try directory.status(name)
         switch status.kind {
         case .other: return nil
         case .symbolicLink:
-            return Item(name: name, status: status, target: try reader.readLink(name), keepsChangeTime: keepsChangeTime)
+            return Item(name: name, status: status, target: try directory.readLink(name), keepsChangeTime: keepsChangeTime)
         case .regular, .directory: return Item(name: name, status: status, target: [], keepsChangeTime: keepsChangeTime)
         }
     }
 
-    /// - Returns: `nil` when there is no such folder, or no such entry in it.
-    private func reading<Result>(
-        _ folder: ArraySlice<FileName>, _ body: (borrowing DirectoryReader) throws(BackupError) -> Result?
-    ) throws(BackupError) -> Result? {
-        do {
-            return try Self.descend(folder, DirectoryReader(path: path), body)
-        } catch let error where error.code == .notFound || error.code == .notADirectory {
-            // Media on a disk that is not mounted are not gone.
-            _ = try FileSystem.lookBehindLinks(path)
-            return nil
-        }
-    }
-
-    private static func descend<Result>(
-        _ folder: ArraySlice<FileName>, _ reader: borrowing DirectoryReader,
-        _ body: (borrowing DirectoryReader) throws(BackupError) -> Result
-    ) throws(BackupError) -> Result {
-        guard let first = folder.first else { return try body(reader) }
-        return try descend(folder.dropFirst(), reader.openDirectory(first), body)
+    private func directory(_ folder: ArraySlice<FileName>) throws(BackupError) -> DirectoryHandle {
+        try DirectoryHandle(path: path).openDirectory(at: folder)
     }
 }
 

@@ -61,7 +61,7 @@ final class MediaListing: Sendable {
         var byteCount: UInt64 = 0
         while let (folder, amongMedia) = folders.popLast() {
             // An unreadable folder does not matter here: the backup itself reports it.
-            guard let reader = try? DirectoryReader(path: folder) else { continue }
+            guard let reader = try? DirectoryHandle(path: folder) else { continue }
             guard let names = try reader.names(limit: entryLimit - entryCount) else { return nil }
             for name in names where !amongMedia.hides(name) {
                 if isEnding() { return nil }

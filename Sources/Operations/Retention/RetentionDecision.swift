@@ -46,7 +46,7 @@ extension RetentionPolicy {
         var limit: Limit
         let reason: Message
         /// The hour, day, … of a time as a number; equal for two times in the same one.
-        let number: (CalendarTime) -> Int
+        let number: (LocalDateTime) -> Int
         /// The periods that have a backup. One that recurs because the clock went back counts once.
         var seen: Set<Int> = []
     }
@@ -60,7 +60,7 @@ extension RetentionPolicy {
         let start = within.flatMap { period in
             // With a clock that is behind all backups, none is too old.
             let times = candidates.map(\.countedTime)
-            return (times.filter { $0 <= now }.max() ?? times.min()).map { CalendarTime($0).start(of: period) }
+            return (times.filter { $0 <= now }.max() ?? times.min()).map { period.start(before: $0) }
         }
         var reasons = [[Message]](repeating: [], count: candidates.count)
         for (position, index) in order.enumerated() {
@@ -94,7 +94,7 @@ extension RetentionPolicy {
     private func keepByCalendar(_ newestFirst: [Int], _ candidates: [RetentionCandidate], _ reasons: inout [[Message]]) {
         var buckets = buckets
         for index in newestFirst {
-            let time = CalendarTime(candidates[index].creationTime)
+            let time = LocalDateTime(candidates[index].creationTime)
             for bucket in buckets.indices {
                 if case .count(0) = buckets[bucket].limit { continue }
                 let isNew = buckets[bucket].seen.insert(buckets[bucket].number(time)).inserted
@@ -109,8 +109,8 @@ extension RetentionPolicy {
 
     private var buckets: [Bucket] {
         [
-            hourly.map { Bucket(limit: $0, reason: "hourly snapshot") { ($0.yearDay * 100) + $0.hour } },
-            daily.map { Bucket(limit: $0, reason: "daily snapshot") { $0.yearDay } },
+            hourly.map { Bucket(limit: $0, reason: "hourly snapshot") { ($0.date * 100) + $0.hour } },
+            daily.map { Bucket(limit: $0, reason: "daily snapshot") { $0.date } },
             weekly.map { Bucket(limit: $0, reason: "weekly snapshot") { $0.isoWeek } },
             monthly.map { Bucket(limit: $0, reason: "monthly snapshot") { $0.year * 100 + $0.month } },
             yearly.map { Bucket(limit: $0, reason: "yearly snapshot") { $0.year } },

@@ -32,7 +32,7 @@ public struct HealthCheck: Sendable {
         newest = state.newest
         self.maximumAge = maximumAge
         warnings = state.warnings
-        let limit = CalendarTime(state.now).start(of: maximumAge)
+        let limit = maximumAge.start(before: state.now)
         if state.successorNotice != nil {
             finding = .takenOver
         } else if state.isQuiet {

@@ -75,7 +75,7 @@ public struct StoreState: Sendable {
         safetyBackupCount = repository.safetyBackupCount
         removedBackupCount = repository.removedBackupCount
         leftFilesPath = store.paths.leftFiles
-        leftFileCount = (try? DirectoryReader(path: leftFilesPath).names().count) ?? 0
+        leftFileCount = (try? DirectoryHandle(path: leftFilesPath).names().count) ?? 0
         isRunning = store.isOperationRunning
         operation =
             isRunning

@@ -60,7 +60,7 @@ final class WorkFolder: Sendable {
     /// The paths of folders that no process uses any more.
     static func abandoned(in spool: String, prefix: String = WorkFolder.spoolPrefix) throws(BackupError) -> Set<String> {
         var paths: Set<String> = []
-        for name in try DirectoryReader(path: spool).names() where isOurs(name, prefix: prefix) {
+        for name in try DirectoryHandle(path: spool).names() where isOurs(name, prefix: prefix) {
             let text = name.description
             let folder = text.hasSuffix(lockSuffix) ? String(text.dropLast(lockSuffix.utf8.count)) : text
             if try !AdvisoryLock.isHeld(path: "\(spool)/\(folder)\(lockSuffix)") { paths.insert("\(spool)/\(folder)") }

@@ -48,7 +48,8 @@ struct MediaContentExchange {
             )
         }
         let (media, new, old) = (
-            try FolderHandle(path: mediaPath), try FolderHandle(path: newPath), try FolderHandle(path: oldPath)
+            try DirectoryHandle(path: mediaPath, followsLink: false), try DirectoryHandle(path: newPath, followsLink: false),
+            try DirectoryHandle(path: oldPath, followsLink: false)
         )
         if try FileSystem.identityIfPresent(markPath) == nil {
             try takeOut(media, new, to: old, amongMedia)
@@ -74,10 +75,10 @@ struct MediaContentExchange {
     /// they.
     /// - Parameter staged: the staged folder, if there is one.
     private func takeOut(
-        _ folder: FolderHandle, _ staged: FolderHandle?, to old: FolderHandle, _ amongMedia: DatabaseAmongMedia
+        _ folder: DirectoryHandle, _ staged: DirectoryHandle?, to old: DirectoryHandle, _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) {
-        let coming = Set(try staged?.reader().names() ?? [])
-        for name in try folder.reader().names().reversed() where !amongMedia.hides(name) {
+        let coming = Set(try staged?.names() ?? [])
+        for name in try folder.names().reversed() where !amongMedia.hides(name) {
             if amongMedia.isBelow(name) {
                 guard let inner = try folder.openFolder(name) else { continue }
                 let target = try old.openOrMakeFolder(name)
@@ -87,7 +88,7 @@ struct MediaContentExchange {
             }
             if coming.contains(name) { continue }
             // Belongs to a running program.
-            if try folder.status(name)?.isSocket == true { continue }
+            if try folder.statusIfPresent(name)?.isSocket == true { continue }
             if try leavesWithDatabase(name, coming, folder, staged, amongMedia) { continue }
             try FaultInjection.reached("restore.file-taken-out")
             try takeOut(name, folder, to: old)
@@ -97,19 +98,20 @@ struct MediaContentExchange {
     /// Whether a file is, by its name, the log of a database that is exchanged, or of one that a staged entry replaces: `bringIn`
     /// takes it out.
     private func leavesWithDatabase(
-        _ name: FileName, _ coming: Set<FileName>, _ folder: FolderHandle, _ staged: FolderHandle?,
+        _ name: FileName, _ coming: Set<FileName>, _ folder: DirectoryHandle, _ staged: DirectoryHandle?,
         _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) -> Bool {
         guard let database = DatabaseLogs.database(of: name), coming.contains(database), !amongMedia.isBelow(database) else {
             return false
         }
-        if try staged?.status(database)?.kind == .regular { return true }
-        return try folder.status(database)?.kind == .regular
+        if try staged?.statusIfPresent(database)?.kind == .regular { return true }
+        return try folder.statusIfPresent(database)?.kind == .regular
     }
 
-    private func takeOut(_ name: FileName, _ folder: FolderHandle, to old: FolderHandle) throws(BackupError) {
-        let before = try folder.status(name)
-        guard let newName = try MediaMove.aside(name, folder, to: old), let before, let after = try old.status(newName) else {
+    private func takeOut(_ name: FileName, _ folder: DirectoryHandle, to old: DirectoryHandle) throws(BackupError) {
+        let before = try folder.statusIfPresent(name)
+        guard let newName = try MediaMove.aside(name, folder, to: old), let before, let after = try old.statusIfPresent(newName)
+        else {
             return
         }
         moved.record(before, after)
@@ -118,11 +120,11 @@ struct MediaContentExchange {
     /// Brings in the staged entries.
     /// - Parameter path: the folder's path in the media folder
     private func bringIn(
-        _ staged: FolderHandle, _ folder: FolderHandle, _ old: FolderHandle, _ amongMedia: DatabaseAmongMedia,
+        _ staged: DirectoryHandle, _ folder: DirectoryHandle, _ old: DirectoryHandle, _ amongMedia: DatabaseAmongMedia,
         at path: [FileName],
         _ databases: StagedDatabases
     ) throws(BackupError) {
-        let names = try staged.reader().names()
+        let names = try staged.names()
         let coming = Set(names)
         var done: Set<FileName> = []
         for name in names where !done.contains(name) {
@@ -140,7 +142,7 @@ struct MediaContentExchange {
             }
         }
         // A program that had the old database open may have created its log only then.
-        for log in try folder.reader().names() where !coming.contains(log) && !amongMedia.hides(log) {
+        for log in try folder.names() where !coming.contains(log) && !amongMedia.hides(log) {
             guard let database = DatabaseLogs.database(of: log), coming.contains(database), !amongMedia.isBelow(database) else {
                 continue
             }
@@ -149,20 +151,22 @@ struct MediaContentExchange {
     }
 
     /// The staged logs of a staged file.
-    private func logs(of name: FileName, _ coming: Set<FileName>, _ staged: FolderHandle) throws(BackupError) -> [FileName] {
+    private func logs(of name: FileName, _ coming: Set<FileName>, _ staged: DirectoryHandle) throws(BackupError) -> [FileName] {
         let logs = DatabaseLogs.names(of: name).filter(coming.contains)
-        guard !logs.isEmpty, try staged.status(name)?.kind == .regular else { return [] }
+        guard !logs.isEmpty, try staged.statusIfPresent(name)?.kind == .regular else { return [] }
         var files: [FileName] = []
-        for log in logs where try staged.status(log)?.kind == .regular { files.append(log) }
+        for log in logs where try staged.statusIfPresent(log)?.kind == .regular { files.append(log) }
         return files
     }
 
     /// A new log beside a restored database is foreign, unless the app has the restored one open: with a log, it holds a lock on
     /// the database. Beside a folder or a link it is an ordinary file.
     private func takeOutForeignLog(
-        _ log: FileName, of database: FileName, _ folder: FolderHandle, _ old: FolderHandle
+        _ log: FileName, of database: FileName, _ folder: DirectoryHandle, _ old: DirectoryHandle
     ) throws(BackupError) {
-        guard try folder.status(log) != nil, try folder.status(database)?.kind == .regular, !folder.isLocked(database) else {
+        guard try folder.statusIfPresent(log) != nil, try folder.statusIfPresent(database)?.kind == .regular,
+            !folder.isLocked(database)
+        else {
             return
         }
         try takeOut(log, folder, to: old)
@@ -170,10 +174,11 @@ struct MediaContentExchange {
 
     /// The app may create something with that name at any moment: it is taken out as well.
     func bringIn(
-        _ name: FileName, _ staged: FolderHandle, _ folder: FolderHandle, _ old: FolderHandle, _ amongMedia: DatabaseAmongMedia
+        _ name: FileName, _ staged: DirectoryHandle, _ folder: DirectoryHandle, _ old: DirectoryHandle,
+        _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) {
         for _ in 1...MediaMove.tryLimit {
-            let (present, status) = (try folder.status(name), try staged.status(name))
+            let (present, status) = (try folder.statusIfPresent(name), try staged.statusIfPresent(name))
             // A file has both names after a crash during a move by hard link.
             if let present, let status, FileIdentity(present) == FileIdentity(status) { return try staged.removeFile(name) }
             if present?.kind == .regular || status?.kind == .regular {

@@ -81,7 +81,8 @@ enum MediaExchange {
             try keepAside(media)
             // Fails unless it is empty: its content exists nowhere else.
             if try FileSystem.exists(content.oldPath) {
-                try FolderHandle(path: media.stagingPath).removeFolder(FileName(FileSystem.lastComponent(content.oldPath)))
+                try DirectoryHandle(path: media.stagingPath, followsLink: false).removeFolder(
+                    FileName(FileSystem.lastComponent(content.oldPath)))
             }
         }
         return try removeStaging(media)
@@ -121,24 +122,24 @@ enum MediaAddition {
                     "The records are those of the restored file. Check the app's media, and then remove restore.journal from the store."
             )
         }
-        let target = try FolderHandle(path: media.path)
-        try move(DirectoryReader(path: media.stagingPath), FolderHandle(path: media.stagingPath), to: target, media)
-        try target.synchronizeFileSystem()
+        let target = try DirectoryHandle(path: media.path, followsLink: false)
+        try move(DirectoryHandle(path: media.stagingPath, followsLink: false), to: target, media)
+        try target.descriptor.synchronizeFileSystem()
     }
 
     private static func move(
-        _ reader: borrowing DirectoryReader, _ source: FolderHandle, to target: FolderHandle, _ media: RestoreJournal.Media
+        _ source: DirectoryHandle, to target: DirectoryHandle, _ media: RestoreJournal.Media
     ) throws(BackupError) {
-        let names = try reader.names()
+        let names = try source.names()
         let coming = Set(names)
         // Held until the folder's files are in place: their logs come after them.
         var holds: [AdvisoryLock] = []
         defer { withExtendedLifetime(holds) {} }
         var renamed: Set<FileName> = []
         for name in names {
-            let isFolder = try reader.status(name).kind == .directory
-            if isFolder, let present = try target.openFolder(name), let staged = try source.open(name) {
-                try move(reader.openDirectory(name), staged, to: present, media)
+            let isFolder = try source.status(name).kind == .directory
+            if isFolder, let present = try target.openFolder(name), let staged = try source.openDirectoryIfPresent(name) {
+                try move(staged, to: present, media)
                 continue
             }
             try FaultInjection.reached("restore.file-published")
@@ -163,9 +164,9 @@ enum MediaAddition {
 
     /// Keeps a log beside the media folder if its database was renamed or has changed meanwhile.
     private static func separate(
-        _ log: FileName, _ source: FolderHandle, _ media: RestoreJournal.Media
+        _ log: FileName, _ source: DirectoryHandle, _ media: RestoreJournal.Media
     ) throws(BackupError) {
-        let parent = try FolderHandle(path: FileSystem.parentPath(media.keptPath))
+        let parent = try DirectoryHandle(path: FileSystem.parentPath(media.keptPath), followsLink: false)
         let kept = try parent.openOrMakeFolder(FileName(FileSystem.lastComponent(media.keptPath)))
         try MediaUnit.separate(log, source, in: kept)
         try parent.synchronize()

@@ -12,15 +12,15 @@ enum MediaMove {
     /// of one name. A no-op when it does not exist.
     /// - Returns: its new name; `nil` when it did not exist, or was moved entry by entry.
     @discardableResult
-    static func aside(_ name: FileName, _ folder: FolderHandle, to other: FolderHandle) throws(BackupError) -> FileName? {
+    static func aside(_ name: FileName, _ folder: DirectoryHandle, to other: DirectoryHandle) throws(BackupError) -> FileName? {
         for number in 1...tryLimit {
-            guard let status = try folder.status(name) else { return nil }
+            guard let status = try folder.statusIfPresent(name) else { return nil }
             let candidate = FileName(bytes: MediaPlan.numbered(name.bytes, number))
             do {
                 try move(name, status, folder, to: other, as: candidate)
                 return candidate
             } catch let error where error.code == .alreadyExists {
-                guard let present = try other.status(candidate) else { continue }
+                guard let present = try other.statusIfPresent(candidate) else { continue }
                 // A file has both names after a crash during a move by hard link.
                 if FileIdentity(present) == FileIdentity(status) {
                     try folder.removeFile(name)
@@ -40,7 +40,7 @@ enum MediaMove {
     }
 
     private static func move(
-        _ name: FileName, _ status: FileStatus, _ folder: FolderHandle, to other: FolderHandle, as newName: FileName
+        _ name: FileName, _ status: FileStatus, _ folder: DirectoryHandle, to other: DirectoryHandle, as newName: FileName
     ) throws(BackupError) {
         do {
             try folder.move(name, to: other, as: newName)
@@ -59,14 +59,14 @@ enum MediaMove {
     /// Moves a folder's content into one of the other folder, and removes it: some file systems do not rename folders (overlayfs
     /// those of a lower layer), or not between some places.
     private static func moveEntries(
-        _ name: FileName, _ status: FileStatus, _ folder: FolderHandle, to other: FolderHandle, as newName: FileName
+        _ name: FileName, _ status: FileStatus, _ folder: DirectoryHandle, to other: DirectoryHandle, as newName: FileName
     ) throws(BackupError) {
         if status.mode & 0o700 != 0o700 { folder.makeAccessible(name) }
         guard let source = try folder.openFolder(name) else { return }
         let target = try other.openOrMakeFolder(newName)
         for _ in 1...tryLimit {
             // A database's logs go before it: without its log it must not be mistaken for a complete one.
-            for entry in try source.reader().names().reversed() { try aside(entry, source, to: target) }
+            for entry in try source.names().reversed() { try aside(entry, source, to: target) }
             try target.finish(permissions: mode_t(status.mode & 0o7777 | 0o700), modificationTime: status.modificationTime)
             for changed in [target, source] { try changed.synchronize() }
             do {
@@ -115,9 +115,9 @@ public struct ReplacedFile {
     /// When it was last changed, ignoring the restore's move. After a crash it is unknown: then it is the time of the move.
     public let changeTime: Timestamp
     private let name: FileName
-    private let folder: FolderHandle
+    private let folder: DirectoryHandle
 
-    init(_ name: FileName, in folder: FolderHandle, path: [UInt8], _ status: FileStatus, changeTime: Timestamp) {
+    init(_ name: FileName, in folder: DirectoryHandle, path: [UInt8], _ status: FileStatus, changeTime: Timestamp) {
         self.name = name
         self.folder = folder
         self.path = path
@@ -126,22 +126,19 @@ public struct ReplacedFile {
     }
 
     /// Whether the file system sets a change time at each change. Otherwise the time means nothing.
-    public var hasTrueChangeTime: Bool {
-        guard let reader = try? folder.reader() else { return false }
-        return FileSystem.keepsChangeTime(reader.descriptor)
-    }
+    public var hasTrueChangeTime: Bool { FileSystem.keepsChangeTime(folder.descriptor) }
 
     /// Reads the whole file.
     /// - Returns: `nil` when it is not a file, or changes during the read.
     public func digest() throws(BackupError) -> SHA256Digest? {
-        guard let file = try folder.openFile(name) else { return nil }
+        guard let file = try folder.openFileIfPresent(name) else { return nil }
         let shared = try SharedFile(file)
         let digest = try shared.sha256()
         return try shared.status() == status ? digest : nil
     }
 
     /// The target of a symbolic link; `nil` when it is not a link.
-    public func linkTarget() throws(BackupError) -> [UInt8]? { try folder.linkTarget(name) }
+    public func linkTarget() throws(BackupError) -> [UInt8]? { try folder.readLinkIfPresent(name) }
 }
 
 /// Knows which files of the media folder a safety backup holds, so that a restore removes only these.

@@ -44,7 +44,7 @@ struct MediaPreparation {
 
     /// Removes staged files that turned out not to be needed.
     func removeUnneeded(in staging: String) throws(BackupError) {
-        for path in plan?.unneeded(names) ?? [] { try StagedPath.remove(path, in: staging) }
+        for path in plan?.unneeded(names) ?? [] { try StagedPath(in: staging).remove(path) }
     }
 }
 
@@ -57,12 +57,12 @@ struct MediaExchangeProbe {
 
     /// - Throws: why they cannot be moved; everything is back in place then.
     func run() throws(BackupError) {
-        let media = try FolderHandle(path: exchange.mediaPath)
+        let media = try DirectoryHandle(path: exchange.mediaPath, followsLink: false)
         do {
             try requireName(MediaFolder.keptPath(of: exchange.mediaPath, stagingPath: exchange.stagingPath))
             try moveProbes(media)
             try FaultInjection.reached("restore.probes-moved")
-            try moveFolders(of: media, to: FolderHandle(path: exchange.oldPath), exchange.amongMedia)
+            try moveFolders(of: media, to: DirectoryHandle(path: exchange.oldPath, followsLink: false), exchange.amongMedia)
         } catch {
             try exchange.undo()
             guard Self.isObstacle(error) else { throw error }
@@ -89,8 +89,8 @@ struct MediaExchangeProbe {
         [.accessDenied, .notPermitted, .crossDevice, .readOnly, .notSupported, .busy].contains(error.code)
     }
 
-    private func moveProbes(_ media: FolderHandle) throws(BackupError) {
-        let new = try FolderHandle(path: exchange.newPath)
+    private func moveProbes(_ media: DirectoryHandle) throws(BackupError) {
+        let new = try DirectoryHandle(path: exchange.newPath, followsLink: false)
         let name = exchange.probeName
         try moveProbeFile(new, media)
         _ = try new.makeFolder(name)
@@ -100,7 +100,7 @@ struct MediaExchangeProbe {
     }
 
     /// Moves a new file from a folder of ours into one of the app's, and back.
-    private func moveProbeFile(_ own: FolderHandle, _ folder: FolderHandle) throws(BackupError) {
+    private func moveProbeFile(_ own: DirectoryHandle, _ folder: DirectoryHandle) throws(BackupError) {
         let name = exchange.probeName
         _ = try own.createFile(name, permissions: 0o600)
         try own.move(name, to: folder, as: name)
@@ -110,10 +110,10 @@ struct MediaExchangeProbe {
     }
 
     private func moveFolders(
-        of folder: FolderHandle, to old: FolderHandle, _ amongMedia: DatabaseAmongMedia
+        of folder: DirectoryHandle, to old: DirectoryHandle, _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) {
-        for name in try folder.reader().names() where !amongMedia.hides(name) {
-            guard let status = try folder.status(name), status.kind == .directory else { continue }
+        for name in try folder.names() where !amongMedia.hides(name) {
+            guard let status = try folder.statusIfPresent(name), status.kind == .directory else { continue }
             guard amongMedia.isBelow(name) else {
                 try move(name, status, folder, to: old)
                 continue
@@ -127,12 +127,12 @@ struct MediaExchangeProbe {
     /// Moves a folder out and back. If it cannot be renamed, its entries will be moved: then a new file and each folder in it are
     /// tested.
     private func move(
-        _ name: FileName, _ status: FileStatus, _ folder: FolderHandle, to old: FolderHandle
+        _ name: FileName, _ status: FileStatus, _ folder: DirectoryHandle, to old: DirectoryHandle
     ) throws(BackupError) {
         do {
             try folder.move(name, to: old, as: name)
             try FaultInjection.reached("restore.folder-tried")
-            try exchange.putBack(name, old, to: folder, FolderHandle(path: exchange.asidePath))
+            try exchange.putBack(name, old, to: folder, DirectoryHandle(path: exchange.asidePath, followsLink: false))
         } catch let error where error.code == .notFound {
             // Gone since the listing.
         } catch let error where error.code == .accessDenied && status.owner == geteuid() && status.mode & 0o200 == 0 {
@@ -141,8 +141,8 @@ struct MediaExchangeProbe {
             guard let inner = try folder.openFolder(name) else { return }
             let target = try old.openOrMakeFolder(name)
             try moveProbeFile(target, inner)
-            for entry in try inner.reader().names() {
-                guard let status = try inner.status(entry), status.kind == .directory else { continue }
+            for entry in try inner.names() {
+                guard let status = try inner.statusIfPresent(entry), status.kind == .directory else { continue }
                 try move(entry, status, inner, to: target)
             }
             try old.removeFolder(name)
@@ -157,8 +157,8 @@ extension MediaContentExchange {
     /// Removes the leftovers of an interrupted trial in the media folder.
     func removeProbes() throws(BackupError) {
         guard try FileSystem.look(mediaPath) != nil else { return }
-        let media = try FolderHandle(path: mediaPath)
-        switch try media.status(probeName)?.kind {
+        let media = try DirectoryHandle(path: mediaPath, followsLink: false)
+        switch try media.statusIfPresent(probeName)?.kind {
         case .directory: try media.removeFolder(probeName)
         case nil: break
         default: try media.removeFile(probeName)

@@ -13,28 +13,29 @@ enum MediaUnit {
 
     /// Keeps programs from reading and writing a database, as SQLite's own locks do, for the lifetime of the result.
     /// - Returns: `nil` when a program uses it, when it is not writable, or where there are no locks.
-    static func hold(_ database: FileName, in folder: FolderHandle) -> AdvisoryLock? {
-        guard let file = try? folder.reader().open(database, O_RDWR | O_NONBLOCK) else { return nil }
+    static func hold(_ database: FileName, in folder: DirectoryHandle) -> AdvisoryLock? {
+        guard let file = try? folder.open(database, O_RDWR | O_NONBLOCK) else { return nil }
         return AdvisoryLock(holding: file)
     }
 
     /// Whether a crash left a log behind after its database had gone to its place, and the database may have been changed there
     /// since.
-    static func isSeparated(_ log: FileName, in folder: FolderHandle, from database: FileName, in place: FolderHandle)
+    static func isSeparated(_ log: FileName, in folder: DirectoryHandle, from database: FileName, in place: DirectoryHandle)
         throws(BackupError) -> Bool
     {
-        guard let status = try folder.status(log), let present = try place.status(database), present.kind == .regular else {
+        guard let status = try folder.statusIfPresent(log), let present = try place.statusIfPresent(database),
+            present.kind == .regular
+        else {
             return false
         }
         // A program that opened it without this log has created another one.
-        if place.isLocked(database) { return try place.status(log) != nil }
+        if place.isLocked(database) { return try place.statusIfPresent(log) != nil }
         // The log was moved or created at its change time. If the file system keeps none, the answer is unknown.
-        let reader = try folder.reader()
-        return FileSystem.keepsChangeTime(reader.descriptor) && present.modificationTime > status.changeTime
+        return FileSystem.keepsChangeTime(folder.descriptor) && present.modificationTime > status.changeTime
     }
 
     /// - Parameter kept: the folder for kept files
-    static func separate(_ log: FileName, _ folder: FolderHandle, in kept: FolderHandle) throws(BackupError) {
+    static func separate(_ log: FileName, _ folder: DirectoryHandle, in kept: DirectoryHandle) throws(BackupError) {
         let separated = try kept.openOrMakeFolder(separatedName)
         try MediaMove.aside(log, folder, to: separated)
         for changed in [separated, kept] { try changed.synchronize() }
@@ -68,7 +69,7 @@ extension MediaContentExchange {
     /// Brings in a file, followed by its logs.
     /// - Parameter path: the folder's path in the media folder
     func bringInUnit(
-        _ names: [FileName], _ staged: FolderHandle, _ folder: FolderHandle, _ old: FolderHandle,
+        _ names: [FileName], _ staged: DirectoryHandle, _ folder: DirectoryHandle, _ old: DirectoryHandle,
         _ amongMedia: DatabaseAmongMedia,
         at path: [FileName], _ databases: StagedDatabases
     ) throws(BackupError) {
@@ -78,7 +79,7 @@ extension MediaContentExchange {
             try FaultInjection.reached("restore.file-brought-in")
             // Its database is already in place, or an interrupted restore had brought it there.
             if let database = DatabaseLogs.database(of: name), let entry = try databases.entry(path + [database]),
-                try staged.status(database) == nil, [.regular, nil].contains(try folder.status(database)?.kind)
+                try staged.statusIfPresent(database) == nil, [.regular, nil].contains(try folder.statusIfPresent(database)?.kind)
             {
                 try bringInLog(name, of: database, entry, hold, staged, folder, old, amongMedia)
             } else {
@@ -92,13 +93,14 @@ extension MediaContentExchange {
     ///   - entry: the database as it was staged.
     ///   - hold: on the database, if it was brought in just now.
     private func bringInLog(
-        _ log: FileName, of database: FileName, _ entry: StagedEntries.Entry, _ hold: AdvisoryLock?, _ staged: FolderHandle,
-        _ folder: FolderHandle, _ old: FolderHandle, _ amongMedia: DatabaseAmongMedia
+        _ log: FileName, of database: FileName, _ entry: StagedEntries.Entry, _ hold: AdvisoryLock?, _ staged: DirectoryHandle,
+        _ folder: DirectoryHandle, _ old: DirectoryHandle, _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) {
         let hold = hold ?? MediaUnit.hold(database, in: folder)
         defer { withExtendedLifetime(hold) {} }
-        guard let present = try folder.status(database), entry.isUnchanged(present), hold != nil || !folder.isLocked(database)
-        else { return try MediaUnit.separate(log, staged, in: FolderHandle(path: asidePath)) }
+        guard let present = try folder.statusIfPresent(database), entry.isUnchanged(present),
+            hold != nil || !folder.isLocked(database)
+        else { return try MediaUnit.separate(log, staged, in: DirectoryHandle(path: asidePath, followsLink: false)) }
         try bringIn(log, staged, folder, old, amongMedia)
     }
 }

@@ -15,37 +15,36 @@ struct ReplacedMedia {
     /// Removes the content of `root`, or moves it to the folder for kept files.
     func remove(_ root: String) throws(BackupError) {
         guard try FileSystem.look(root) != nil else { return }
-        let folder = try FolderHandle(path: root)
+        let folder = try DirectoryHandle(path: root, followsLink: false)
         try removeSaved(in: folder, [])
-        guard try !folder.reader().names().isEmpty else { return }
-        let parent = try FolderHandle(path: FileSystem.parentPath(keptPath))
+        guard try !folder.names().isEmpty else { return }
+        let parent = try DirectoryHandle(path: FileSystem.parentPath(keptPath), followsLink: false)
         if try FileSystem.identityIfPresent(keptPath) == nil {
-            let staging = try FolderHandle(path: FileSystem.parentPath(root))
+            let staging = try DirectoryHandle(path: FileSystem.parentPath(root), followsLink: false)
             try staging.move(
                 FileName(FileSystem.lastComponent(root)), to: parent, as: FileName(FileSystem.lastComponent(keptPath)))
         } else {
-            let kept = try FolderHandle(path: keptPath)
-            for name in try folder.reader().names() { try MediaMove.aside(name, folder, to: kept) }
-            try kept.synchronizeFileSystem()
+            let kept = try DirectoryHandle(path: keptPath, followsLink: false)
+            for name in try folder.names() { try MediaMove.aside(name, folder, to: kept) }
+            try kept.descriptor.synchronizeFileSystem()
         }
         try parent.synchronize()
     }
 
-    private func removeSaved(in folder: FolderHandle, _ path: [UInt8]) throws(BackupError) {
-        let reader = try folder.reader()
-        let names = try reader.names()
+    private func removeSaved(in folder: DirectoryHandle, _ path: [UInt8]) throws(BackupError) {
+        let names = try folder.names()
         let units = DatabaseUnits(Set(names.map(\.bytes))) { name in
-            (try? folder.status(FileName(bytes: name)))??.kind == .regular
+            (try? folder.statusIfPresent(FileName(bytes: name)))??.kind == .regular
         }
-        let savedUnits = try savedUnits(units, reader, folder, path)
+        let savedUnits = try savedUnits(units, folder, path)
         for name in names {
-            guard let status = try folder.status(name) else { continue }
+            guard let status = try folder.statusIfPresent(name) else { continue }
             do throws(BackupError) {
                 if status.kind == .directory {
                     try removeSaved(in: name, status, folder, BytePath.join(path, name.bytes))
                 } else if savedUnits[units.database(of: name.bytes) ?? name.bytes] ?? isKnownToBeSaved(name, folder, path, status)
                 {
-                    try reader.remove(name, isDirectory: false)
+                    try folder.remove(name, isDirectory: false)
                 }
             } catch {
                 // An entry that cannot be removed is kept.
@@ -56,14 +55,14 @@ struct ReplacedMedia {
 
     /// Whether each database that has files beside it is saved with all of them.
     private func savedUnits(
-        _ units: DatabaseUnits, _ reader: borrowing DirectoryReader, _ folder: FolderHandle, _ path: [UInt8]
+        _ units: DatabaseUnits, _ folder: DirectoryHandle, _ path: [UInt8]
     ) throws(BackupError) -> [[UInt8]: Bool] {
         var saved: [[UInt8]: Bool] = [:]
         for (database, companions) in units.companions {
             saved[database] = true
             for name in [database] + companions where saved[database] == true {
                 let name = FileName(bytes: name)
-                saved[database] = isKnownToBeSaved(name, folder, path, try reader.status(name))
+                saved[database] = isKnownToBeSaved(name, folder, path, try folder.status(name))
             }
         }
         return saved
@@ -71,7 +70,7 @@ struct ReplacedMedia {
 
     /// A file that cannot be read or compared counts as not saved.
     private func isKnownToBeSaved(
-        _ name: FileName, _ folder: FolderHandle, _ path: [UInt8], _ status: FileStatus
+        _ name: FileName, _ folder: DirectoryHandle, _ path: [UInt8], _ status: FileStatus
     ) -> Bool {
         // A socket has no content.
         if status.isSocket { return true }
@@ -83,15 +82,14 @@ struct ReplacedMedia {
     }
 
     private func removeSaved(
-        in name: FileName, _ status: FileStatus, _ folder: FolderHandle, _ path: [UInt8]
+        in name: FileName, _ status: FileStatus, _ folder: DirectoryHandle, _ path: [UInt8]
     ) throws(BackupError) {
-        let reader = try folder.reader()
-        try reader.requireNoMount(name)
+        try folder.requireNoMount(name)
         // Its owner may have removed the access bits.
         if status.mode & 0o700 != 0o700 { folder.makeAccessible(name) }
         guard let inner = try folder.openFolder(name) else { return }
         try removeSaved(in: inner, path)
-        try reader.remove(name, isDirectory: true)
+        try folder.remove(name, isDirectory: true)
     }
 
 }

@@ -81,12 +81,7 @@ package struct RestoreJournal: Sendable, Equatable {
     /// - Returns: `nil` when there is none.
     /// - Throws: `damagedContent`, `unsupportedVersion`.
     static func read(_ path: String) throws(BackupError) -> RestoreJournal? {
-        let bytes: [UInt8]
-        do {
-            bytes = try FileSystem.readFile(path, limitBytes: 1 << 20)
-        } catch let error where error.code == .notFound {
-            return nil
-        }
+        guard let bytes = try FileSystem.readFileIfPresent(path, limitBytes: 1 << 20) else { return nil }
         do {
             return try decode(bytes)
         } catch let error where error.code == .repositoryDamaged {

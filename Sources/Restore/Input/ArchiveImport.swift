@@ -291,34 +291,35 @@ struct ArchiveImport: Sendable {
         placingFolder: ([UInt8]) throws(BackupError) -> [UInt8]? = { (path) throws(BackupError) in path },
         isSparse: ([UInt8]) -> Bool = { _ in false }
     ) throws(BackupError) {
+        let staged = try StagedPath(in: folder)
         var folders: [(path: [UInt8], entry: ArchiveEntry)] = []
         for entry in entries {
             guard let own = mediaPath(of: entry), !own.isEmpty else { continue }
             if entry.isDirectory {
                 guard let relative = try placingFolder(Array(own.dropLast())) else { continue }
-                try StagedPath.makeDirectories(relative, in: folder)
+                try staged.makeDirectories(relative)
                 folders.append((relative, entry))
                 continue
             }
             for target in targets(of: entry) {
                 guard let relative = try placingFile(target) else { continue }
-                try stage(entry, at: relative, in: folder, isSparse: isSparse(target))
+                try stage(entry, at: relative, in: staged, isSparse: isSparse(target))
             }
         }
         // Last, since creating a file in a folder changes its time; innermost first, since a mode may close a folder.
         for (path, entry) in folders.reversed() {
-            try StagedPath.setDirectoryAttributes(path, in: folder, entry.permissions, entry.modificationTime)
+            try staged.setDirectoryAttributes(path, entry.permissions, entry.modificationTime)
         }
     }
 
     private func stage(
-        _ entry: ArchiveEntry, at relative: [UInt8], in folder: String, isSparse: Bool
+        _ entry: ArchiveEntry, at relative: [UInt8], in staged: StagedPath, isSparse: Bool
     ) throws(BackupError) {
-        try StagedPath.makeDirectories(BytePath.folder(of: relative), in: folder)
+        try staged.makeDirectories(BytePath.folder(of: relative))
         if entry.isSymbolicLink {
-            return try StagedPath.createLink(relative, to: linkTarget(entry), in: folder, entry.modificationTime)
+            return try staged.createLink(relative, to: linkTarget(entry), entry.modificationTime)
         }
-        let file = try StagedPath.create(relative, in: folder)
+        let file = try staged.create(relative)
         if isSparse {
             var offset: UInt64 = 0
             try reader.extract(entry) { (bytes) throws(BackupError) in

@@ -29,14 +29,14 @@ public struct StoredMedia: Sendable {
     /// the backup's numbers apply if the folder had its own owner in the backup and still has it, or if most of its content still
     /// has the backup's owner.
     func ownerOfFiles(in path: String) throws(BackupError) -> FileOwner {
-        let folder = try FolderHandle(path: path)
-        let status = try folder.status()
+        let folder = try DirectoryHandle(path: path, followsLink: false)
+        let status = try folder.descriptor.status()
         let present = FileOwner(user: status.owner, group: status.group)
         guard let fileOwner, let folderOwner, present != fileOwner else { return present }
         if present == folderOwner { return fileOwner }
         var (knownCount, otherCount) = (0, 0)
-        for name in try folder.reader().names().prefix(Self.lookedAtCount) {
-            guard let status = try folder.status(name) else { continue }
+        for name in try folder.names().prefix(Self.lookedAtCount) {
+            guard let status = try folder.statusIfPresent(name) else { continue }
             let isKnown = FileOwner(user: status.owner, group: status.group) == fileOwner
             (knownCount, otherCount) = isKnown ? (knownCount + 1, otherCount) : (knownCount, otherCount + 1)
         }
@@ -49,18 +49,19 @@ public struct StoredMedia: Sendable {
     /// Sets the backup's metadata on the media folder, which was lost and is created again. As root also its owner, unless the
     /// parent folder shows another one. Failures are ignored: the folder exists.
     public func giveMetadata(toMadeFolder path: String) throws(BackupError) {
-        let folder = try FolderHandle(path: path)
+        let folder = try DirectoryHandle(path: path, followsLink: false)
         if geteuid() == 0 {
             let parent = try FileSystem.status(FileSystem.parentPath(path))
             // The parent folder's numbers are still those of the backup if its user is the same.
             let isKnown = parent.owner == 0 || parent.owner == folderOwner?.user
             let owner = isKnown ? folderOwner : FileOwner(user: parent.owner, group: parent.group)
-            if let owner { try? folder.setOwner(owner) }
+            if let owner { try? folder.descriptor.setOwner(owner) }
         }
         let permissions = mode_t(entry.restoredPermissions)
         // The restore must be able to fill it.
-        try folder.setPermissions(permissions | 0o700)
-        _ = folder.setExtendedAttributes(entry.metadata?.extendedAttributes ?? [], permissions: permissions | 0o700)
+        try folder.descriptor.setPermissions(permissions | 0o700)
+        _ = folder.descriptor.setExtendedAttributes(
+            entry.metadata?.extendedAttributes ?? [], permissions: permissions | 0o700)
     }
 
     /// Paths below the media folder of files that had holes, with the number of bytes in these.
@@ -77,14 +78,14 @@ public struct StoredMedia: Sendable {
 /// Sets the backup's metadata on staged media. Leaves a file alone if it was staged differently than stored.
 struct StagedMetadata {
     private let media: StoredMedia
-    private let staging: FolderHandle
+    private let staging: DirectoryHandle
     private var linked: [EntryMetadata.Link: (entry: TreeEntry, folder: [UInt8])] = [:]
     private var problemCount = 0
     private var firstProblem: Message?
 
     init(_ media: StoredMedia, stagedIn path: String) throws(BackupError) {
         self.media = media
-        staging = try FolderHandle(path: path)
+        staging = try DirectoryHandle(path: path, followsLink: false)
     }
 
     // MARK: Hard links
@@ -114,26 +115,22 @@ struct StagedMetadata {
                     }
                 }
             case .end(let entry):
-                guard folders.removeLast().isChanged, let status = try? folder.status() else { continue }
+                guard folders.removeLast().isChanged, let status = try? folder.descriptor.status() else { continue }
                 try folder.finish(permissions: mode_t(status.mode & 0o7777), modificationTime: entry.modificationTime)
             }
         }
     }
 
-    private func isStaged(_ entry: TreeEntry, _ folder: FolderHandle) throws(BackupError) -> Bool {
-        guard let status = try folder.status(entry.name) else { return false }
+    private func isStaged(_ entry: TreeEntry, _ folder: DirectoryHandle) throws(BackupError) -> Bool {
+        guard let status = try folder.statusIfPresent(entry.name) else { return false }
         return status.kind == .regular && status.size == entry.size
     }
 
     /// - Returns: false where the file system has no hard links, or allows no more for this file: then it stays a separate file.
     private func replace(
-        _ entry: TreeEntry, _ folder: FolderHandle, with first: (entry: TreeEntry, folder: [UInt8])
+        _ entry: TreeEntry, _ folder: DirectoryHandle, with first: (entry: TreeEntry, folder: [UInt8])
     ) throws(BackupError) -> Bool {
-        var source = staging
-        for name in BytePath.components(of: first.folder) {
-            guard let next = try source.openFolder(name) else { return false }
-            source = next
-        }
+        guard let source = try staging.openFolder(at: BytePath.components(of: first.folder)[...]) else { return false }
         let temporary = FileName(".backupfs-link-\(RandomToken.make())")
         do {
             try source.link(first.entry.name, in: folder, as: temporary)
@@ -160,9 +157,11 @@ struct StagedMetadata {
             case .entry(let entry): try restoreAttributes(entry, folder, path)
             case .end(let entry):
                 folders.removeLast()
-                guard let metadata = entry.metadata, let status = try? folder.status() else { continue }
-                record(give(metadata.owner, folder.setOwner), path)
-                record(folder.setExtendedAttributes(metadata.extendedAttributes, permissions: mode_t(status.mode & 0o7777)), path)
+                guard let metadata = entry.metadata, let status = try? folder.descriptor.status() else { continue }
+                record(give(metadata.owner) { (owner) throws(BackupError) in try folder.descriptor.setOwner(owner) }, path)
+                record(
+                    folder.descriptor.setExtendedAttributes(
+                        metadata.extendedAttributes, permissions: mode_t(status.mode & 0o7777)), path)
             }
         }
         guard let firstProblem else { return nil }
@@ -172,13 +171,13 @@ struct StagedMetadata {
     }
 
     /// Of a file or link; those of a folder are set at its end.
-    private mutating func restoreAttributes(_ entry: TreeEntry, _ folder: FolderHandle, _ path: [UInt8]) throws(BackupError) {
+    private mutating func restoreAttributes(_ entry: TreeEntry, _ folder: DirectoryHandle, _ path: [UInt8]) throws(BackupError) {
         guard let metadata = entry.metadata else { return }
         if entry.kind == .symbolicLink {
-            guard let owner = metadata.owner, try folder.status(entry.name) != nil else { return }
+            guard let owner = metadata.owner, try folder.statusIfPresent(entry.name) != nil else { return }
             return record(give(owner) { (owner) throws(BackupError) in try folder.setOwner(of: entry.name, owner) }, path)
         }
-        guard try isStaged(entry, folder), let file = try folder.openFile(entry.name), let status = try? file.status() else {
+        guard try isStaged(entry, folder), let file = try folder.openFileIfPresent(entry.name), let status = try? file.status() else {
             return
         }
         record(give(metadata.owner) { (owner) throws(BackupError) in try file.setOwner(owner) }, path)

@@ -63,11 +63,11 @@ public struct ForeignFolders: Sendable {
     /// - Throws: `notSupported` when one of them is one of these.
     public func check(in mediaPath: String) throws(BackupError) {
         guard !names.isEmpty, try FileSystem.exists(mediaPath) else { return }
-        try check(DirectoryReader(path: mediaPath), depth: 0)
+        try check(DirectoryHandle(path: mediaPath), depth: 0)
     }
 
     /// Skips unreadable folders: the backup reports them.
-    private func check(_ folder: borrowing DirectoryReader, depth: Int) throws(BackupError) {
+    private func check(_ folder: DirectoryHandle, depth: Int) throws(BackupError) {
         try check(folder.descriptor.status(), folder.path)
         guard depth < MediaFolder.depthLimit, let names = try? folder.folderNames() else { return }
         for name in names where depth > 0 || !MediaFolder.isOurs(name) {
@@ -88,26 +88,21 @@ struct MediaObstacles {
     /// - Throws: `notSupported` for a mount in the media folder, since its content could be neither moved nor brought back; for
     ///   folders nested too deep; for entries in the media folder that are not media; and for entries that may not be moved.
     func check(_ mediaPath: String, _ amongMedia: DatabaseAmongMedia) throws(BackupError) {
-        try check(DirectoryReader(path: mediaPath), amongMedia, moves: true, depth: 0)
+        try check(DirectoryHandle(path: mediaPath), amongMedia, moves: true, depth: 0)
     }
 
     /// - Parameter moves: whether the folder's own entries are moved, rather than moved with the folder.
     private func check(
-        _ folder: borrowing DirectoryReader, _ amongMedia: DatabaseAmongMedia, moves: Bool, depth: Int
+        _ folder: DirectoryHandle, _ amongMedia: DatabaseAmongMedia, moves: Bool, depth: Int
     ) throws(BackupError) {
         let rule = moves ? try MovingRule(folder) : nil
         let device = try folder.descriptor.status().device
         for name in try folder.names() where !amongMedia.hides(name) {
-            let status: FileStatus
-            do {
-                status = try folder.status(name)
-            } catch let error where error.code == .notFound {
-                continue
-            }
+            guard let status = try folder.statusIfPresent(name) else { continue }
             let path = "\(folder.path)/\(name)"
             let isFolder = status.kind == .directory
             guard depth < MediaFolder.depthLimit || !isFolder else { throw MediaFolder.tooDeep(path) }
-            let attributes = try folder.attributes(name)
+            let attributes = folder.attributes(name)
             // Files of an overlay may have the device of one of its layers.
             if attributes.isMountRoot || isFolder && status.device != device {
                 throw BackupError(
@@ -119,7 +114,7 @@ struct MediaObstacles {
                     remedy: "Unmount it and restore again, or restore into another folder with --target. Nothing was changed.")
             }
             let isBelow = amongMedia.isBelow(name)
-            if let rule, !isBelow { try rule.check(name, status, attributes, in: folder) }
+            if let rule, !isBelow { try rule.check(name, status, isUnchangeable: attributes.isUnchangeable, in: folder) }
             guard isFolder else { continue }
             try foreignFolders.check(status, path)
             try check(folder.openDirectory(name), amongMedia.entering(name), moves: moves && isBelow, depth: depth + 1)
@@ -133,9 +128,9 @@ private struct MovingRule {
     private let owner: UInt32
 
     /// - Throws: `notSupported` for a folder out of which no entry may be moved.
-    init(_ folder: borrowing DirectoryReader) throws(BackupError) {
+    init(_ folder: DirectoryHandle) throws(BackupError) {
         let status = try folder.descriptor.status()
-        let attributes = try folder.attributes(".")
+        let attributes = folder.attributes(".")
         guard folder.isWritable(".") else { throw Self.refusal("the folder cannot be written to", folder.path) }
         guard !attributes.isUnchangeable else {
             throw Self.refusal("an attribute of the folder forbids it (lsattr)", folder.path)
@@ -146,10 +141,10 @@ private struct MovingRule {
 
     /// - Throws: `notSupported` for an entry that may not be moved out of the folder.
     func check(
-        _ name: FileName, _ status: FileStatus, _ attributes: EntryAttributes, in folder: borrowing DirectoryReader
+        _ name: FileName, _ status: FileStatus, isUnchangeable: Bool, in folder: DirectoryHandle
     ) throws(BackupError) {
         let path = "\(folder.path)/\(name)"
-        guard !attributes.isUnchangeable else { throw Self.refusal("an attribute forbids it (lsattr)", path) }
+        guard !isUnchangeable else { throw Self.refusal("an attribute forbids it (lsattr)", path) }
         let user = geteuid()
         guard user != 0, status.owner != user else { return }
         // A folder's “..” changes.

@@ -50,16 +50,16 @@ struct StagedEntries {
 
     /// Lists the staged entries: each entry at the top, and in the folders above a database among the media, which stay.
     init(of stagedPath: String, _ amongMedia: DatabaseAmongMedia) throws(BackupError) {
-        try collect(FolderHandle(path: stagedPath), [], amongMedia)
+        try collect(DirectoryHandle(path: stagedPath, followsLink: false), [], amongMedia)
     }
 
     private mutating func collect(
-        _ folder: FolderHandle, _ path: [FileName], _ amongMedia: DatabaseAmongMedia
+        _ folder: DirectoryHandle, _ path: [FileName], _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) {
-        for name in try folder.reader().names() {
+        for name in try folder.names() {
             if amongMedia.isBelow(name), let inner = try folder.openFolder(name) {
                 try collect(inner, path + [name], amongMedia.entering(name))
-            } else if let status = try folder.status(name) {
+            } else if let status = try folder.statusIfPresent(name) {
                 entries.append(Entry(path: path + [name], status))
             }
         }
@@ -88,70 +88,51 @@ struct StagedEntries {
     }
 }
 
-/// Files and folders of a staged media folder, by names as bytes. Each step opens the next folder without following links, so
-/// that nothing is created outside.
-enum StagedPath {
+/// Files and folders of a staged media folder, by paths as bytes. Follows no link, so that nothing is created outside.
+struct StagedPath {
+    private let root: DirectoryHandle
+
+    init(in root: String) throws(BackupError) { self.root = try DirectoryHandle(path: root) }
+
     /// Creates the folder at `path` (components joined by `/`) and its missing parents.
-    static func makeDirectories(_ path: [UInt8], in root: String) throws(BackupError) {
-        try descend(path.split(separator: UInt8(ascii: "/"))[...], from: DirectoryReader(path: root)) {
-            (_: borrowing DirectoryReader) throws(BackupError) in
+    func makeDirectories(_ path: [UInt8]) throws(BackupError) {
+        var folder = root
+        for name in BytePath.components(of: path) {
+            guard name.isSafeComponent else { throw BackupError(.invalidContent, "a name in the archive is not safe: \(name)") }
+            try folder.makeDirectoryIfMissing(name)
+            folder = try folder.openDirectory(name)
         }
     }
 
     /// Creates a new file; its folder exists.
-    static func create(_ path: [UInt8], in root: String) throws(BackupError) -> OwnedDescriptor {
-        let components = path.split(separator: UInt8(ascii: "/"))
-        guard let name = components.last else { throw BackupError(.invalidArgument, "a name is empty", path: root) }
-        return try descend(components.dropLast(), from: DirectoryReader(path: root)) {
-            (folder: borrowing DirectoryReader) throws(BackupError) in
-            try folder.open(FileName(bytes: Array(name)), O_WRONLY | O_CREAT | O_EXCL)
-        }
+    func create(_ path: [UInt8]) throws(BackupError) -> OwnedDescriptor {
+        let (folder, name) = try entry(path)
+        return try folder.open(name, O_WRONLY | O_CREAT | O_EXCL)
     }
 
     /// Creates a symbolic link; its folder exists.
-    static func createLink(
-        _ path: [UInt8], to target: [UInt8], in root: String, _ time: Timestamp
-    ) throws(BackupError) {
-        let components = path.split(separator: UInt8(ascii: "/"))
-        guard let name = components.last else { throw BackupError(.invalidArgument, "a name is empty", path: root) }
-        try descend(components.dropLast(), from: DirectoryReader(path: root)) {
-            (folder: borrowing DirectoryReader) throws(BackupError) in
-            try folder.createLink(FileName(bytes: Array(name)), to: target, modificationTime: time)
-        }
+    func createLink(_ path: [UInt8], to target: [UInt8], _ time: Timestamp) throws(BackupError) {
+        let (folder, name) = try entry(path)
+        try folder.createLink(name, to: target, modificationTime: time)
+    }
+
+    private func entry(_ path: [UInt8]) throws(BackupError) -> (folder: DirectoryHandle, name: FileName) {
+        let components = BytePath.components(of: path)
+        guard let name = components.last else { throw BackupError(.invalidArgument, "a name is empty", path: root.path) }
+        return (try root.openDirectory(at: components.dropLast()), name)
     }
 
     /// Removes a file or link; a no-op when it does not exist.
-    static func remove(_ path: [UInt8], in root: String) throws(BackupError) {
-        let components = path.split(separator: UInt8(ascii: "/"))
-        guard let name = components.last else { return }
-        var folder = try FolderHandle(path: root)
-        for component in components.dropLast() {
-            guard let next = try folder.openFolder(FileName(bytes: Array(component))) else { return }
-            folder = next
-        }
-        try folder.removeFile(FileName(bytes: Array(name)))
+    func remove(_ path: [UInt8]) throws(BackupError) {
+        let components = BytePath.components(of: path)
+        guard let name = components.last, let folder = try root.openFolder(at: components.dropLast()) else { return }
+        try folder.removeFile(name)
     }
 
     /// - Parameter permissions: `nil` keeps those of a new folder.
-    static func setDirectoryAttributes(
-        _ path: [UInt8], in root: String, _ permissions: UInt32?, _ time: Timestamp
-    ) throws(BackupError) {
-        try descend(path.split(separator: UInt8(ascii: "/"))[...], from: DirectoryReader(path: root)) {
-            (folder: borrowing DirectoryReader) throws(BackupError) in
-            if let permissions { try folder.descriptor.setPermissions(mode_t(permissions & 0o1777 | 0o700)) }
-            try folder.descriptor.setModificationTime(time)
-        }
-    }
-
-    private static func descend<Result: ~Copyable>(
-        _ components: ArraySlice<ArraySlice<UInt8>>, from folder: borrowing DirectoryReader,
-        _ body: (borrowing DirectoryReader) throws(BackupError) -> Result
-    ) throws(BackupError) -> Result {
-        guard let first = components.first else { return try body(folder) }
-        let name = FileName(bytes: Array(first))
-        guard name.isSafeComponent else { throw BackupError(.invalidContent, "a name in the archive is not safe: \(name)") }
-        try folder.makeDirectoryIfMissing(name)
-        let next = try folder.openDirectory(name)
-        return try descend(components.dropFirst(), from: next, body)
+    func setDirectoryAttributes(_ path: [UInt8], _ permissions: UInt32?, _ time: Timestamp) throws(BackupError) {
+        let folder = try root.openDirectory(at: BytePath.components(of: path)[...]).descriptor
+        if let permissions { try folder.setPermissions(mode_t(permissions & 0o1777 | 0o700)) }
+        try folder.setModificationTime(time)
     }
 }

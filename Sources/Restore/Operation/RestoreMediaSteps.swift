@@ -93,7 +93,8 @@ extension RestoreOperation {
         // When root restores, the app stays the owner of its files.
         if geteuid() == 0 {
             let owner = try checked.storedMedia.map { (stored) throws(BackupError) in try stored.ownerOfFiles(in: mediaPath) }
-            try FileSystem.setOwner(ofTree: staging, owner?.user ?? status.owner, owner?.group ?? status.group)
+            try FileSystem.setOwner(
+                ofTree: staging, owner ?? FileOwner(user: status.owner, group: status.group))
         }
         // After that: changing the owner clears capabilities.
         media.incomplete = try metadata?.restoreAttributes()

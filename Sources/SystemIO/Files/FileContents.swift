@@ -15,6 +15,25 @@ extension FileSystem {
         return try descriptor.readExactly(at: 0, count: Int(size))
     }
 
+    /// - Returns: `nil` when the file does not exist.
+    public static func readFileIfPresent(_ path: String, limitBytes: Int) throws(BackupError) -> [UInt8]? {
+        try ifPresent { () throws(BackupError) in try readFile(path, limitBytes: limitBytes) }
+    }
+
+    /// The names in a folder, sorted by their bytes; none when the folder does not exist.
+    public static func names(in folder: String) throws(BackupError) -> [FileName] {
+        try ifPresent { () throws(BackupError) in try DirectoryHandle(path: folder).names() } ?? []
+    }
+
+    /// - Returns: `nil` for `notFound`. What cannot be read is not treated as missing.
+    public static func ifPresent<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result? {
+        do {
+            return try body()
+        } catch let error where error.code == .notFound {
+            return nil
+        }
+    }
+
     /// Separates a file's name from the suffix of its draft: an atomic replacement is first written beside the old file.
     static let draftMark = ".tmp-"
 
@@ -66,7 +85,7 @@ extension FileSystem {
     public static func drafts(of names: [String], in folder: String) throws(BackupError) -> [String] {
         guard try exists(folder) else { return [] }
         let prefixes = names.map { $0 + draftMark }
-        return try DirectoryReader(path: folder).names().map(\.description).filter { name in
+        return try DirectoryHandle(path: folder).names().map(\.description).filter { name in
             prefixes.contains { name.hasPrefix($0) }
         }.map { "\(folder)/\($0)" }
     }

@@ -12,7 +12,7 @@ extension FileSystem {
             throw SystemCall.error(errno, action: "remove", path: path)
         }
         if FileStatus(value).kind == .directory {
-            try DirectoryReader.removeContents(of: path)
+            try DirectoryHandle(path: path, followsLink: false).removeContents()
             try FileObservation.perform(.removeDirectory(path: path)) { () throws(BackupError) in
                 try SystemCall.check("remove the folder", path) { rmdir(path) }
             }
@@ -22,28 +22,26 @@ extension FileSystem {
     }
 
     /// Changes the owner of a folder and its contents; does not follow symbolic links.
-    public static func setOwner(ofTree path: String, _ owner: UInt32, _ group: UInt32) throws(BackupError) {
-        try DirectoryReader.setOwner(ofTree: path, owner, group)
+    public static func setOwner(ofTree path: String, _ owner: FileOwner) throws(BackupError) {
+        let folder = try DirectoryHandle(path: path, followsLink: false)
+        try folder.setOwnerOfContents(owner)
+        try folder.descriptor.setOwner(owner)
     }
 
     /// Makes a folder and its contents durable: by syncfs(2), or file by file where syncfs could hide an error or not reach the
     /// disk (Linux before 5.8, FUSE).
     public static func synchronizeTree(_ path: String) throws(BackupError) {
-        let reader = try DirectoryReader(path: path)
-        if backupfs_syncfs_is_reliable(reader.descriptor.rawValue) == 1 {
-            try reader.descriptor.synchronizeFileSystem()
+        let folder = try DirectoryHandle(path: path)
+        if backupfs_syncfs_is_reliable(folder.descriptor.rawValue) == 1 {
+            try folder.descriptor.synchronizeFileSystem()
         } else {
-            try reader.synchronizeContents()
+            try folder.synchronizeContents()
         }
     }
 }
 
-extension DirectoryReader {
-    fileprivate static func removeContents(of path: String) throws(BackupError) {
-        try DirectoryReader(descriptor: OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)).removeContents()
-    }
-
-    private borrowing func removeContents() throws(BackupError) {
+extension DirectoryHandle {
+    fileprivate func removeContents() throws(BackupError) {
         for name in try names() {
             let isDirectory = try status(name).kind == .directory
             if isDirectory {
@@ -54,25 +52,15 @@ extension DirectoryReader {
         }
     }
 
-    fileprivate static func setOwner(ofTree path: String, _ owner: UInt32, _ group: UInt32) throws(BackupError) {
-        let reader = try DirectoryReader(descriptor: OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
-        try reader.setOwnerOfContents(owner, group)
-        try SystemCall.check("set the owner", path) { fchown(reader.descriptor.rawValue, owner, group) }
-    }
-
-    private borrowing func setOwnerOfContents(_ owner: UInt32, _ group: UInt32) throws(BackupError) {
+    fileprivate func setOwnerOfContents(_ owner: FileOwner) throws(BackupError) {
         for name in try names() {
-            if try status(name).kind == .directory { try openDirectory(name).setOwnerOfContents(owner, group) }
-            let fullPath = "\(path)/\(name)"
-            let folder = descriptor.rawValue
-            _ = try name.withCString { (cName) throws(BackupError) in
-                try SystemCall.check("set the owner", fullPath) { fchownat(folder, cName, owner, group, AT_SYMLINK_NOFOLLOW) }
-            }
+            if try status(name).kind == .directory { try openDirectory(name).setOwnerOfContents(owner) }
+            try setOwner(of: name, owner)
         }
     }
 
     /// fsync(2) of every file and folder, with the folder itself last. Links and special files are part of their folder.
-    borrowing func synchronizeContents() throws(BackupError) {
+    func synchronizeContents() throws(BackupError) {
         for name in try names() {
             switch try status(name).kind {
             case .directory: try openDirectory(name).synchronizeContents()
@@ -80,6 +68,6 @@ extension DirectoryReader {
             case .symbolicLink, .other: continue
             }
         }
-        try descriptor.synchronizeFolder()
+        try synchronize()
     }
 }

@@ -35,21 +35,7 @@ public struct MountTable: Sendable {
 
     /// The current table.
     public static func current() throws(BackupError) -> MountTable {
-        let path = "/proc/self/mountinfo"
-        let descriptor = try OwnedDescriptor.open(path, O_RDONLY)
-        // The size of a file in /proc is unknown before it is read.
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = buffer.withUnsafeMutableBytes { Glibc.read(descriptor.rawValue, $0.baseAddress, $0.count) }
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw SystemCall.error(errno, action: "read", path: path)
-            }
-            if count == 0 { break }
-            bytes += buffer[..<count]
-        }
-        return MountTable(parsing: bytes)
+        MountTable(parsing: try OwnedDescriptor.open("/proc/self/mountinfo", O_RDONLY).readToEnd())
     }
 
     /// - Parameter bytes: lines in the format of proc(5); other lines are skipped.
@@ -125,7 +111,7 @@ extension FileSystem {
         var path = absolutePath(path)
         while try !exists(path), path != "/" { path = parentPath(path) }
         var type: UInt32 = 0
-        try SystemCall.check("read the kind of file system", path) { backupfs_filesystem_type(path, &type) }
+        try SystemCall.check("read the kind of file system", path) { backupfs_filesystem_type(-1, path, &type) }
         return !ownTypes.contains(type)
     }
 
@@ -139,7 +125,7 @@ extension FileSystem {
     /// returns the modification time, which any program may set back. False for a file system that is not known to keep one.
     public static func keepsChangeTime(_ descriptor: borrowing OwnedDescriptor) -> Bool {
         var type: UInt32 = 0
-        guard SystemCall.retrying({ backupfs_filesystem_type_of(descriptor.rawValue, &type) }) == 0 else { return false }
+        guard SystemCall.retrying({ backupfs_filesystem_type(descriptor.rawValue, nil, &type) }) == 0 else { return false }
         return sharedTypesWithChangeTime.contains(type) || ownTypes.contains(type) && !typesWithoutChangeTime.contains(type)
     }
 

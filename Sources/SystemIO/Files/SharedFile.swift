@@ -5,20 +5,15 @@ import Glibc
 /// A file open for reading by several threads concurrently; releasing the last reference closes it.
 public final class SharedFile: ByteSource {
     private let descriptor: OwnedDescriptor
-    public let path: String
+    public var path: String { descriptor.path }
     /// Size in bytes when it was opened.
     public let size: UInt64
 
     /// - Throws: `notFound`, `accessDenied`, `notSupported` for anything but a file, …
-    public init(path: String) throws(BackupError) {
-        descriptor = try OwnedDescriptor.openFile(path)
-        self.path = path
-        size = try descriptor.status().size
-    }
+    public convenience init(path: String) throws(BackupError) { try self.init(OwnedDescriptor.openFile(path)) }
 
     /// Shares a file that is open already.
     public init(_ descriptor: consuming OwnedDescriptor) throws(BackupError) {
-        path = descriptor.path
         size = try descriptor.status().size
         self.descriptor = descriptor
     }

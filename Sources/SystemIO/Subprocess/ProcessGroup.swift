@@ -32,7 +32,7 @@ public struct ProcessGroup: Sendable {
     /// Whether a process of it runs. A zombie does not count.
     public var isAlive: Bool {
         guard kill(-leader, 0) == 0 || errno == EPERM else { return false }
-        guard let names = try? DirectoryReader(path: "/proc").names() else { return true }
+        guard let names = try? DirectoryHandle(path: "/proc").names() else { return true }
         return names.contains { name in
             guard let process = Int32(String(decoding: name.bytes, as: UTF8.self)),
                 let fields = HostIdentity.statusFields(of: process)

@@ -1,5 +1,4 @@
 import BackupCore
-import CLinux
 import Glibc
 
 /// Runs a user's command with /bin/sh: without this program's environment and descriptors, with a time limit, and with its output
@@ -50,18 +49,19 @@ public struct ShellCommand: Sendable {
         let startedAt = SystemClock.monotonicSeconds()
         let pipe = try Pipe()
         let writer = try OwnedDescriptor.duplicate(pipe.writer, from: 10)
-        let process: pid_t
+        let process: Subprocess
         if let onStart {
             let gate = try Pipe()
             let gateReader = try OwnedDescriptor.duplicate(gate.reader, from: 10)
-            process = try spawn([Self.waitingScript, text], environment, output: writer.rawValue, gate: gateReader.rawValue)
-            onStart(ProcessGroup(leader: process))
+            process = try start(
+                [Self.waitingScript, text], environment, [writer.rawValue, writer.rawValue, gateReader.rawValue])
+            onStart(ProcessGroup(leader: process.processID))
             // Without this line the command ends immediately, as a failure.
             try? gate.writer.writeAll([UInt8(ascii: "\n")])
         } else {
-            process = try spawn([text], environment, output: writer.rawValue, gate: nil)
+            process = try start([text], environment, [writer.rawValue, writer.rawValue])
         }
-        let group = ProcessGroup(leader: process)
+        let group = ProcessGroup(leader: process.processID)
         _ = consume writer
         let reader = pipe.takeReader()
         var output: [UInt8] = []
@@ -69,13 +69,13 @@ public struct ShellCommand: Sendable {
         var signal = SIGTERM
         var hasTimedOut = false
         var cancelled: BackupError?
-        var status: Int32 = 0
+        var exitCode: Int32?
         var isOpen = true
         while true {
-            let ended = waitpid(process, &status, WNOHANG)
+            exitCode = process.exitCodeIfEnded()
             // Its background processes may keep the pipe open: do not wait for them.
-            if isOpen { isOpen = Self.drain(reader, into: &output, waitMilliseconds: ended == 0 ? 50 : 0) }
-            if ended == process || (ended < 0 && errno != EINTR) { break }
+            if isOpen { isOpen = Self.drain(reader, into: &output, waitMilliseconds: exitCode == nil ? 50 : 0) }
+            if exitCode != nil { break }
             if !isOpen { usleep(10_000) }
             if cancelled == nil {
                 do throws(BackupError) {
@@ -94,9 +94,8 @@ public struct ShellCommand: Sendable {
         }
         if hasTimedOut || cancelled != nil { group.waitForEnd(until: killAt) }
         if let cancelled { throw cancelled }
-        let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + status & 0x7F
         return Result(
-            exitCode: code, hasTimedOut: hasTimedOut, output: String(decoding: output, as: UTF8.self),
+            exitCode: exitCode ?? 0, hasTimedOut: hasTimedOut, output: String(decoding: output, as: UTF8.self),
             durationSeconds: SystemClock.monotonicSeconds() - startedAt)
     }
 
@@ -105,33 +104,15 @@ public struct ShellCommand: Sendable {
 
     /// - Parameters:
     ///   - words: a script and its arguments.
-    ///   - gate: becomes descriptor 3.
-    private func spawn(
-        _ words: [String], _ environment: [String: String], output: Int32, gate: Int32?
-    ) throws(BackupError) -> pid_t {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        SpawnExtensions.changeFolder(to: folder, in: &actions)
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, output, 1)
-        posix_spawn_file_actions_adddup2(&actions, output, 2)
-        if let gate { posix_spawn_file_actions_adddup2(&actions, gate, 3) }
-        SpawnExtensions.closeDescriptors(from: gate == nil ? 3 : 4, in: &actions)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        SpawnExtensions.leadGroup(in: &attributes)
-        var process: pid_t = 0
-        let arguments = Self.strings(["/bin/sh", "-c"] + words)
-        let variables = Self.strings(environment.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" })
-        defer { for string in arguments + variables { free(string) } }
-        let code = posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, variables)
-        guard code == 0 else { throw SystemCall.error(code, action: "start a command", path: text) }
-        return process
+    ///   - descriptors: its output, its errors, and the gate.
+    private func start(
+        _ words: [String], _ environment: [String: String], _ descriptors: [Int32]
+    ) throws(BackupError) -> Subprocess {
+        try Subprocess(
+            "/bin/sh", ["/bin/sh", "-c"] + words,
+            environment: environment.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }, folder: folder,
+            descriptors: descriptors, leads: .group, label: ("start a command", text))
     }
-
-    private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] { texts.map { strdup($0) } + [nil] }
 
     /// - Returns: false at the end.
     private static func drain(
@@ -149,41 +130,6 @@ public struct ShellCommand: Sendable {
             if output.count > outputLimitBytes { output.removeFirst(output.count - outputLimitBytes) }
             wait = 0
         }
-    }
-}
-
-/// Linux extensions of posix_spawn(3).
-public enum SpawnExtensions {
-    /// A flag of posix_spawnattr_setflags(3): the started program leads a new session, without a terminal.
-    public static let newSession = Int32(backupfs_spawn_setsid)
-
-    /// The child blocks and ignores no signal, regardless of the starting thread.
-    public static func resetSignals(in attributes: inout posix_spawnattr_t) {
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        sigfillset(&signals)
-        posix_spawnattr_setsigdefault(&attributes, &signals)
-    }
-
-    /// Flags of posix_spawnattr_setflags(3) that `resetSignals` needs.
-    public static let resettingSignals = Int32(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
-
-    /// The working directory of the child.
-    public static func changeFolder(to path: String, in actions: inout posix_spawn_file_actions_t) {
-        _ = backupfs_spawn_change_folder(&actions, path)
-    }
-
-    /// The child leads its own process group, through which all its descendants can be ended, and blocks and ignores no signal.
-    public static func leadGroup(in attributes: inout posix_spawnattr_t) {
-        resetSignals(in: &attributes)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(&attributes, Int16(resettingSignals | Int32(POSIX_SPAWN_SETPGROUP)))
-    }
-
-    /// The child gets no descriptor from `first` on.
-    public static func closeDescriptors(from first: Int32, in actions: inout posix_spawn_file_actions_t) {
-        backupfs_spawn_close_from(&actions, first)
     }
 }
 

@@ -2,7 +2,7 @@ import BackupCore
 import Synchronization
 
 /// Lets tests observe every change to files below a folder, in order, and make it fail. They use it to show that a power cut or a
-/// full disk at any moment does no harm. `OwnedDescriptor`, `FileSystem` and `DirectoryReader` pass all their changes through
+/// full disk at any moment does no harm. `OwnedDescriptor`, `FileSystem` and `DirectoryHandle` pass all their changes through
 /// here; SQLite's writes are not observed. Without an observer, the cost is one check of a flag.
 public enum FileObservation {
     private struct Registration: Sendable {

@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 
 /// Files and folders by path: the basic calls. Paths are bytes: a `String` made from a name that is not UTF-8 would not find the
-/// file again, so walks of a media folder use `DirectoryReader`.
+/// file again, so walks of a media folder use `DirectoryHandle`.
 public enum FileSystem {
     /// lstat(2).
     /// - Throws: `notFound` and so on.

@@ -83,19 +83,13 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
     public borrowing func readFully(
         at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
     ) throws(BackupError) -> Int {
-        try Self.readFully(rawValue, path: path, at: offset, into: buffer)
-    }
-
-    static func readFully(
-        _ descriptor: Int32, path: String, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
-    ) throws(BackupError) -> Int {
         // No file has bytes there, even if a damaged structure says so.
         guard let base = buffer.baseAddress, offset <= UInt64(off_t.max) - UInt64(buffer.count) else { return 0 }
         var count = 0
         while count < buffer.count {
             let position = off_t(offset) + off_t(count)
             let read = try SystemCall.check("read", path) {
-                pread(descriptor, base + count, buffer.count - count, position)
+                pread(rawValue, base + count, buffer.count - count, position)
             }
             if read == 0 { break }
             count += read
@@ -107,18 +101,25 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
     /// - Throws: `damagedContent` when the file is shorter.
     public borrowing func readExactly(at offset: UInt64, count: Int) throws(BackupError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
-        var result: Result<Int, BackupError> = .success(0)
-        let number = rawValue
-        let name = path
-        bytes.withUnsafeMutableBytes { buffer in
-            result = Result { () throws(BackupError) in
-                try Self.readFully(number, path: name, at: offset, into: buffer)
-            }
+        let filled = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+            try readFully(at: offset, into: buffer)
         }
-        guard try result.get() == count else {
+        guard filled == count else {
             throw BackupError(.damagedContent, "the file ends before byte \(offset.addingSaturating(UInt64(count)))", path: path)
         }
         return bytes
+    }
+
+    /// Reads a pipe, or a file that the kernel generates on read, to its end.
+    /// - Parameter limitBytes: bytes beyond this limit are read and discarded.
+    public borrowing func readToEnd(limitBytes: Int = .max) throws(BackupError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = try SystemCall.check("read", path) { read(rawValue, &buffer, buffer.count) }
+            if count == 0 { return bytes }
+            bytes += buffer[..<count].prefix(limitBytes - bytes.count)
+        }
     }
 
     /// Writes all bytes at the descriptor's current position.
@@ -135,9 +136,7 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
     }
 
     public borrowing func writeAll(_ bytes: [UInt8]) throws(BackupError) {
-        var result: Result<Void, BackupError> = .success(())
-        bytes.withUnsafeBytes { buffer in result = Result { () throws(BackupError) in try writeAll(buffer) } }
-        try result.get()
+        try bytes.withUnsafeBytesThrowing { (buffer) throws(BackupError) in try writeAll(buffer) }
     }
 
     /// Writes all bytes at `offset` without moving the descriptor's position.

@@ -251,25 +251,26 @@ public final class BlockPool: Sendable {
     /// Blocks while all blocks are in use. A thread that submits the work that holds the blocks must use `WorkGroup.take`.
     public func take() -> Block {
         let limit = limit
-        let memory = state.wait(
-            until: { $0.usedCount < limit },
-            { state in
+        return block(
+            state.wait(until: { $0.usedCount < limit }) { state in
                 state.usedCount += 1
                 return state.free.popLast()
             })
-        return Block(memory?.buffer ?? .allocate(byteCount: blockSizeBytes, alignment: 4_096), self)
     }
 
     /// - Returns: `nil` while all blocks are in use.
     func takeFree() -> Block? {
         let limit = limit
-        let taken = state.withLock { state -> (isTaken: Bool, memory: Memory?) in
-            guard state.usedCount < limit else { return (false, nil) }
+        let taken = state.withLock { state -> Memory?? in
+            guard state.usedCount < limit else { return nil }
             state.usedCount += 1
-            return (true, state.free.popLast())
+            return .some(state.free.popLast())
         }
-        guard taken.isTaken else { return nil }
-        return Block(taken.memory?.buffer ?? .allocate(byteCount: blockSizeBytes, alignment: 4_096), self)
+        return taken.map { block($0) }
+    }
+
+    private func block(_ free: Memory?) -> Block {
+        Block(free?.buffer ?? .allocate(byteCount: blockSizeBytes, alignment: 4_096), self)
     }
 
     private func giveBack(_ memory: UnsafeMutableRawBufferPointer) {

@@ -256,7 +256,7 @@ public enum RemainingDrops {
     public static func clear(_ spool: String, keepingIn folder: String) throws(BackupError) -> Outcome {
         var outcome = Outcome()
         var staying: Set<FileName> = []
-        let names = try DirectoryReader(path: spool).names().filter { $0.description.hasPrefix(spoolPrefix) }
+        let names = try DirectoryHandle(path: spool).names().filter { $0.description.hasPrefix(spoolPrefix) }
         for name in names where name.description.hasSuffix(noteSuffix) {
             let content = FileName(name.description.dropLast(noteSuffix.count))
             do throws(BackupError) {
@@ -279,7 +279,9 @@ public enum RemainingDrops {
         _ content: FileName, in spool: String, to folder: String, as name: FileName
     ) throws(BackupError) -> FileName {
         try FileSystem.makeDirectories(folder)
-        let (source, target) = (try FolderHandle(path: spool), try FolderHandle(path: folder))
+        let (source, target) = (
+            try DirectoryHandle(path: spool, followsLink: false), try DirectoryHandle(path: folder, followsLink: false)
+        )
         for number in 1... {
             let end = number == 1 ? [] : Array(".\(number)".utf8)
             let candidate = FileName(bytes: name.bytes.prefix(FileName.byteCountLimit - end.count) + end)

@@ -12,7 +12,7 @@ struct CorpusTests {
     private static func inputs(_ kind: String, _ target: FuzzTarget) throws -> [String] {
         let path = "\(folder)/\(kind)/\(target.rawValue)"
         guard try FileSystem.exists(path) else { return [] }
-        return try DirectoryReader(path: path).names().map(\.description).filter { !$0.hasPrefix(".") }.sorted()
+        return try DirectoryHandle(path: path).names().map(\.description).filter { !$0.hasPrefix(".") }.sorted()
             .map { "\(path)/\($0)" }
     }
 

@@ -12,7 +12,7 @@ struct PromiseTests {
 
         let folder = "\(Machine.projectPath)/Tests/MountTests/Semantics"
         var kept: [Int] = []
-        for name in try DirectoryReader(path: folder).names().map(\.description) where name.hasSuffix(".swift") {
+        for name in try DirectoryHandle(path: folder).names().map(\.description) where name.hasSuffix(".swift") {
             let source = String(decoding: try readFile("\(folder)/\(name)"), as: UTF8.self)
             kept += source.matches(of: #/@Test[^\n]*\n?[^\n]*func `S([0-9]+): /#).compactMap { Int($0.1) }
         }

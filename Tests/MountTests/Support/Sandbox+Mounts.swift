@@ -55,7 +55,7 @@ extension Sandbox {
     /// Running processes that this sandbox started.
     var processes: [(number: pid_t, command: String)] {
         let mark = "\(Self.mark)=\(path)\0"
-        return ((try? SystemIO.DirectoryReader(path: "/proc").names()) ?? []).compactMap { name in
+        return ((try? SystemIO.DirectoryHandle(path: "/proc").names()) ?? []).compactMap { name in
             guard let number = pid_t(name.description), number != getpid() else { return nil }
             let environment = Job.read("/proc/\(number)/environ")
             let command = Job.read("/proc/\(number)/cmdline").split(separator: "\0").joined(separator: " ")
@@ -84,7 +84,7 @@ extension Sandbox {
     /// Whether a mount of this sandbox still exists in the mount namespace of another process.
     private var isMountedElsewhere: Bool {
         let own = Machine.linkTarget("/proc/self/ns/mnt")
-        return ((try? SystemIO.DirectoryReader(path: "/proc").names()) ?? []).contains { name in
+        return ((try? SystemIO.DirectoryHandle(path: "/proc").names()) ?? []).contains { name in
             guard pid_t(name.description) != nil, Machine.linkTarget("/proc/\(name)/ns/mnt") != own else { return false }
             return Job.read("/proc/\(name)/mountinfo").contains(" \(path)/")
         }
@@ -104,17 +104,6 @@ final class Cleaner: Sendable {
         base = try TemporaryFolder.make("/tmp/backupfs-mounttests")
         try #require(chmod(base, 0o755) == 0)
         let pipe = try SystemIO.Pipe()
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, pipe.reader.rawValue, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        SpawnExtensions.closeDescriptors(from: 3, in: &actions)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        posix_spawnattr_setflags(&attributes, Int16(SpawnExtensions.newSession))
         let script = """
             cat >/dev/null
             for attempt in 1 2 3 4 5 6 7 8; do
@@ -124,9 +113,10 @@ final class Cleaner: Sendable {
             done
             rm -rf --one-file-system '\(base)'
             """
-        var process: pid_t = 0
-        let code = Job.withStrings(["sh", "-c", script]) { posix_spawn(&process, "/bin/sh", &actions, &attributes, $0, environ) }
-        try #require(code == 0, "could not start the cleaner")
+        let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
+        defer { close(null) }
+        _ = try Subprocess(
+            "/bin/sh", ["sh", "-c", script], input: pipe.reader.rawValue, descriptors: [null, null], leads: .session)
         lifeline = fcntl(pipe.writer.rawValue, F_DUPFD_CLOEXEC, 3)
     }
 }

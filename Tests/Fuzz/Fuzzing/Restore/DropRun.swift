@@ -53,7 +53,7 @@ final class DropRun {
     }
 
     private static func require(_ folder: String, _ names: Set<String>) throws {
-        let found = Set(try DirectoryReader(path: folder).names().map(\.description)).subtracting([".", ".."])
+        let found = Set(try DirectoryHandle(path: folder).names().map(\.description)).subtracting([".", ".."])
         try FuzzViolation.require(found.isSubset(of: names), "\(folder) has \(found.sorted())")
     }
 }
