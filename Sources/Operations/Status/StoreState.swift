@@ -157,9 +157,9 @@ public struct FailedOperation: Sendable {
     init?(_ paths: StorePaths) {
         let monitor = OperationMonitor(recordPath: paths.operationRecord, errorPath: paths.lastErrorRecord)
         guard let text = monitor.lastFailureText() else { return nil }
-        let values = RecordedMembers(text)
+        let values = JSONMembers(text)
         guard let json = OrderedJSON.verbatim(text), let name = values.text("operation"),
-            let at = values.text("at").flatMap({ ISO8601.parse($0) }), let code = values.text("code")
+            let at = values.time("at"), let code = values.text("code")
         else { return nil }
         self.name = name
         self.at = at

@@ -109,12 +109,7 @@ public final class OperationMonitor: Sendable {
     func recordedText() -> [UInt8]? { try? FileSystem.readFile(recordPath, limitBytes: 1 << 16) }
 
     /// The name of the operation that some process recorded.
-    func recordedOperation() -> String? {
-        guard let text = recordedText() else { return nil }
-        let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first { $0.contains("\"operation\"") }
-        // Splits `  "operation": "restore",` at its quotation marks.
-        return line?.split(separator: "\"", omittingEmptySubsequences: false).dropFirst(3).first.map(String.init)
-    }
+    func recordedOperation() -> String? { recordedText().flatMap { JSONMembers($0).text("operation") } }
 
     /// Whether the request itself is wrong: a name that is taken, or a file that does not belong to the app.
     private static func isRefusal(_ code: BackupError.Code, of operation: String) -> Bool {
@@ -166,7 +161,6 @@ public struct OperationState: Sendable, Equatable {
         self.timing = timing
     }
 
-    /// The name comes first: readers search the text for it.
     var json: OrderedJSON {
         .members([
             "operation": .text(name), "startedAt": .text(startedAt), "phase": .text(phase.english),
@@ -191,10 +185,10 @@ public struct OperationState: Sendable, Equatable {
 }
 
 extension OperationState {
-    /// Parses the document that `json` produces, which has each member on its own line.
+    /// Parses the document that `json` produces.
     /// - Returns: `nil` for anything else.
     init?(recorded text: [UInt8]) {
-        let values = RecordedMembers(text)
+        let values = JSONMembers(text)
         guard let name = values.text("operation"), let startedAt = values.text("startedAt"), let phase = values.text("phase")
         else { return nil }
         self.name = name
@@ -202,16 +196,16 @@ extension OperationState {
         // Constant texts have a translation; those that contain numbers stay as written.
         self.phase = Message(stringLiteral: phase)
         message = Message(stringLiteral: values.text("message") ?? phase)
-        percent = values.number("percent").map { Int(min($0, 100)) }
+        percent = values.number("percent").map { (number: UInt64) in Int(min(number, 100)) }
         processedItems = values.number("processedItems") ?? 0
         totalItems = values.number("totalItems") ?? 0
         processedBytes = values.number("processedBytes") ?? 0
         totalBytes = values.number("totalBytes")
         timing = OperationTiming.Reading(
-            elapsedSeconds: values.decimal("elapsedSeconds") ?? 0,
-            rollingBytesPerSecond: values.decimal("rollingBytesPerSecond") ?? 0,
-            averageBytesPerSecond: values.decimal("averageBytesPerSecond") ?? 0,
-            peakBytesPerSecond: values.decimal("peakBytesPerSecond") ?? 0, remainingSeconds: values.decimal("remainingSeconds"))
+            elapsedSeconds: values.number("elapsedSeconds") ?? 0,
+            rollingBytesPerSecond: values.number("rollingBytesPerSecond") ?? 0,
+            averageBytesPerSecond: values.number("averageBytesPerSecond") ?? 0,
+            peakBytesPerSecond: values.number("peakBytesPerSecond") ?? 0, remainingSeconds: values.number("remainingSeconds"))
     }
 }
 

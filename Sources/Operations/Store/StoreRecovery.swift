@@ -120,13 +120,13 @@ struct LastRestoreRecord {
     /// - Throws: `unsupportedVersion` when a later program wrote it; `damagedContent`.
     func read() throws(BackupError) -> Restore? {
         guard try FileSystem.exists(path) else { return nil }
-        let members = RecordedMembers(try FileSystem.readFile(path, limitBytes: 1 << 16))
-        if let version = members.number("version"), version > Self.version {
+        let members = JSONMembers(try FileSystem.readFile(path, limitBytes: 1 << 16))
+        if let version: UInt64 = members.number("version"), version > Self.version {
             throw BackupError(
                 .unsupportedVersion, "a later version of backupfs has noted the last restore here", path: path,
                 remedy: "Use that version, or restore the safety backup by its name. See: backupfs snapshots --safety")
         }
-        guard let name = members.text("file"), let time = members.text("at").flatMap({ ISO8601.parse($0) }),
+        guard let name = members.text("file"), let time = members.time("at"),
             let snapshot = members.text("safetySnapshot").flatMap({ SnapshotID(hexadecimal: $0) })
         else {
             throw BackupError(
