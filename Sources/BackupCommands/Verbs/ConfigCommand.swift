@@ -52,11 +52,7 @@ struct ConfigGetCommand: ParsableCommand {
     }
 
     private static func json(_ values: [SettingsFile.Value]) -> OrderedJSON {
-        .object(
-            values.map {
-                .init($0.setting.name, .members(["value": .text($0.text), "from": .text($0.origin.rawValue)]))
-            }
-        )
+        .object(values.map { .init($0.setting.name, ["value": $0.text, "from": $0.origin.rawValue]) })
     }
 }
 
@@ -146,11 +142,9 @@ struct ConfigCheckCommand: ParsableCommand {
         let file = try SettingsFile(storeAt: store.path())
         let problems = file.problems()
         if output.json {
-            Terminal.write(
-                jsonLine: OrderedJSON.members([
-                    "message_type": .text("config_check"), "path": .text(file.path),
-                    "problems": .array(problems.map { .text($0.description) }),
-                ]))
+            Terminal.write(jsonLine: [
+                "message_type": "config_check", "path": file.path, "problems": problems.map(\.description),
+            ])
         } else if problems.isEmpty {
             Terminal.write("\(file.path) is fine.")
         }

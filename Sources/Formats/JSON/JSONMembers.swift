@@ -65,7 +65,7 @@ public struct JSONMembers: Sendable {
 }
 
 /// A text in memory.
-private final class TextSource: ByteSource {
+final class TextSource: ByteSource {
     private let bytes: [UInt8]
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }

@@ -36,32 +36,18 @@ public struct OperationRecord: Sendable, Equatable {
         }
     }
 
-    var logFields: [LogField: Logger.MetadataValue] {
-        var fields: [LogField: Logger.MetadataValue] = [
-            .operation: .string(operation.rawValue), .phase: "ended", .result: .string(result.rawValue),
-            .startedAt: .string(ISO8601.format(startedAt)), .durationMilliseconds: durationMilliseconds.field,
+    var logFields: KeyValuePairs<LogField, Logger.MetadataValue?> {
+        [
+            .operation: operation.rawValue.field, .phase: "ended", .result: result.rawValue.field,
+            .isAutomatic: isAutomatic ? true.field : nil, .startedAt: ISO8601.format(startedAt).field,
+            .durationMilliseconds: durationMilliseconds.field, .sizeBytes: facts.sizeBytes?.field,
+            .fileCount: facts.fileCount?.field, .recordCount: facts.recordCount?.field,
+            .storedByteCount: facts.storedByteCount?.field, .freedByteCount: facts.freedByteCount?.field,
+            .removedCount: facts.removedCount?.field, .unreadableCount: facts.unreadableCount?.field,
+            .snapshot: facts.snapshot?.field, .safetyBackup: facts.safetyBackup?.field, .strategy: facts.strategy?.field,
+            .format: facts.format?.field, .outcome: facts.outcome?.field, .hooks: facts.hasFailedHook ? "failed" : nil,
+            .error: facts.error?.rawValue.field, .fileKind: facts.fileKind?.rawValue.field,
         ]
-        func put<Number: BinaryInteger>(_ field: LogField, _ number: Number?) {
-            fields[field] = number.map { Int64(clamping: $0).field }
-        }
-        func put(_ field: LogField, _ word: String?) { fields[field] = word.map { .string($0) } }
-        if isAutomatic { fields[.isAutomatic] = true.field }
-        put(.sizeBytes, facts.sizeBytes)
-        put(.fileCount, facts.fileCount)
-        put(.recordCount, facts.recordCount)
-        put(.storedByteCount, facts.storedByteCount)
-        put(.freedByteCount, facts.freedByteCount)
-        put(.removedCount, facts.removedCount)
-        put(.unreadableCount, facts.unreadableCount)
-        put(.snapshot, facts.snapshot)
-        put(.safetyBackup, facts.safetyBackup)
-        put(.strategy, facts.strategy)
-        put(.format, facts.format)
-        put(.outcome, facts.outcome)
-        put(.error, facts.error?.rawValue)
-        put(.fileKind, facts.fileKind?.rawValue)
-        if facts.hasFailedHook { fields[.hooks] = "failed" }
-        return fields
     }
 }
 
@@ -70,17 +56,13 @@ public struct OperationRecord: Sendable, Equatable {
 extension OperationRecord {
     /// The order is stable; unknown values are null.
     public var historyJSON: OrderedJSON {
-        func number<Number: BinaryInteger>(_ value: Number?) -> OrderedJSON {
-            value.map { .integer(Int64(clamping: $0)) } ?? .null
-        }
-        return .members([
-            "operation": .text(operation.rawValue), "automatic": .boolean(isAutomatic),
-            "startedAt": .text(ISO8601.format(startedAt)), "durationMilliseconds": .integer(durationMilliseconds),
-            "result": .text(result.rawValue), "error": .optional(facts.error?.rawValue),
-            "snapshot": .optional(facts.snapshot), "sizeBytes": number(facts.sizeBytes), "files": number(facts.fileCount),
-            "records": number(facts.recordCount), "storedBytes": number(facts.storedByteCount),
-            "freedBytes": number(facts.freedByteCount), "removed": number(facts.removedCount),
-        ])
+        [
+            "operation": operation.rawValue, "automatic": isAutomatic, "startedAt": startedAt,
+            "durationMilliseconds": durationMilliseconds, "result": result.rawValue, "error": facts.error?.rawValue,
+            "snapshot": facts.snapshot, "sizeBytes": facts.sizeBytes, "files": facts.fileCount,
+            "records": facts.recordCount, "storedBytes": facts.storedByteCount,
+            "freedBytes": facts.freedByteCount, "removed": facts.removedCount,
+        ]
     }
 
     /// - Returns: `nil` for a line that a crash tore or that another version of the program wrote.

@@ -140,7 +140,7 @@ public struct StoreState: Sendable {
 }
 
 /// The last operation of a store that failed.
-public struct FailedOperation: Sendable {
+public struct FailedOperation: JSONConvertible, Sendable {
     /// The operation's name.
     public let name: String
     public let at: Timestamp
@@ -151,7 +151,7 @@ public struct FailedOperation: Sendable {
     /// Whether the same operation has succeeded since.
     public let isOver: Bool
     /// The original record.
-    let json: OrderedJSON
+    public let json: OrderedJSON
 
     /// - Returns: `nil` when none has failed.
     init?(_ paths: StorePaths) {

@@ -121,11 +121,10 @@ public final class OperationMonitor: Sendable {
     }
 
     private func recordFailure(of name: String, _ error: BackupError, _ retry: String?) {
-        let document = OrderedJSON.members([
-            "operation": .text(name), "at": .text(ISO8601.format(SystemClock.now().wholeSeconds)),
-            "code": .text(error.code.rawValue), "message": .text(error.message.english), "path": .optional(error.path),
-            "remedy": .optional(error.remedy?.english), "retry": .optional(retry),
-        ])
+        let document: OrderedJSON = [
+            "operation": name, "at": SystemClock.now().wholeSeconds, "code": error.code.rawValue, "message": error.message,
+            "path": error.path, "remedy": error.remedy, "retry": retry,
+        ]
         try? FileSystem.writeForReaders(errorPath, document.prettyText)
     }
 
@@ -134,7 +133,7 @@ public final class OperationMonitor: Sendable {
 }
 
 /// The state of an operation at one moment: of this process, or as recorded by another. The member `operation` of `status.json`.
-public struct OperationState: Sendable, Equatable {
+public struct OperationState: JSONConvertible, Sendable, Equatable {
     /// `backup`, `restore`.
     public internal(set) var name: String
     public internal(set) var startedAt: String
@@ -161,18 +160,16 @@ public struct OperationState: Sendable, Equatable {
         self.timing = timing
     }
 
-    var json: OrderedJSON {
-        .members([
-            "operation": .text(name), "startedAt": .text(startedAt), "phase": .text(phase.english),
-            "message": .text(message.english),
-            "percent": percent.map { .integer($0) } ?? .null, "processedItems": .integer(processedItems),
-            "totalItems": .integer(totalItems), "processedBytes": .integer(processedBytes),
-            "totalBytes": totalBytes.map { .integer($0) } ?? .null, "elapsedSeconds": Self.decimal(timing.elapsedSeconds),
-            "rollingBytesPerSecond": .integer(Self.whole(timing.rollingBytesPerSecond)),
-            "averageBytesPerSecond": .integer(Self.whole(timing.averageBytesPerSecond)),
-            "peakBytesPerSecond": .integer(Self.whole(timing.peakBytesPerSecond)),
-            "remainingSeconds": timing.remainingSeconds.map { .integer(Self.whole($0)) } ?? .null,
-        ])
+    public var json: OrderedJSON {
+        [
+            "operation": name, "startedAt": startedAt, "phase": phase, "message": message, "percent": percent,
+            "processedItems": processedItems, "totalItems": totalItems, "processedBytes": processedBytes,
+            "totalBytes": totalBytes, "elapsedSeconds": Self.decimal(timing.elapsedSeconds),
+            "rollingBytesPerSecond": Self.whole(timing.rollingBytesPerSecond),
+            "averageBytesPerSecond": Self.whole(timing.averageBytesPerSecond),
+            "peakBytesPerSecond": Self.whole(timing.peakBytesPerSecond),
+            "remainingSeconds": timing.remainingSeconds.map(Self.whole),
+        ]
     }
 
     private static func whole(_ number: Double) -> UInt64 { UInt64(min(max(number.rounded(), 0), 9e18)) }
@@ -180,7 +177,7 @@ public struct OperationState: Sendable, Equatable {
     /// With one decimal.
     private static func decimal(_ number: Double) -> OrderedJSON {
         let tenths = whole(number * 10)
-        return .written(Array("\(tenths / 10).\(tenths % 10)".utf8))
+        return .decimal("\(tenths / 10).\(tenths % 10)")
     }
 }
 

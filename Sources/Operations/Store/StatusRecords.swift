@@ -89,11 +89,13 @@ private final class ParsedRecord: Sendable {
     /// A read that failed or took long is not repeated more often than this.
     private static let rememberedNanoseconds: UInt64 = 2_000_000_000
     private static let longNanoseconds: UInt64 = 30_000_000
+    /// Larger databases are not read for statistics: a status must be available immediately.
+    private static let databaseLimitBytes: UInt64 = 4 << 20
 
     private let database: AppDatabase
     private let scheduleSwitch: ScheduleSwitch
-    private let countCache = RecordCountCache()
-    private let statisticsCache = StatisticsCache()
+    private let countCache = NewestStateCache { (database) throws(BackupError) in try database.counts() }
+    private let statisticsCache = NewestStateCache { (database) throws(BackupError) in try database.collectionStatistics() }
     private let known = Mutex(Known())
 
     init(_ database: AppDatabase, _ scheduleSwitch: ScheduleSwitch) {
@@ -122,9 +124,10 @@ private final class ParsedRecord: Sendable {
     private func readNow() -> StatusRecords.Facts {
         var facts = StatusRecords.Facts()
         do throws(BackupError) {
-            facts.counts = try countCache.counts(of: database)
-            facts.statistics = try statisticsCache.collections(of: database).map {
-                StatusStatistics($0, databaseBytes: FileSystem.statusIfPresent(database.path)?.size)
+            facts.counts = try countCache.value(of: database)
+            let size = FileSystem.statusIfPresent(database.path)?.size
+            if size ?? 0 <= Self.databaseLimitBytes {
+                facts.statistics = StatusStatistics(try statisticsCache.value(of: database), databaseBytes: size)
             }
         } catch {
             facts = StatusRecords.Facts(problem: error)
@@ -134,31 +137,29 @@ private final class ParsedRecord: Sendable {
     }
 }
 
-/// Caches the statistics of the records in the newest state: computing them reads all records, and `ls -l` of the mountpoint asks
-/// each time.
-final class StatisticsCache: Sendable {
+/// Caches what was read from the newest state of a database: reading walks whole tables, and `ls -l` of the mountpoint asks each
+/// time.
+final class NewestStateCache<Value: Sendable>: Sendable {
     private struct Known {
         let state: DatabaseChangeState
+        /// The state of the media folder, if files are records.
         let mediaState: String?
-        let collections: [CollectionStatistics]
+        let value: Value
     }
 
-    /// Larger databases are not read for a status, which must be available immediately.
-    static let databaseLimitBytes: UInt64 = 4 << 20
-
+    private let read: @Sendable (AppDatabase) throws(BackupError) -> Value
     private let known = Mutex<Known?>(nil)
 
-    /// - Returns: `nil` for a database that is too large.
-    func collections(of database: AppDatabase) throws(BackupError) -> [CollectionStatistics]? {
-        let size = FileSystem.statusIfPresent(database.path)?.size ?? 0
-        guard size <= Self.databaseLimitBytes else { return nil }
+    init(_ read: @escaping @Sendable (AppDatabase) throws(BackupError) -> Value) { self.read = read }
+
+    func value(of database: AppDatabase) throws(BackupError) -> Value {
         let state = database.changeState()
         let countsFiles = database.definition.collections.contains { $0.source == .files }
         let mediaState = countsFiles ? try database.media?.state() : nil
-        if let known = known.withLock({ $0 }), known.state == state, known.mediaState == mediaState { return known.collections }
-        let collections = try database.collectionStatistics()
-        known.withLock { $0 = Known(state: state, mediaState: mediaState, collections: collections) }
-        return collections
+        if let known = known.withLock({ $0 }), known.state == state, known.mediaState == mediaState { return known.value }
+        let value = try read(database)
+        known.withLock { $0 = Known(state: state, mediaState: mediaState, value: value) }
+        return value
     }
 }
 
@@ -190,30 +191,8 @@ extension DatabaseSnapshot {
     }
 }
 
-/// Caches the counts of the newest state: SQLite walks a whole table to count it, and `ls -l` of the mountpoint asks each time.
-final class RecordCountCache: Sendable {
-    private struct Known {
-        let state: DatabaseChangeState
-        /// The state of the media folder, if files are records.
-        let mediaState: String?
-        let counts: [RecordCount]
-    }
-
-    private let known = Mutex<Known?>(nil)
-
-    func counts(of database: AppDatabase) throws(BackupError) -> [RecordCount] {
-        let state = database.changeState()
-        let countsFiles = database.definition.collections.contains { $0.source == .files }
-        let mediaState = countsFiles ? try database.media?.state() : nil
-        if let known = known.withLock({ $0 }), known.state == state, known.mediaState == mediaState { return known.counts }
-        let counts = try database.counts()
-        known.withLock { $0 = Known(state: state, mediaState: mediaState, counts: counts) }
-        return counts
-    }
-}
-
 /// The statistics of the records that a status shows: bounded, however many records and months there are.
-public struct StatusStatistics: Sendable {
+public struct StatusStatistics: JSONConvertible, Sendable {
     static let monthLimit = 24
     static let kindLimit = 10
 
@@ -263,22 +242,23 @@ public struct StatusStatistics: Sendable {
         }
     }
 
-    var json: OrderedJSON {
-        .members([
-            "databaseBytes": databaseBytes.map { .integer($0) } ?? .null,
-            "collections": .object(collections.map { .init($0.name, Self.describe($0)) }),
-        ])
+    public var json: OrderedJSON {
+        [
+            "databaseBytes": databaseBytes,
+            "collections": OrderedJSON.object(collections.map { .init($0.name, Self.describe($0)) }),
+        ]
     }
 
     private static func describe(_ collection: Collection) -> OrderedJSON {
-        .members([
-            "count": .integer(collection.count), "earliest": .optional(collection.earliest.map { ISO8601.format($0) }),
-            "latest": .optional(collection.latest.map { ISO8601.format($0) }), "months": object(collection.months),
-            "kinds": .object(collection.kinds.map { .init($0.field, object($0.counts)) }), "true": object(collection.trueCounts),
-        ])
+        [
+            "count": collection.count, "earliest": collection.earliest, "latest": collection.latest,
+            "months": object(collection.months),
+            "kinds": OrderedJSON.object(collection.kinds.map { .init($0.field, object($0.counts)) }),
+            "true": object(collection.trueCounts),
+        ]
     }
 
-    private static func object(_ counts: [Count]) -> OrderedJSON { .object(counts.map { .init($0.name, .integer($0.count)) }) }
+    private static func object(_ counts: [Count]) -> OrderedJSON { .object(counts.map { .init($0.name, $0.count) }) }
 }
 
 extension AppDatabase {

@@ -16,7 +16,7 @@ public final class Store: Sendable {
     public let repository: Repository
     /// The app's media folder, if it has one.
     public let mediaPath: String?
-    private let countCache = RecordCountCache()
+    private let countCache = NewestStateCache { (database) throws(BackupError) in try database.counts() }
     let statusRecords: StatusRecords
     let statusRepository: StatusRepository
     /// When the repository was first read, or shortly before.
@@ -137,7 +137,7 @@ public final class Store: Sendable {
     public var hasReadRecords: Bool { statusRecords.isKnown }
 
     /// The current number of records in each collection.
-    public func counts() throws(BackupError) -> [RecordCount] { try countCache.counts(of: database) }
+    public func counts() throws(BackupError) -> [RecordCount] { try countCache.value(of: database) }
 
     /// Locks the store for a user's operation; released with the value. A running automatic backup gives way.
     /// - Throws: `busy` when another operation, in this process or another, runs for longer than the user is willing to wait.

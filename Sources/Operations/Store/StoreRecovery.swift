@@ -137,11 +137,10 @@ struct LastRestoreRecord {
     }
 
     func write(_ restore: Restore) throws(BackupError) {
-        let document = OrderedJSON.members([
-            "version": .integer(Self.version), "file": .text(restore.name),
-            "at": .text(ISO8601.format(restore.time.wholeSeconds)),
-            "safetySnapshot": .text(restore.safetySnapshot.hexadecimal),
-        ])
+        let document: OrderedJSON = [
+            "version": Self.version, "file": restore.name, "at": restore.time.wholeSeconds,
+            "safetySnapshot": restore.safetySnapshot,
+        ]
         try FileSystem.writeFileAtomically(path, document.prettyText)
     }
 }
