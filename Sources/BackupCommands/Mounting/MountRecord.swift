@@ -76,7 +76,7 @@ enum MountRecord {
     static func remove(_ paths: StorePaths) { try? FileSystem.removeFile(paths.mountRecord) }
 
     static func document(mountpoint: String, store: String) -> OrderedJSON {
-        .members(["message_type": .text("mounted"), "mountpoint": .text(mountpoint), "store": .text(store)])
+        ["message_type": "mounted", "mountpoint": mountpoint, "store": store]
     }
 }
 

@@ -1,3 +1,5 @@
+import BackupCore
+import BackupRepository
 import Formats
 
 /// What commands print for programs, with `--json`. Member names are in snake_case; `status.json`, the reports of restores and
@@ -16,7 +18,7 @@ extension Terminal {
     /// Every document says which version it has, and so does every element of a list.
     static func versioned(_ document: OrderedJSON) -> OrderedJSON {
         switch document {
-        case .object(let members): .object(members + [.init("version", .integer(jsonVersion))])
+        case .object(let members): .object(members + [.init("version", jsonVersion)])
         case .array(let elements): .array(elements.map(versioned))
         default: document
         }
@@ -24,6 +26,20 @@ extension Terminal {
 }
 
 extension OrderedJSON {
+    /// A file, folder or link in a backup.
+    static func entry(_ entry: TreeEntry, at path: FileName) -> OrderedJSON {
+        let type =
+            switch entry.kind {
+            case .file: "file"
+            case .directory: "dir"
+            case .symbolicLink: "symlink"
+            }
+        return [
+            "path": path, "type": type, "size": entry.size, "mtime": entry.modificationTime,
+            "sha256": entry.checksums?.sha256.hexadecimal,
+        ]
+    }
+
     /// The same object with its members' names in snake_case. Their values stay as they are.
     var snakeCased: OrderedJSON {
         guard case .object(let members) = self else { return self }

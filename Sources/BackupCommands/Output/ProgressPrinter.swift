@@ -75,15 +75,12 @@ final class ProgressPrinter: Sendable {
 
     private func write(_ progress: OperationProgress, _ timing: OperationTiming.Reading) {
         if isJSON {
-            let line = OrderedJSON.members([
-                "message_type": .text("status"), "phase": .text(progress.phase.english),
-                "message": .text(progress.message.english),
-                "percent": progress.percent.map { .integer($0) } ?? .null, "items_done": .integer(progress.processedItems),
-                "total_items": .integer(progress.totalItems), "bytes_done": .integer(progress.processedBytes),
-                "total_bytes": .integer(progress.totalBytes),
-                "seconds_remaining": timing.remainingSeconds.map { .integer(UInt64(min($0.rounded(), 1e9))) } ?? .null,
+            Terminal.write(jsonLine: [
+                "message_type": "status", "phase": progress.phase, "message": progress.message, "percent": progress.percent,
+                "items_done": progress.processedItems, "total_items": progress.totalItems, "bytes_done": progress.processedBytes,
+                "total_bytes": progress.totalBytes,
+                "seconds_remaining": timing.remainingSeconds.map { UInt64(min($0.rounded(), 1e9)) },
             ])
-            Terminal.write(jsonLine: line)
         } else {
             Terminal.showStatusLine(Terminal.language.text(ProgressText.line(progress, timing)))
         }

@@ -70,18 +70,15 @@ enum PruneReport {
     }
 
     static func json(_ summary: PruneSummary, isDryRun: Bool) -> OrderedJSON {
-        .members([
-            "message_type": .text("prune"), "dry_run": .boolean(isDryRun), "packs": .integer(summary.packCount),
-            "bytes": .integer(summary.byteCount), "chunks_needed": .integer(summary.neededChunkCount),
-            "bytes_needed": .integer(summary.neededByteCount), "chunks_unused": .integer(summary.unusedChunkCount),
-            "bytes_unused": .integer(summary.unusedByteCount), "packs_removed": .integer(summary.removedPackCount),
-            "packs_rewritten": .integer(summary.rewrittenPackCount), "packs_new": .integer(summary.newPackCount),
-            "bytes_freed": .integer(summary.freedByteCount),
-            "bytes_unused_remaining": .integer(summary.remainingUnusedByteCount),
-            "packs_young": .integer(summary.youngPackCount),
-            "removed_without_time": .integer(summary.untimedRemovals?.count ?? 0),
-            "removed_held_by_clock": .integer(summary.clockHeldRemovalCount),
-            "left_alone": .array(summary.leftAlone.map { .text($0.description) }),
-        ])
+        [
+            "message_type": "prune", "dry_run": isDryRun, "packs": summary.packCount, "bytes": summary.byteCount,
+            "chunks_needed": summary.neededChunkCount, "bytes_needed": summary.neededByteCount,
+            "chunks_unused": summary.unusedChunkCount, "bytes_unused": summary.unusedByteCount,
+            "packs_removed": summary.removedPackCount, "packs_rewritten": summary.rewrittenPackCount,
+            "packs_new": summary.newPackCount, "bytes_freed": summary.freedByteCount,
+            "bytes_unused_remaining": summary.remainingUnusedByteCount, "packs_young": summary.youngPackCount,
+            "removed_without_time": summary.untimedRemovals?.count ?? 0, "removed_held_by_clock": summary.clockHeldRemovalCount,
+            "left_alone": summary.leftAlone.map(\.description),
+        ]
     }
 }

@@ -63,11 +63,10 @@ enum Terminal {
 
     /// The same for programs, as one line, also to standard error.
     static func writeError(json error: BackupError, status: ExitStatus) {
-        let document = OrderedJSON.members([
-            "message_type": .text("exit_error"), "code": .integer(status.rawValue), "error": .text(error.code.rawValue),
-            "message": .text(error.message.english), "path": .optional(error.path), "remedy": .optional(error.remedy?.english),
-            "findings": .array(error.findings.map { .text($0.english) }),
-        ])
+        let document: OrderedJSON = [
+            "message_type": "exit_error", "code": status.rawValue, "error": error.code.rawValue, "message": error.message,
+            "path": error.path, "remedy": error.remedy, "findings": error.findings,
+        ]
         let bytes = versioned(document).compactText + [10]
         put(isErrorTerminal ? TerminalText.harmless(document: bytes) : bytes, STDERR_FILENO)
     }

@@ -49,16 +49,10 @@ struct AppAddCommand: ParsableCommand {
         }
         try FileSystem.writeFileAtomically(path, Array(found.yaml.utf8))
         if output.json {
-            let tables = found.tables.map { table in
-                OrderedJSON.members([
-                    "name": .text(table.name), "columns": .array(table.columns.map { .text($0) }),
-                    "rows": .integer(table.rowCount),
-                ])
-            }
-            let document = OrderedJSON.members([
-                "message_type": .text("app_added"), "name": .text(found.name), "path": .text(path), "tables": .array(tables),
+            Terminal.write(jsonLine: [
+                "message_type": "app_added", "name": found.name, "path": path,
+                "tables": found.tables.map { ["name": $0.name, "columns": $0.columns, "rows": $0.rowCount] as OrderedJSON },
             ])
-            Terminal.write(jsonLine: document)
         } else {
             for line in found.tableLines { Terminal.write(verbatim: line) }
             Terminal.write("Wrote \(path). Make a store with: backupfs init --app \(path) --database \(database)")

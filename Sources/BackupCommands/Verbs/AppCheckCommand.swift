@@ -72,11 +72,10 @@ struct AppCheckCommand: ParsableCommand {
     private func report(unreadable error: BackupError) {
         guard output.json else { return Terminal.write(error.summary) }
         say(
-            .members([
-                "message_type": .text("problem"), "file": .optional(error.path), "line": .null,
-                "message": .text(error.message.english),
-                "remedy": .optional(error.remedy?.english),
-            ]))
+            [
+                "message_type": "problem", "file": error.path, "line": OrderedJSON.null, "message": error.message,
+                "remedy": error.remedy,
+            ])
     }
 
     private func report(
@@ -105,19 +104,18 @@ struct AppCheckCommand: ParsableCommand {
     private func say(_ document: OrderedJSON) { Terminal.write(jsonLine: document) }
 
     private func json(_ type: String, _ file: String, _ problem: DefinitionProblem) -> OrderedJSON {
-        .members([
-            "message_type": .text(type), "file": .text(file), "line": .integer(problem.line),
-            "message": .text(problem.message.english), "remedy": .text(problem.remedy.english),
-        ])
+        [
+            "message_type": type, "file": file, "line": problem.line, "message": problem.message, "remedy": problem.remedy,
+        ]
     }
 
     private func summary(
         _ file: String, _ check: DefinitionCheck, _ problemCount: Int, _ warningCount: Int, _ fit: SchemaDifference?
     ) -> OrderedJSON {
-        .members([
-            "message_type": .text("summary"), "file": .text(file), "name": .optional(check.definition?.name),
-            "sound": .boolean(problemCount == 0), "problems": .integer(problemCount), "warnings": .integer(warningCount),
-            "unmentioned_tables": fit.map { .array($0.unmentionedTables.map { .text($0) }) } ?? .null,
-        ])
+        [
+            "message_type": "summary", "file": file, "name": check.definition?.name, "sound": problemCount == 0,
+            "problems": problemCount, "warnings": warningCount,
+            "unmentioned_tables": fit?.unmentionedTables,
+        ]
     }
 }

@@ -59,11 +59,10 @@ struct AppListCommand: ParsableCommand {
     }
 
     private func describe(_ app: AppDefinitionSource, _ check: DefinitionCheck) -> OrderedJSON {
-        .members([
-            "name": .optional(check.definition?.name), "title": .optional(check.definition?.title),
-            "built_in": .boolean(app.path == nil), "path": .optional(app.path), "of_store": .boolean(app.isOfStore),
-            "problems": .integer(check.problems.count),
-        ])
+        [
+            "name": check.definition?.name, "title": check.definition?.title, "built_in": app.path == nil, "path": app.path,
+            "of_store": app.isOfStore, "problems": check.problems.count,
+        ]
     }
 }
 
@@ -106,18 +105,16 @@ struct AppShowCommand: ParsableCommand {
 /// The content of a definition, for programs.
 enum DefinitionSummary {
     static func json(_ definition: AppDefinition, path: String?) -> OrderedJSON {
-        .members([
-            "name": .text(definition.name), "title": .text(definition.title), "built_in": .boolean(path == nil),
-            "path": .optional(path), "schema_version": .integer(definition.schemaVersion),
-            "minimum_schema_version": .integer(definition.minimumSchemaVersion),
-            "envelope": .array(definition.envelope.map { .text(name(of: $0, in: definition)) }),
-            "metadata": object(definition.metadata), "settings": definition.settings.map(object) ?? .null,
-            "collections": .array(definition.collections.map { collection($0, in: definition) }),
-            "media": definition.media.map { .members(["folder": .text($0.folder)]) } ?? .null,
-            "strategy": .text(definition.defaultStrategy.rawValue),
-            "strategies": .array(definition.strategies.map { .text($0.rawValue) }),
-            "migrations": .array(definition.migrations.map { .text($0.name) }),
-        ])
+        [
+            "name": definition.name, "title": definition.title, "built_in": path == nil, "path": path,
+            "schema_version": definition.schemaVersion, "minimum_schema_version": definition.minimumSchemaVersion,
+            "envelope": definition.envelope.map { name(of: $0, in: definition) }, "metadata": object(definition.metadata),
+            "settings": definition.settings.map(object),
+            "collections": definition.collections.map { collection($0, in: definition) },
+            "media": definition.media.map { ["folder": $0.folder] as OrderedJSON },
+            "strategy": definition.defaultStrategy.rawValue, "strategies": definition.strategies.map(\.rawValue),
+            "migrations": definition.migrations.map(\.name),
+        ]
     }
 
     private static func name(of member: EnvelopeMember, in definition: AppDefinition) -> String {
@@ -130,11 +127,10 @@ enum DefinitionSummary {
     }
 
     private static func object(_ object: ObjectDefinition) -> OrderedJSON {
-        .members([
-            "name": .text(object.name), "table": .optional(object.table),
-            "fields": .array(object.fields.map { field($0, columnKey: "key", reference: nil) }),
-            "on_merge": .text(object.onMerge.rawValue),
-        ])
+        [
+            "name": object.name, "table": object.table,
+            "fields": object.fields.map { field($0, columnKey: "key", reference: nil) }, "on_merge": object.onMerge.rawValue,
+        ]
     }
 
     private static func collection(_ collection: CollectionDefinition, in definition: AppDefinition) -> OrderedJSON {
@@ -142,21 +138,19 @@ enum DefinitionSummary {
             let reference = each.reference.map { "\(definition.collections[$0.collection].name).\($0.field)" }
             return field(each, columnKey: "column", reference: reference)
         }
-        return .members([
-            "name": .text(collection.name), "table": .text(collection.table), "key": .text(collection.keyField.name),
-            "fields": .array(fields),
-            "identity": .array(collection.rules.identity.map { .text(collection.fields[$0].name) }),
-            "on_merge": .text(collection.rules.onMerge.rawValue),
-            "keep_on_replace": .optional(collection.rules.keepOnReplaceIndex.map { collection.fields[$0].name }),
-        ])
+        return [
+            "name": collection.name, "table": collection.table, "key": collection.keyField.name, "fields": fields,
+            "identity": collection.rules.identity.map { collection.fields[$0].name },
+            "on_merge": collection.rules.onMerge.rawValue,
+            "keep_on_replace": collection.rules.keepOnReplaceIndex.map { collection.fields[$0].name },
+        ]
     }
 
     private static func field(_ field: FieldDefinition, columnKey: String, reference: String?) -> OrderedJSON {
-        .members([
-            "name": .text(field.name), columnKey: field.column.isEmpty ? .null : .text(field.column),
-            "type": .text(field.type.rawValue), "required": .boolean(field.isRequired), "nullable": .boolean(field.isNullable),
-            "references": .optional(reference), "media": .boolean(field.isMedia),
-        ])
+        [
+            "name": field.name, columnKey: field.column.isEmpty ? nil : field.column, "type": field.type.rawValue,
+            "required": field.isRequired, "nullable": field.isNullable, "references": reference, "media": field.isMedia,
+        ]
     }
 }
 

@@ -57,11 +57,10 @@ struct BackupCommand: ParsableCommand {
         if dryRun {
             let counts = try store.counts()
             report(
-                .members([
-                    "message_type": .text("dry_run"), "app": .text(store.definition.name),
-                    "records": .object(counts.map { .init($0.name, .integer($0.count)) }),
-                    "media": .optional(store.mediaPath),
-                ]),
+                [
+                    "message_type": "dry_run", "app": store.definition.name,
+                    "records": OrderedJSON.object(counts.map { .init($0.name, $0.count) }), "media": store.mediaPath,
+                ],
                 text: Self.intention(counts.map { "\($0.count) \($0.plural)" }.joined(separator: ", "), store.mediaPath))
             return
         }
@@ -70,17 +69,13 @@ struct BackupCommand: ParsableCommand {
         guard let result = made else { return }
         MountRecord.letMountNotice(store.paths)
         report(
-            .members([
-                "message_type": .text("summary"), "snapshot": .text(result.snapshot.name.description),
-                "snapshot_id": .text(result.snapshot.id.hexadecimal),
-                "created_at": .text(ISO8601.format(result.snapshot.creationTime.wholeSeconds)),
-                "files": .integer(result.snapshot.record.root.totals.fileCount),
-                "bytes": .integer(result.snapshot.record.root.totals.byteCount),
-                "bytes_stored": .integer(result.storedBytes), "unreadable": .array(result.unreadable.map { .text($0.english) }),
-                "missing": .array(result.missing.map { .text($0.english) }),
-                "removed": .array(result.removed.map { .text($0.name.description) }),
-                "warnings": .array(result.warnings.map { .text($0.message.english) }),
-            ]),
+            [
+                "message_type": "summary", "snapshot": result.snapshot.name, "snapshot_id": result.snapshot.id,
+                "created_at": result.snapshot.creationTime.wholeSeconds, "files": result.snapshot.record.root.totals.fileCount,
+                "bytes": result.snapshot.record.root.totals.byteCount, "bytes_stored": result.storedBytes,
+                "unreadable": result.unreadable, "missing": result.missing, "removed": result.removed.map(\.name),
+                "warnings": result.warnings.map(\.message),
+            ],
             text: "\(Terminal.successMark)\(result.snapshot.name)")
         if !ifDue { OperationNotification(.backup, named: result.snapshot.name.description, of: store).send() }
         if !result.missing.isEmpty, !output.json {
@@ -136,9 +131,7 @@ struct BackupCommand: ParsableCommand {
 
     private func skipped(_ reason: String, _ text: Message, next: Timestamp?) {
         report(
-            .members([
-                "message_type": .text("skipped"), "reason": .text(reason), "next": .optional(next.map { ISO8601.format($0) }),
-            ]), text: text)
+            ["message_type": "skipped", "reason": reason, "next": next], text: text)
     }
 
     private static func intention(_ records: String, _ mediaPath: String?) -> Message {

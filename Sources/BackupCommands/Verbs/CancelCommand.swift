@@ -47,7 +47,7 @@ struct CancelCommand: ParsableCommand {
 
     private func report(_ text: Message, name: String?) {
         guard output.json else { return Terminal.write(text) }
-        Terminal.write(jsonLine: OrderedJSON.members(["message_type": .text("cancelled"), "operation": .optional(name)]))
+        Terminal.write(jsonLine: ["message_type": "cancelled", "operation": name])
     }
 }
 
@@ -69,11 +69,9 @@ struct UnlockCommand: ParsableCommand {
         let store = try store.open()
         let locks = try store.repository.unlock()
         if output.json {
-            Terminal.write(
-                jsonLine: OrderedJSON.members([
-                    "message_type": .text("unlock"), "held": .array(locks.present.map(Self.describe)),
-                    "removed": .array(locks.stale.map(Self.describe)),
-                ]))
+            Terminal.write(jsonLine: [
+                "message_type": "unlock", "held": locks.present.map(Self.describe), "removed": locks.stale.map(Self.describe),
+            ])
             return
         }
         for holder in locks.stale { Terminal.write("Removed the lock of \(holder.text).") }
@@ -82,9 +80,9 @@ struct UnlockCommand: ParsableCommand {
     }
 
     private static func describe(_ holder: LockHolder) -> OrderedJSON {
-        .members([
-            "lock": .text(holder.lock), "exclusive": .boolean(holder.isExclusive), "operation": .text(holder.operation),
-            "host": .text(holder.host), "pid": .integer(Int(holder.process)), "since": .text(ISO8601.format(holder.since)),
-        ])
+        [
+            "lock": holder.lock, "exclusive": holder.isExclusive, "operation": holder.operation, "host": holder.host,
+            "pid": Int(holder.process), "since": holder.since,
+        ]
     }
 }

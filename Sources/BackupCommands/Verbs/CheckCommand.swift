@@ -121,37 +121,30 @@ struct CheckCommand: ParsableCommand {
     private static func json(_ event: CheckEvent) -> OrderedJSON {
         switch event {
         case .finding(let finding):
-            .members([
-                "message_type": .text("finding"), "kind": .text(finding.kind.rawValue),
-                "message": .text(finding.error.message.english),
-                "path": .optional(finding.error.path), "remedy": .optional(finding.error.remedy?.english),
-                "pack": .optional(finding.pack?.hexadecimal), "chunk": .optional(finding.chunk?.hexadecimal),
-                "repaired": .boolean(finding.isRepaired),
-            ])
-        case .damaged(let file):
-            .members([
-                "message_type": .text("damaged"), "snapshot": .text(file.snapshot.name.description),
-                "snapshot_id": .text(file.snapshot.id.hexadecimal), "path": .text(file.path.description),
-                "type": .text(file.isFolder ? "dir" : "file"),
-            ])
-        case .unreadable(let file):
-            .members([
-                "message_type": .text("unreadable"), "snapshot": .text(file.snapshot.name.description),
-                "snapshot_id": .text(file.snapshot.id.hexadecimal), "path": .text(file.path.description),
-                "type": .text(file.isFolder ? "dir" : "file"),
-            ])
-        case .repaired(let text): .members(["message_type": .text("repaired"), "message": .text(text.english)])
+            [
+                "message_type": "finding", "kind": finding.kind.rawValue, "message": finding.error.message,
+                "path": finding.error.path, "remedy": finding.error.remedy, "pack": finding.pack?.hexadecimal,
+                "chunk": finding.chunk?.hexadecimal, "repaired": finding.isRepaired,
+            ]
+        case .damaged(let file): json("damaged", file.snapshot, file.path, isFolder: file.isFolder)
+        case .unreadable(let file): json("unreadable", file.snapshot, file.path, isFolder: file.isFolder)
+        case .repaired(let text): ["message_type": "repaired", "message": text]
         }
     }
 
+    private static func json(_ type: String, _ snapshot: Snapshot, _ path: FileName, isFolder: Bool) -> OrderedJSON {
+        [
+            "message_type": type, "snapshot": snapshot.name, "snapshot_id": snapshot.id, "path": path,
+            "type": isFolder ? "dir" : "file",
+        ]
+    }
+
     private static func json(_ summary: CheckSummary) -> OrderedJSON {
-        .members([
-            "message_type": .text("summary"), "sound": .boolean(summary.isSound), "snapshots": .integer(summary.snapshotCount),
-            "packs": .integer(summary.packCount), "chunks": .integer(summary.chunkCount),
-            "packs_read": .integer(summary.readPackCount), "bytes_read": .integer(summary.readByteCount),
-            "findings": .integer(summary.findingCount), "later_version": .integer(summary.newerCount),
-            "damaged_files": .integer(summary.damagedFileCount),
-            "damaged_snapshots": .integer(summary.damagedSnapshotCount),
-        ])
+        [
+            "message_type": "summary", "sound": summary.isSound, "snapshots": summary.snapshotCount, "packs": summary.packCount,
+            "chunks": summary.chunkCount, "packs_read": summary.readPackCount, "bytes_read": summary.readByteCount,
+            "findings": summary.findingCount, "later_version": summary.newerCount, "damaged_files": summary.damagedFileCount,
+            "damaged_snapshots": summary.damagedSnapshotCount,
+        ]
     }
 }

@@ -43,20 +43,16 @@ struct ConfigGetCommand: ParsableCommand {
             return output.json ? Terminal.write(json: Self.json(values)) : Terminal.write(Array(Self.table(values).utf8))
         }
         let setting = try SettingsFile.setting(named: name)
-        guard let value = values.first(where: { $0.name == setting }) else { throw ExitCode(ExitStatus.failure.rawValue) }
+        guard let value = values.first(where: { $0.setting == setting }) else { throw ExitCode(ExitStatus.failure.rawValue) }
         if output.json { Terminal.write(json: Self.json([value])) } else { Terminal.write(Array("\(value.text)\n".utf8)) }
     }
 
     private static func table(_ values: [SettingsFile.Value]) -> String {
-        Table.text(["Setting", "Value", "From"], values.map { [$0.name.rawValue, $0.text, $0.origin.rawValue] })
+        Table.text(["Setting", "Value", "From"], values.map { [$0.setting.name, $0.text, $0.origin.rawValue] })
     }
 
     private static func json(_ values: [SettingsFile.Value]) -> OrderedJSON {
-        .object(
-            values.map {
-                .init($0.name.rawValue, .members(["value": .text($0.text), "from": .text($0.origin.rawValue)]))
-            }
-        )
+        .object(values.map { .init($0.setting.name, ["value": $0.text, "from": $0.origin.rawValue]) })
     }
 }
 
@@ -104,7 +100,7 @@ struct ConfigUnsetCommand: ParsableCommand {
     var name: String
 
     func run() throws {
-        guard SettingName(rawValue: name) != nil else { return try SettingsFile(storeAt: store.path()).removeUnknown(name) }
+        guard Setting.named(name) != nil else { return try SettingsFile(storeAt: store.path()).removeUnknown(name) }
         try SettingsUpdate(options: store).set(SettingsFile.setting(named: name), nil)
     }
 }
@@ -114,15 +110,15 @@ struct SettingsUpdate {
     let options: StoreOptions
 
     /// The setting takes effect here even if the repository cannot be updated.
-    func set(_ name: SettingName, _ value: String?) throws(BackupError) {
+    func set(_ setting: Setting, _ value: String?) throws(BackupError) {
         let file = try SettingsFile(storeAt: options.path())
-        try file.set(name, value)
+        try file.set(setting, value)
         do throws(BackupError) {
             try file.updateSource { (repository) throws(BackupError) in
                 .password(try options.passwords.password(of: repository, asks: false))
             }
         } catch {
-            guard name == .undeleteDays else { return }
+            guard setting == .undeleteDays else { return }
             Terminal.writeError("Other stores of the repository learn this with the next backup: \(error.message)")
         }
     }
@@ -146,11 +142,9 @@ struct ConfigCheckCommand: ParsableCommand {
         let file = try SettingsFile(storeAt: store.path())
         let problems = file.problems()
         if output.json {
-            Terminal.write(
-                jsonLine: OrderedJSON.members([
-                    "message_type": .text("config_check"), "path": .text(file.path),
-                    "problems": .array(problems.map { .text($0.description) }),
-                ]))
+            Terminal.write(jsonLine: [
+                "message_type": "config_check", "path": file.path, "problems": problems.map(\.description),
+            ])
         } else if problems.isEmpty {
             Terminal.write("\(file.path) is fine.")
         }

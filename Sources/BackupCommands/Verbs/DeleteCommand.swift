@@ -102,11 +102,8 @@ struct DeleteCommand: ParsableCommand {
 
     private func report(_ removed: [Snapshot], text: Message, kept: Int) {
         guard !output.json else {
-            let names = removed.map { OrderedJSON.text($0.name.description) }
             return Terminal.write(
-                jsonLine: OrderedJSON.members([
-                    "message_type": .text("deleted"), "removed": .array(names), "kept": .integer(kept),
-                ]))
+                jsonLine: ["message_type": "deleted", "removed": removed.map(\.name), "kept": kept])
         }
         Terminal.writeUnlessQuiet(text)
         if all, kept > 0 {
@@ -170,10 +167,9 @@ struct UndeleteCommand: ParsableCommand {
     }
 
     private func json(_ result: UndeleteOperation.Result) -> OrderedJSON {
-        .members([
-            "message_type": .text("undeleted"), "name": .text(result.snapshot.name.description),
-            "id": .text(result.snapshot.id.hexadecimal), "problems": .integer(result.problems.count),
-            "pinned": .boolean(result.wasPinned),
-        ])
+        [
+            "message_type": "undeleted", "name": result.snapshot.name, "id": result.snapshot.id,
+            "problems": result.problems.count, "pinned": result.wasPinned,
+        ]
     }
 }

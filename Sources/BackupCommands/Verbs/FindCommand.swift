@@ -58,17 +58,7 @@ struct FindCommand: ParsableCommand {
     }
 
     private func describe(_ match: SnapshotSearch.Match) -> OrderedJSON {
-        let type =
-            switch match.entry.kind {
-            case .file: "file"
-            case .directory: "dir"
-            case .symbolicLink: "symlink"
-            }
-        return .members([
-            "snapshot": .text(match.snapshot.name.description), "snapshot_id": .text(match.snapshot.id.hexadecimal),
-            "path": .text(match.path.description), "type": .text(type), "size": .integer(match.entry.size),
-            "mtime": .text(ISO8601.format(match.entry.modificationTime)),
-            "sha256": .optional(match.entry.checksums?.sha256.hexadecimal),
-        ])
+        let place: OrderedJSON = ["snapshot": match.snapshot.name, "snapshot_id": match.snapshot.id]
+        return place.adding(.entry(match.entry, at: match.path))
     }
 }

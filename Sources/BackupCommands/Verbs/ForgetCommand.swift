@@ -136,20 +136,16 @@ struct ForgetCommand: ParsableCommand {
     }
 
     private func json(_ plan: ForgetOperation.Plan, _ removed: [Snapshot]) -> OrderedJSON {
-        .members([
-            "message_type": .text("forget"), "dry_run": .boolean(dryRun),
-            "keep": .array(plan.items.filter { !$0.reasons.isEmpty }.map(Self.describe)),
-            "remove": .array(plan.items.filter { $0.reasons.isEmpty }.map(Self.describe)),
-            "removed": .integer(removed.count),
-        ])
+        [
+            "message_type": "forget", "dry_run": dryRun, "keep": plan.items.filter { !$0.reasons.isEmpty }.map(Self.describe),
+            "remove": plan.items.filter { $0.reasons.isEmpty }.map(Self.describe), "removed": removed.count,
+        ]
     }
 
     private static func describe(_ item: ForgetOperation.Plan.Item) -> OrderedJSON {
-        .members([
-            "name": .text(item.snapshot.name.description), "id": .text(item.snapshot.id.hexadecimal),
-            "created_at": .text(ISO8601.format(item.snapshot.creationTime.wholeSeconds)),
-            "tags": .array(item.snapshot.tags.map { .text($0) }), "pinned": .boolean(item.snapshot.isPinned),
-            "reasons": .array(item.reasons.map { .text($0.english) }),
-        ])
+        [
+            "name": item.snapshot.name, "id": item.snapshot.id, "created_at": item.snapshot.creationTime.wholeSeconds,
+            "tags": item.snapshot.tags, "pinned": item.snapshot.isPinned, "reasons": item.reasons,
+        ]
     }
 }

@@ -90,15 +90,12 @@ struct InitCommand: ParsableCommand {
         let made = created.store
         let isEncrypted = made.repository.isEncrypted
         if output.json {
-            let document = OrderedJSON.members([
-                "message_type": .text("initialized"), "store": .text(path), "app": .text(made.definition.name),
-                "encrypted": .boolean(isEncrypted), "source": .text(made.source.hexadecimal),
-                "adopted": .boolean(created.adopted != nil),
-                "other_sources": .array(created.others.map { .text($0.id?.hexadecimal ?? $0.name) }),
-                "settings_left_out": .array(created.settingsLeftOut.map { .text($0) }),
-                "settings_unreadable": .boolean(created.hasUnreadableSettings),
+            Terminal.write(jsonLine: [
+                "message_type": "initialized", "store": path, "app": made.definition.name, "encrypted": isEncrypted,
+                "source": made.source.hexadecimal, "adopted": created.adopted != nil,
+                "other_sources": created.others.map { $0.id?.hexadecimal ?? $0.name },
+                "settings_left_out": created.settingsLeftOut, "settings_unreadable": created.hasUnreadableSettings,
             ])
-            Terminal.write(jsonLine: document)
         } else {
             Terminal.writeUnlessQuiet("Made the store \(path) for \(made.definition.title).")
             if isEncrypted {

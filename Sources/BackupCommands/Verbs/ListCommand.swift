@@ -30,7 +30,7 @@ struct ListCommand: ParsableCommand {
         var lines: [OrderedJSON] = []
         try list(snapshot, BytePath.components(of: Array(path.utf8)), store.repository) { path, entry in
             if output.json {
-                lines.append(describe(path, entry))
+                lines.append(.entry(entry, at: FileName(bytes: path)))
             } else {
                 Terminal.write(verbatim: text(path, entry))
             }
@@ -65,18 +65,5 @@ struct ListCommand: ParsableCommand {
         let suffix = entry.kind == .directory ? "/" : ""
         return
             "\(padding)\(size)  \(Terminal.time(entry.modificationTime))  \(Terminal.shown(FileName(bytes: path).description))\(suffix)"
-    }
-
-    private func describe(_ path: [UInt8], _ entry: TreeEntry) -> OrderedJSON {
-        let kind =
-            switch entry.kind {
-            case .file: "file"
-            case .directory: "dir"
-            case .symbolicLink: "symlink"
-            }
-        return .members([
-            "path": .text(FileName(bytes: path).description), "type": .text(kind), "size": .integer(entry.size),
-            "mtime": .text(ISO8601.format(entry.modificationTime)), "sha256": .optional(entry.checksums?.sha256.hexadecimal),
-        ])
     }
 }

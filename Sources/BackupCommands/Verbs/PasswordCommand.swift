@@ -38,10 +38,7 @@ struct PasswordCommand: ParsableCommand {
         }
         try repository.changePassword(to: password)
         if output.json {
-            let document = OrderedJSON.members([
-                "message_type": .text("password_changed"), "repository": .text(repository.path),
-            ])
-            Terminal.write(jsonLine: document)
+            Terminal.write(jsonLine: ["message_type": "password_changed", "repository": repository.path])
         } else {
             Terminal.write("The password of \(repository.path) has been changed.")
         }

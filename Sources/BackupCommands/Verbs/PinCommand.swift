@@ -30,12 +30,7 @@ enum Pinning {
         let snapshots = try names.map { try store.anySnapshot(named: $0) }
         for snapshot in snapshots { try store.setPinned(snapshot, isPinned) }
         if output.json {
-            let documents = snapshots.map { snapshot in
-                OrderedJSON.members([
-                    "name": .text(snapshot.name.description), "id": .text(snapshot.id.hexadecimal), "pinned": .boolean(isPinned),
-                ])
-            }
-            Terminal.write(json: OrderedJSON.array(documents))
+            Terminal.write(json: .array(snapshots.map { ["name": $0.name, "id": $0.id, "pinned": isPinned] }))
         } else {
             for snapshot in snapshots { Terminal.write(isPinned ? "\(snapshot.name): pinned" : "\(snapshot.name): not pinned") }
         }

@@ -113,11 +113,9 @@ struct RestoreCommand: ParsableCommand {
         _ type: String, _ snapshot: Snapshot, _ target: String, _ files: UInt64, _ bytes: UInt64, isDone: Bool
     ) {
         if output.json {
-            let document = OrderedJSON.members([
-                "message_type": .text(type), "snapshot": .text(snapshot.name.description), "target": .text(target),
-                "files": .integer(files), "bytes": .integer(bytes),
+            Terminal.write(jsonLine: [
+                "message_type": type, "snapshot": snapshot.name, "target": target, "files": files, "bytes": bytes,
             ])
-            Terminal.write(jsonLine: document)
         } else {
             let size = ByteCount.text(bytes)
             Terminal.write(

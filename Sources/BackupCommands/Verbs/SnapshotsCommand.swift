@@ -99,24 +99,18 @@ struct SnapshotsCommand: ParsableCommand {
 
     private func describe(_ snapshot: Snapshot, in store: Store) -> OrderedJSON {
         let export = snapshot.kind == .safety ? store.safetyFile(of: snapshot) : store.exportFile(of: snapshot)
-        return .members([
-            "name": .text(snapshot.name.description), "id": .text(snapshot.id.hexadecimal),
-            "created_at": .text(ISO8601.format(snapshot.creationTime.wholeSeconds)),
-            "parent": .optional(snapshot.record.parent?.hexadecimal), "pinned": .boolean(snapshot.isPinned),
-            "tags": .array(snapshot.tags.map { .text($0) }), "channel": .text(snapshot.channel.rawValue),
-            "verified_at": .optional(snapshot.verifiedAt.map { ISO8601.format($0.wholeSeconds) }),
-            "source": .optional(snapshot.source?.hexadecimal), "own": .boolean(store.owns(snapshot)),
-            "files": .integer(snapshot.record.root.totals.fileCount),
-            "size_bytes": .integer(snapshot.record.root.totals.byteCount),
-            "file_name": .text(snapshot.kind == .safety ? store.nameInSafety(snapshot) : export.name),
-            "file_size": fileSize(of: snapshot, isArchive: export.isArchive, in: store).map { .integer($0) } ?? .null,
-            "device_name": .optional(snapshot.record.attributes["device"]),
-            "app_version": .optional(snapshot.record.attributes["app-version"]),
-            "attributes": .object(
-                snapshot.publicAttributes.sorted { $0.key < $1.key }.map {
-                    .init($0.key, .text($0.value))
-                }),
-        ])
+        return [
+            "name": snapshot.name, "id": snapshot.id, "created_at": snapshot.creationTime.wholeSeconds,
+            "parent": snapshot.record.parent?.hexadecimal, "pinned": snapshot.isPinned, "tags": snapshot.tags,
+            "channel": snapshot.channel.rawValue, "verified_at": snapshot.verifiedAt?.wholeSeconds,
+            "source": snapshot.source?.hexadecimal, "own": store.owns(snapshot), "files": snapshot.record.root.totals.fileCount,
+            "size_bytes": snapshot.record.root.totals.byteCount,
+            "file_name": snapshot.kind == .safety ? store.nameInSafety(snapshot) : export.name,
+            "file_size": fileSize(of: snapshot, isArchive: export.isArchive, in: store),
+            "device_name": snapshot.record.attributes["device"], "app_version": snapshot.record.attributes["app-version"],
+            "attributes": OrderedJSON.object(
+                snapshot.publicAttributes.sorted { $0.key < $1.key }.map { .init($0.key, $0.value) }),
+        ]
     }
 
     /// The size of the file in `exports/`.
@@ -152,13 +146,11 @@ enum RemovedSnapshotsReport {
 
     private static func describe(_ removed: RemovedSnapshot, _ grace: RemovalGrace, in store: Store) -> OrderedJSON {
         let snapshot = removed.snapshot
-        return .members([
-            "name": .text(snapshot.name.description), "id": .text(snapshot.id.hexadecimal),
-            "created_at": .text(ISO8601.format(snapshot.creationTime.wholeSeconds)),
-            "removed_at": .optional(removed.removalTime.map { ISO8601.format($0.wholeSeconds) }),
-            "stays_until": .text(ISO8601.format(grace.end(of: removed).wholeSeconds)),
-            "source": .optional(snapshot.source?.hexadecimal), "own": .boolean(store.owns(snapshot)),
-            "size_bytes": .integer(snapshot.record.root.totals.byteCount),
-        ])
+        return [
+            "name": snapshot.name, "id": snapshot.id, "created_at": snapshot.creationTime.wholeSeconds,
+            "removed_at": removed.removalTime?.wholeSeconds, "stays_until": grace.end(of: removed).wholeSeconds,
+            "source": snapshot.source?.hexadecimal, "own": store.owns(snapshot),
+            "size_bytes": snapshot.record.root.totals.byteCount,
+        ]
     }
 }

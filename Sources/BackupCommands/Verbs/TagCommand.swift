@@ -44,13 +44,7 @@ struct TagCommand: ParsableCommand {
             found = try found.map { try store.changeTags(of: $0, setting: replacement, adding: add, removing: remove) }
         }
         if output.json {
-            let documents = found.map { snapshot in
-                OrderedJSON.members([
-                    "name": .text(snapshot.name.description), "id": .text(snapshot.id.hexadecimal),
-                    "tags": .array(snapshot.tags.map { .text($0) }),
-                ])
-            }
-            Terminal.write(json: OrderedJSON.array(documents))
+            Terminal.write(json: .array(found.map { ["name": $0.name, "id": $0.id, "tags": $0.tags] }))
         } else {
             for snapshot in found {
                 let tags = snapshot.tags.joined(separator: ", ")

@@ -54,10 +54,7 @@ struct UnmountCommand: ParsableCommand {
 
     private func report(_ target: String, hasEnded: Bool) {
         if output.json {
-            let document = OrderedJSON.members([
-                "message_type": .text("unmounted"), "mountpoint": .text(target), "ended": .boolean(hasEnded),
-            ])
-            Terminal.write(jsonLine: document)
+            Terminal.write(jsonLine: ["message_type": "unmounted", "mountpoint": target, "ended": hasEnded])
         }
     }
 }

@@ -56,15 +56,12 @@ struct VerifyCommand: ParsableCommand {
     private func show(_ outcome: SnapshotVerifier.Outcome) {
         let name = outcome.snapshot.name
         if output.json {
-            let document = OrderedJSON.members([
-                "message_type": .text("verification"), "snapshot": .text(name.description),
-                "snapshot_id": .text(outcome.snapshot.id.hexadecimal), "verified": .boolean(outcome.verifiedAt != nil),
-                "verified_at": .optional(outcome.verifiedAt.map { ISO8601.format($0.wholeSeconds) }),
-                "files": .integer(outcome.fileCount), "bytes": .integer(outcome.byteCount),
-                "records": .integer(outcome.recordCount), "findings": .array(outcome.findings.map { .text($0.english) }),
-                "notes": .array(outcome.notes.map { .text($0.english) }),
+            Terminal.write(jsonLine: [
+                "message_type": "verification", "snapshot": name.description, "snapshot_id": outcome.snapshot.id,
+                "verified": outcome.verifiedAt != nil, "verified_at": outcome.verifiedAt?.wholeSeconds,
+                "files": outcome.fileCount, "bytes": outcome.byteCount, "records": outcome.recordCount,
+                "findings": outcome.findings, "notes": outcome.notes,
             ])
-            Terminal.write(jsonLine: document)
             return
         }
         if outcome.verifiedAt != nil {

@@ -20,24 +20,20 @@ struct RepositoryConfiguration: Hashable, Sendable {
         func sizes(_ value: ChunkerParameters.Sizes) -> String {
             "\(value.minimumBytes) \(value.averageBytes) \(value.maximumBytes)"
         }
-        let protection =
-            if let gearSeed = chunker.gearSeed {
-                "gear-seed: \(Hexadecimal.encode(withUnsafeBytes(of: gearSeed.bigEndian) { Array($0) }))"
-            } else {
-                "encryption: \(Self.encryptionName)"
-            }
-        let lines = [
-            Self.magic,
-            "format: \(Self.formatVersion)",
-            "id: \(repositoryID)",
-            "chunker: \(Self.chunkerName)",
-            protection,
-            "media: \(sizes(chunker.media))",
-            "structured-text: \(sizes(chunker.structuredText))",
-            "metadata: \(sizes(chunker.metadata))",
-            "database-piece: \(chunker.databasePieceBytes)",
-        ]
-        return Array((lines.joined(separator: "\n") + "\n").utf8)
+        var record = KeyValueRecord(magic: Self.magic)
+        record.append("format", Self.formatVersion)
+        record.append("id", repositoryID)
+        record.append("chunker", Self.chunkerName)
+        if let gearSeed = chunker.gearSeed {
+            record.append("gear-seed", Hexadecimal.encode(withUnsafeBytes(of: gearSeed.bigEndian) { Array($0) }))
+        } else {
+            record.append("encryption", Self.encryptionName)
+        }
+        record.append("media", sizes(chunker.media))
+        record.append("structured-text", sizes(chunker.structuredText))
+        record.append("metadata", sizes(chunker.metadata))
+        record.append("database-piece", chunker.databasePieceBytes)
+        return record.encoded
     }
 
     init(repositoryID: String, chunker: ChunkerParameters) {
@@ -47,49 +43,45 @@ struct RepositoryConfiguration: Hashable, Sendable {
 
     /// - Throws: `unsupportedVersion` for another format version and for unknown keys; `repositoryDamaged`.
     init(decoding bytes: [UInt8]) throws(BackupError) {
-        guard let text = String(validating: bytes, as: UTF8.self), text.hasSuffix("\n") else { throw Self.damaged("is cut off") }
-        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-        guard lines.popFirst() == Self.magic[...] else { throw Self.damaged("does not start as one") }
-        var values: [Substring: Substring] = [:]
-        for line in lines {
-            guard let colon = line.firstIndex(of: ":"), line[colon...].hasPrefix(": ") else {
-                throw Self.damaged("has a line that is not “key: value”")
-            }
-            guard values.updateValue(line[line.index(colon, offsetBy: 2)...], forKey: line[..<colon]) == nil else {
-                throw Self.damaged("has a key twice")
-            }
+        var values = KeyValueRecord(decoding: bytes, magic: Self.magic)
+        switch values.flaws.first {
+        case .notText, .cutOff: throw Self.damaged("is cut off")
+        case .foreign: throw Self.damaged("does not start as one")
+        case .emptyLine, .noPair, .noSpace: throw Self.damaged("has a line that is not “key: value”")
+        case .repeated: throw Self.damaged("has a key twice")
+        case nil: break
         }
-        guard let format = values.removeValue(forKey: "format") else { throw Self.damaged("names no format version") }
+        guard let format = values.take("format") else { throw Self.damaged("names no format version") }
         guard format == "\(Self.formatVersion)" else {
             throw StructureHeader.unsupported(Int(format) ?? 0, name: "repository")
         }
-        guard let id = values.removeValue(forKey: "id"), id.utf8.count == 32, Hexadecimal.decode(id.utf8) != nil else {
+        guard let id = values.take("id"), id.utf8.count == 32, Hexadecimal.decode(id.utf8) != nil else {
             throw Self.damaged("has no repository ID")
         }
-        guard let chunkerName = values.removeValue(forKey: "chunker") else { throw Self.damaged("names no chunker") }
-        guard chunkerName == Self.chunkerName[...] else {
-            throw Self.unsupported("its chunker “\(MessageText.shortened(String(chunkerName)))”")
+        guard let chunkerName = values.take("chunker") else { throw Self.damaged("names no chunker") }
+        guard chunkerName == Self.chunkerName else {
+            throw Self.unsupported("its chunker “\(MessageText.shortened(chunkerName))”")
         }
         var gearSeed: UInt64?
-        if let encryption = values.removeValue(forKey: "encryption") {
-            guard encryption == Self.encryptionName[...] else {
-                throw Self.unsupported("its encryption “\(MessageText.shortened(String(encryption)))”")
+        if let encryption = values.take("encryption") {
+            guard encryption == Self.encryptionName else {
+                throw Self.unsupported("its encryption “\(MessageText.shortened(encryption))”")
             }
         } else {
-            guard let seed = values.removeValue(forKey: "gear-seed"), seed.utf8.count == 16, let number = UInt64(seed, radix: 16)
-            else { throw Self.unsupported("its chunker “\(MessageText.shortened(String(chunkerName)))”") }
+            guard let seed = values.take("gear-seed"), seed.utf8.count == 16, let number = UInt64(seed, radix: 16)
+            else { throw Self.unsupported("its chunker “\(MessageText.shortened(chunkerName))”") }
             gearSeed = number
         }
         let chunker = ChunkerParameters(
-            gearSeed: gearSeed, media: try Self.sizes(values.removeValue(forKey: "media")),
-            structuredText: try Self.sizes(values.removeValue(forKey: "structured-text")),
-            metadata: try Self.sizes(values.removeValue(forKey: "metadata")),
-            databasePieceBytes: try Self.piece(values.removeValue(forKey: "database-piece")))
-        if let unknown = values.keys.min() { throw Self.unsupported("its setting “\(MessageText.shortened(String(unknown)))”") }
-        self.init(repositoryID: String(id), chunker: chunker)
+            gearSeed: gearSeed, media: try Self.sizes(values.take("media")),
+            structuredText: try Self.sizes(values.take("structured-text")),
+            metadata: try Self.sizes(values.take("metadata")),
+            databasePieceBytes: try Self.piece(values.take("database-piece")))
+        if let unknown = values.firstKey { throw Self.unsupported("its setting “\(MessageText.shortened(unknown))”") }
+        self.init(repositoryID: id, chunker: chunker)
     }
 
-    private static func sizes(_ text: Substring?) throws(BackupError) -> ChunkerParameters.Sizes {
+    private static func sizes(_ text: String?) throws(BackupError) -> ChunkerParameters.Sizes {
         let numbers = (text ?? "").split(separator: " ").compactMap { Int($0) }
         guard numbers.count == 3,
             let sizes = ChunkerParameters.Sizes(
@@ -98,7 +90,7 @@ struct RepositoryConfiguration: Hashable, Sendable {
         return sizes
     }
 
-    private static func piece(_ text: Substring?) throws(BackupError) -> Int {
+    private static func piece(_ text: String?) throws(BackupError) -> Int {
         guard let text, let number = Int(text), number >= 512, number <= ChunkLimits.plainLengthBytes else {
             throw damaged("has an impossible chunk size")
         }

@@ -46,31 +46,30 @@ public struct LockHolder: Hashable, Sendable {
     }
 
     public func encode() -> [UInt8] {
-        var lines = [
-            Self.magic, "lock: \(lock)", "mode: \(isExclusive ? "exclusive" : "shared")", "operation: \(operation)",
-            "host: \(host)",
-            "machine: \(machineID)", "boot: \(bootID)", "pid: \(process)", "started: \(processStart)", "since: \(since.seconds)",
-        ]
+        var record = KeyValueRecord(magic: Self.magic)
+        record.append("lock", lock)
+        record.append("mode", isExclusive ? "exclusive" : "shared")
+        record.append("operation", operation)
+        record.append("host", host)
+        record.append("machine", machineID)
+        record.append("boot", bootID)
+        record.append("pid", process)
+        record.append("started", processStart)
+        record.append("since", since.seconds)
         // Older programs ignore unknown keys.
-        if let namespace { lines.append("namespace: \(namespace)") }
-        if let volume { lines.append("volume: \(volume)") }
-        return Array((lines.joined(separator: "\n") + "\n").utf8)
+        record.append("namespace", namespace)
+        record.append("volume", volume)
+        return record.encoded
     }
 
     /// - Returns: `nil` for anything but a complete note.
     public init?(decoding bytes: [UInt8]) {
-        guard let text = String(validating: bytes, as: UTF8.self), text.hasSuffix("\n") else { return nil }
-        var lines = text.split(separator: "\n")[...]
-        guard lines.popFirst() == Self.magic[...] else { return nil }
-        var values: [Substring: String] = [:]
-        for line in lines {
-            guard let colon = line.firstIndex(of: ":") else { return nil }
-            values[line[..<colon]] = String(line[line.index(after: colon)...].drop { $0 == " " })
-        }
-        guard let lock = values["lock"], let mode = values["mode"], let operation = values["operation"],
-            let host = values["host"],
-            let machineID = values["machine"], let bootID = values["boot"], let process = values["pid"].flatMap({ Int32($0) }),
-            let processStart = values["started"].flatMap({ UInt64($0) }), let since = values["since"].flatMap({ Int64($0) }),
+        let record = KeyValueRecord(decoding: bytes, magic: Self.magic, dropsSpaces: true)
+        let refused: [KeyValueRecord.Flaw] = [.notText, .cutOff, .foreign, .noPair]
+        guard !record.flaws.contains(where: refused.contains), let lock = record["lock"], let mode = record["mode"],
+            let operation = record["operation"], let host = record["host"], let machineID = record["machine"],
+            let bootID = record["boot"], let process: Int32 = record.number("pid"),
+            let processStart: UInt64 = record.number("started"), let since: Int64 = record.number("since"),
             // It becomes part of a path.
             !lock.isEmpty, !lock.contains("/")
         else { return nil }
@@ -83,8 +82,8 @@ public struct LockHolder: Hashable, Sendable {
         self.process = process
         self.processStart = processStart
         self.since = Timestamp(seconds: since).withinCalendar
-        namespace = values["namespace"]
-        volume = values["volume"]
+        namespace = record["namespace"]
+        volume = record["volume"]
     }
 
     /// Whether the holder runs, or ran, under the same kernel as this process.

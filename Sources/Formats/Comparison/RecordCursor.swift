@@ -148,14 +148,9 @@ public enum ManifestMembers {
             guard try tokenizer.next() == .beginArray else { throw tokenizer.failure("it is not an array") }
             while try tokenizer.next() == .beginObject {
                 var texts: [[UInt8]?] = [nil, nil]
-                while try tokenizer.next() == .key {
-                    let index = [first, second].firstIndex(of: tokenizer.text())
-                    let token = try tokenizer.next()
-                    if let index, token == .string {
-                        texts[index] = try tokenizer.withText { (bytes) throws(BackupError) in Array(bytes) }
-                    } else {
-                        try tokenizer.skip(token)
-                    }
+                try tokenizer.forEachMember { (name, value) throws(BackupError) in
+                    guard value == .string, let index = [first, second].firstIndex(of: name) else { return }
+                    texts[index] = try tokenizer.withText { (bytes) throws(BackupError) in Array(bytes) }
                 }
                 if let first = texts[0], let second = texts[1] { try body(first, second) }
             }

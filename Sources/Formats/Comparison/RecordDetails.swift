@@ -25,12 +25,13 @@ public struct RecordField: Sendable, Equatable {
         }
         isShortened = true
         digest = SHA256Hasher.hash(value)
-        guard value.first == UInt8(ascii: "\"") else {
+        let tokenizer = JSONTokenizer(TextSource(value), bufferSizeBytes: 4_096)
+        guard (try? tokenizer.next()) == .string else {
             self.value = Array("null".utf8)
             return
         }
         // Cuts the text, not its JSON form: half an escape would not be JSON.
-        let text = RecordText.unescaped(value).unicodeScalars.prefix(Self.shortenedScalarCount)
+        let text = tokenizer.text().unicodeScalars.prefix(Self.shortenedScalarCount)
         self.value = OrderedJSON.text(String(String.UnicodeScalarView(text)) + "…").compactText
     }
 
@@ -101,28 +102,6 @@ enum RecordText {
             fields.append(RecordField(name: String(decoding: name, as: UTF8.self), value: value))
         }
         return fields
-    }
-
-    /// The text of a JSON string that `OrderedJSON` wrote.
-    static func unescaped(_ json: [UInt8]) -> String {
-        var text: [UInt8] = []
-        var rest = json.dropFirst().dropLast()
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "\\"), let escape = rest.popFirst() else {
-                text.append(byte)
-                continue
-            }
-            switch escape {
-            case UInt8(ascii: "n"): text.append(10)
-            case UInt8(ascii: "r"): text.append(13)
-            case UInt8(ascii: "t"): text.append(9)
-            case UInt8(ascii: "u"):
-                text += Hexadecimal.decode(rest.prefix(4)).map { [$0[1]] } ?? []
-                rest = rest.dropFirst(4)
-            default: text.append(escape)
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
     }
 
     private static func takeText(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {

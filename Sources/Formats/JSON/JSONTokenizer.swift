@@ -33,7 +33,7 @@ public final class JSONTokenizer {
     var isAtEnd = false
 
     var expectation = Expectation.value
-    private var depth = 0
+    private(set) var depth = 0
     /// Bit n is set when the container at depth n is an object.
     private var objectBits: UInt64 = 0
     let keys = JSONKeyTracker(depthLimit: JSONTokenizer.depthLimit)

@@ -1,8 +1,9 @@
 import BackupCore
+import SystemIO
 
 /// A JSON value whose members keep their order, for the small documents that this program writes about itself (`status.json`,
 /// `manifest.json`, reports). The app's own data never goes through it: that is streamed.
-public indirect enum OrderedJSON: Sendable, Equatable {
+public indirect enum OrderedJSON: ExpressibleByDictionaryLiteral, Sendable, Equatable {
     case null
     case boolean(Bool)
     case integer(Int64)
@@ -20,11 +21,19 @@ public indirect enum OrderedJSON: Sendable, Equatable {
             self.name = name
             self.value = value
         }
+
+        public init(_ name: String, _ value: some JSONConvertible) { self.init(name, value.json) }
     }
 
-    /// An object from name and value pairs, in their order.
-    public static func members(_ pairs: KeyValuePairs<String, OrderedJSON>) -> OrderedJSON {
-        .object(pairs.map { Member($0.key, $0.value) })
+    /// An object whose members have the order of the literal.
+    public init(dictionaryLiteral elements: (String, any JSONConvertible)...) {
+        self = .object(elements.map { Member($0.0, $0.1.json) })
+    }
+
+    /// An object with the members of both objects.
+    public func adding(_ other: OrderedJSON) -> OrderedJSON {
+        guard case .object(let members) = self, case .object(let further) = other else { return self }
+        return .object(members + further)
     }
 
     /// - Returns: `nil` for text that this program did not write as an object.
@@ -33,12 +42,8 @@ public indirect enum OrderedJSON: Sendable, Equatable {
         return .written(Array(text.dropLast()))
     }
 
-    public static func optional(_ text: String?) -> OrderedJSON { text.map { .text($0) } ?? .null }
-
-    public static func integer<Value: BinaryInteger>(_ value: Value) -> OrderedJSON {
-        let number: Int64 = Int64(truncatingIfNeeded: value)
-        return OrderedJSON.integer(number)
-    }
+    /// A number as this program writes it.
+    public static func decimal(_ number: some CustomStringConvertible) -> OrderedJSON { .written(Array(number.description.utf8)) }
 
     /// Indented by two spaces, with a trailing newline, like the output of `jq`.
     public var prettyText: [UInt8] {
@@ -117,4 +122,55 @@ public indirect enum OrderedJSON: Sendable, Equatable {
         }
         output.append(UInt8(ascii: "\""))
     }
+}
+
+/// A value that has a form in these documents.
+public protocol JSONConvertible {
+    var json: OrderedJSON { get }
+}
+
+extension OrderedJSON: JSONConvertible {
+    public var json: OrderedJSON { self }
+}
+
+extension String: JSONConvertible {
+    public var json: OrderedJSON { .text(self) }
+}
+
+extension Bool: JSONConvertible {
+    public var json: OrderedJSON { .boolean(self) }
+}
+
+extension JSONConvertible where Self: BinaryInteger {
+    public var json: OrderedJSON { .integer(Int64(clamping: self)) }
+}
+
+extension Int: JSONConvertible {}
+extension Int32: JSONConvertible {}
+extension Int64: JSONConvertible {}
+extension UInt64: JSONConvertible {}
+
+extension Optional: JSONConvertible where Wrapped: JSONConvertible {
+    public var json: OrderedJSON { map(\.json) ?? .null }
+}
+
+extension Array: JSONConvertible where Element: JSONConvertible {
+    public var json: OrderedJSON { .array(map(\.json)) }
+}
+
+/// Documents are for programs: their texts are in English.
+extension Message: JSONConvertible {
+    public var json: OrderedJSON { .text(english) }
+}
+
+extension FileName: JSONConvertible {
+    public var json: OrderedJSON { .text(description) }
+}
+
+extension SnapshotID: JSONConvertible {
+    public var json: OrderedJSON { .text(hexadecimal) }
+}
+
+extension Timestamp: JSONConvertible {
+    public var json: OrderedJSON { .text(ISO8601.format(self)) }
 }

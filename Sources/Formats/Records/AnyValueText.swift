@@ -43,15 +43,9 @@ enum AnyValueText {
     /// - Returns: false when it is none of the above; skips it then.
     static func read(_ tokenizer: JSONTokenizer, into buffer: RecordBuffer, _ index: Int) throws(BackupError) -> Bool {
         var members: [(kind: String, text: [UInt8]?)] = []
-        while try tokenizer.next() == .key {
-            let kind = tokenizer.text()
-            let token = try tokenizer.next()
-            guard token == .string, members.isEmpty else {
-                members.append((kind, nil))
-                try tokenizer.skip(token)
-                continue
-            }
-            members.append((kind, try tokenizer.withText { (bytes) throws(BackupError) in Array(bytes) }))
+        try tokenizer.forEachMember { (kind, value) throws(BackupError) in
+            let isText = value == .string && members.isEmpty
+            members.append((kind, isText ? try tokenizer.withText { (bytes) throws(BackupError) in Array(bytes) } : nil))
         }
         guard members.count == 1, let text = members[0].text else { return false }
         switch members[0].kind {

@@ -9,21 +9,15 @@ public struct ExportSchema {
     public init(_ definition: AppDefinition) { self.definition = definition }
 
     public var json: OrderedJSON {
-        var members: [OrderedJSON.Member] = [
-            .init("$schema", .text("https://json-schema.org/draft/2020-12/schema")),
-            .init("$id", .text("urn:backupfs:app:\(definition.name):\(definition.schemaVersion)")),
-            .init("title", .text(definition.title)),
-            .init(
-                "description",
-                .text(
-                    "An export of \(definition.title), version \(definition.schemaVersion) of its format. "
-                        + "Members that are not named here are ignored by a restore.")),
+        let head: OrderedJSON = [
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$id": "urn:backupfs:app:\(definition.name):\(definition.schemaVersion)", "title": definition.title,
+            "description": "An export of \(definition.title), version \(definition.schemaVersion) of its format. "
+                + "Members that are not named here are ignored by a restore.",
         ]
-        members += Self.object(definition.envelope.compactMap(member))
-        if fields.contains(where: \.isCurrency) {
-            members.append(.init("$defs", .members(["currency": FieldSchema.currency])))
-        }
-        return .object(members)
+        let hasCurrency = fields.contains(where: \.isCurrency)
+        return head.adding(Self.object(definition.envelope.compactMap(member)))
+            .adding(hasCurrency ? ["$defs": ["currency": FieldSchema.currency] as OrderedJSON] : [:])
     }
 
     private var fields: [FieldDefinition] {
@@ -49,20 +43,18 @@ public struct ExportSchema {
             return definition.settings.map { property($0, isRequired: $0.isRequired, "The user's settings.") }
         case .collection(let index):
             let collection = definition.collections[index]
-            let record = Self.object(collection.fields.map { property($0, in: collection) })
+            let title: OrderedJSON = ["title": collection.singular]
+            let record = title.adding(Self.object(collection.fields.map { property($0, in: collection) }))
             return Property(
                 name: collection.name, isRequired: collection.isRequired,
-                schema: .members([
-                    "title": .text(collection.plural), "type": .text("array"),
-                    "items": .object([.init("title", .text(collection.singular))] + record),
-                ]))
+                schema: ["title": collection.plural, "type": "array", "items": record])
         }
     }
 
     private func property(_ object: ObjectDefinition, isRequired: Bool, _ description: String) -> Property {
-        let members = Self.object(properties(WireObjectLayout(object.fields), of: object), mayBeNull: !isRequired)
-        return Property(
-            name: object.name, isRequired: isRequired, schema: .object([.init("description", .text(description))] + members))
+        let head: OrderedJSON = ["description": description]
+        let schema = Self.object(properties(WireObjectLayout(object.fields), of: object), mayBeNull: !isRequired)
+        return Property(name: object.name, isRequired: isRequired, schema: head.adding(schema))
     }
 
     private func properties(_ layout: WireObjectLayout, of object: ObjectDefinition) -> [Property] {
@@ -74,8 +66,7 @@ public struct ExportSchema {
             case .object(let inner):
                 let inner = properties(inner, of: object)
                 let isRequired = inner.contains(where: \.isRequired)
-                return Property(
-                    name: member.name, isRequired: isRequired, schema: .object(Self.object(inner, mayBeNull: !isRequired)))
+                return Property(name: member.name, isRequired: isRequired, schema: Self.object(inner, mayBeNull: !isRequired))
             }
         }
     }
@@ -85,12 +76,11 @@ public struct ExportSchema {
         return Property(name: field.name, isRequired: schema.isRequired, schema: schema.json)
     }
 
-    private static func object(_ properties: [Property], mayBeNull: Bool = false) -> [OrderedJSON.Member] {
+    private static func object(_ properties: [Property], mayBeNull: Bool = false) -> OrderedJSON {
         [
-            .init("type", mayBeNull ? .array([.text("object"), .text("null")]) : .text("object")),
-            .init("required", .array(properties.filter(\.isRequired).map { .text($0.name) })),
-            .init("properties", .object(properties.map { .init($0.name, $0.schema) })),
-            .init("additionalProperties", .boolean(true)),
+            "type": mayBeNull ? ["object", "null"].json : "object".json,
+            "required": properties.filter(\.isRequired).map(\.name),
+            "properties": OrderedJSON.object(properties.map { .init($0.name, $0.schema) }), "additionalProperties": true,
         ]
     }
 }
@@ -122,18 +112,16 @@ struct FieldSchema {
 
     var json: OrderedJSON {
         let notes = notes
-        var members: [OrderedJSON.Member] = []
-        if !notes.isEmpty { members.append(.init("description", .text(notes.joined(separator: " ")))) }
-        if field.type == .any { return .object(members + [.init("anyOf", .array(Self.anyValue))]) }
+        let head: OrderedJSON = notes.isEmpty ? [:] : ["description": notes.joined(separator: " ")]
+        if field.type == .any { return head.adding(["anyOf": Self.anyValue]) }
         if field.isCurrency {
-            let currency = OrderedJSON.members(["$ref": .text("#/$defs/currency")])
+            let currency: OrderedJSON = ["$ref": "#/$defs/currency"]
+            let null: OrderedJSON = ["type": "null"]
             // Some programs ignore the siblings of a reference.
-            guard mayBeNull else { return .object(members + [.init("$ref", .text("#/$defs/currency"))]) }
-            return .object(members + [.init("anyOf", .array([currency, .members(["type": .text("null")])]))])
+            return head.adding(mayBeNull ? ["anyOf": [currency, null]] : currency)
         }
         let names = typeNames + (mayBeNull ? ["null"] : [])
-        members.append(.init("type", names.count == 1 ? .text(names[0]) : .array(names.map { .text($0) })))
-        return .object(members + rules)
+        return head.adding(["type": names.count == 1 ? names[0].json : names.json]).adding(rules)
     }
 
     private var typeNames: [String] {
@@ -150,56 +138,48 @@ struct FieldSchema {
 
     // MARK: Rules
 
-    private var rules: [OrderedJSON.Member] {
-        if isVersion { return [.init("minimum", .integer(definition.minimumSchemaVersion))] }
+    private var rules: OrderedJSON {
+        if isVersion { return ["minimum": definition.minimumSchemaVersion] }
         switch field.type {
-        case .integer, .epochMilliseconds: return integerRange
-        case .double: return limit.map { [$0] } ?? []
-        case .boolean, .any: return []
+        // 64 bits, and the definition's own limit where that is narrower.
+        case .integer, .epochMilliseconds: return (limit ?? ["minimum": Int64.min]).adding(["maximum": Int64.max])
+        case .double: return limit ?? [:]
+        case .boolean, .any: return [:]
         case .text:
-            guard let values = field.allowedValues else { return [] }
-            return [.init("enum", .array(values.members.map { .text($0) } + (mayBeNull ? [.null] : [])))]
-        case .decimalText: return [.init("maxLength", .integer(400)), .init("pattern", .text(decimalPattern))]
+            guard let values = field.allowedValues else { return [:] }
+            return ["enum": values.members.map(\.json) + (mayBeNull ? [.null] : [])]
+        case .decimalText: return ["maxLength": 400, "pattern": decimalPattern]
         case .date: return Self.date
         case .dates:
-            let type = definition.dateNumbers == nil ? OrderedJSON.text("string") : .array([.text("string"), .text("number")])
-            return [.init("items", .object([.init("type", type)] + Self.date))]
-        case .uuid:
-            return [.init("pattern", .text("^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$"))]
+            let type: OrderedJSON = ["type": definition.dateNumbers == nil ? "string".json : ["string", "number"].json]
+            return ["items": type.adding(Self.date)]
+        case .uuid: return ["pattern": "^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$"]
         }
     }
 
-    private static let date: [OrderedJSON.Member] = [
-        .init("format", .text("date-time")), .init("pattern", .text(datePattern)),
-    ]
+    private static let date: OrderedJSON = ["format": "date-time", "pattern": datePattern]
 
     /// Any SQLite value, as `AnyValueText` writes it.
     private static let anyValue: [OrderedJSON] = [
-        .members(["type": .array([.text("number"), .text("string"), .text("null")])]),
+        ["type": ["number", "string", "null"]],
         wrapped("blob", "^[A-Za-z0-9+/]*={0,2}$"), wrapped("text", "^[A-Za-z0-9+/]*={0,2}$"), wrapped("real", "^-?inf$"),
     ]
 
     private static func wrapped(_ kind: String, _ pattern: String) -> OrderedJSON {
-        .members([
-            "type": .text("object"), "required": .array([.text(kind)]),
-            "properties": .object([.init(kind, .members(["type": .text("string"), "pattern": .text(pattern)]))]),
-            "additionalProperties": .boolean(false),
-        ])
+        [
+            "type": "object", "required": [kind],
+            "properties": [kind: ["type": "string", "pattern": pattern] as OrderedJSON] as OrderedJSON,
+            "additionalProperties": false,
+        ]
     }
 
-    /// 64 bits, and the definition's own limit where that is narrower.
-    private var integerRange: [OrderedJSON.Member] {
-        [limit ?? .init("minimum", .integer(Int64.min)), .init("maximum", .integer(Int64.max))]
-    }
-
-    private var limit: OrderedJSON.Member? {
-        guard let limit = field.limit else { return nil }
-        return .init(limit.isInclusive ? "minimum" : "exclusiveMinimum", Self.number(limit.value))
+    private var limit: OrderedJSON? {
+        field.limit.map { [$0.isInclusive ? "minimum" : "exclusiveMinimum": Self.number($0.value)] }
     }
 
     private static func number(_ value: Double) -> OrderedJSON {
         if let integer = Int64(exactly: value) { return .integer(integer) }
-        return .written(Array(value.description.utf8))
+        return .decimal(value)
     }
 
     /// JSON Schema cannot compare numbers in strings; but a pattern can match a sign or zero.
@@ -242,9 +222,9 @@ struct FieldSchema {
 
     /// The allowed values of a field with `currency: true`.
     static var currency: OrderedJSON {
-        .members([
-            "description": .text("A code of ISO 4217, or a symbol that apps write in its place."), "type": .text("string"),
-            "enum": .array(CurrencyCodes.members.map { .text($0) }),
-        ])
+        [
+            "description": "A code of ISO 4217, or a symbol that apps write in its place.", "type": "string",
+            "enum": CurrencyCodes.members,
+        ]
     }
 }

@@ -63,11 +63,10 @@ struct ChangesDocument {
         var media = TreeComparison(repository: repository)
         try media.compare(
             Self.folder("media", in: oldRoot, repository), Self.folder("media", in: newRoot, repository), prefix: [])
-        json = .members([
-            "since": parent.map { .members(["id": .text($0.id.hexadecimal), "name": .text($0.name.description)]) } ?? .null,
-            "records": .object(collections.members),
-            "files": Self.describe(media),
-        ])
+        json = [
+            "since": parent.map { ["id": $0.id, "name": $0.name] as OrderedJSON },
+            "records": OrderedJSON.object(collections.members), "files": Self.describe(media),
+        ]
     }
 
     private struct Comparisons {
@@ -106,31 +105,26 @@ struct ChangesDocument {
     }
 
     private static func describe(_ comparison: CollectionComparison?) -> OrderedJSON {
-        func keys(_ changes: CollectionComparison.Changes?) -> OrderedJSON {
-            .array((changes?.keys ?? []).map { .key($0) })
-        }
-        return .members([
-            "added": .integer(comparison?.added.count ?? 0), "changed": .integer(comparison?.changed.count ?? 0),
-            "removed": .integer(comparison?.removed.count ?? 0), "addedKeys": keys(comparison?.added),
-            "changedKeys": keys(comparison?.changed), "removedKeys": keys(comparison?.removed),
-        ])
+        [
+            "added": comparison?.added.count ?? 0, "changed": comparison?.changed.count ?? 0,
+            "removed": comparison?.removed.count ?? 0, "addedKeys": comparison?.added.keys ?? [],
+            "changedKeys": comparison?.changed.keys ?? [], "removedKeys": comparison?.removed.keys ?? [],
+        ]
     }
 
     private static func describe(_ comparison: TreeComparison) -> OrderedJSON {
-        func paths(_ changes: TreeComparison.Changes) -> OrderedJSON {
-            .array(changes.paths.map { .text(FileName(bytes: $0).description) })
-        }
-        return .members([
-            "added": .integer(comparison.added.count), "changed": .integer(comparison.changed.count),
-            "removed": .integer(comparison.removed.count), "addedPaths": paths(comparison.added),
-            "changedPaths": paths(comparison.changed), "removedPaths": paths(comparison.removed),
-        ])
+        func paths(_ changes: TreeComparison.Changes) -> [FileName] { changes.paths.map { FileName(bytes: $0) } }
+        return [
+            "added": comparison.added.count, "changed": comparison.changed.count, "removed": comparison.removed.count,
+            "addedPaths": paths(comparison.added), "changedPaths": paths(comparison.changed),
+            "removedPaths": paths(comparison.removed),
+        ]
     }
 }
 
-extension OrderedJSON {
-    static func key(_ key: JSONKey) -> OrderedJSON {
-        switch key {
+extension JSONKey: JSONConvertible {
+    public var json: OrderedJSON {
+        switch self {
         case .integer(let number): .integer(number)
         case .text(let bytes): .text(String(decoding: bytes, as: UTF8.self))
         }

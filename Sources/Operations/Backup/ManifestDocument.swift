@@ -20,23 +20,14 @@ struct ManifestDocument {
         self.facts = facts
         self.tag = tag
         let definition = facts.definition
-        json = .members([
-            "formatVersion": .integer(1),
-            "name": .text(label.description),
-            "createdAt": .text(ISO8601.format(createdAt.wholeSeconds)),
-            "app": .text(definition.name),
-            "appVersion": .text(facts.appVersion),
-            "schemaVersion": .integer(definition.schemaVersion),
-            "deviceName": .text(facts.deviceName),
-            "tag": .optional(tag),
-            "parent": parent.map { .members(["id": .text($0.id.hexadecimal), "name": .text($0.name.description)]) } ?? .null,
-            "records": .object(facts.counts.map { .init($0.name, .integer($0.count)) }),
-            "recordCount": .integer(facts.recordCount),
-            "fileCount": .integer(content.fileCount),
-            "sizeBytes": .integer(content.byteCount),
-            "unreadable": .array(unreadable.map { .text($0.english) }),
-            "missing": .array(facts.missingFiles.lines.map { .text($0.english) }),
-        ])
+        json = [
+            "formatVersion": 1, "name": label.description, "createdAt": createdAt.wholeSeconds, "app": definition.name,
+            "appVersion": facts.appVersion, "schemaVersion": definition.schemaVersion, "deviceName": facts.deviceName, "tag": tag,
+            "parent": parent.map { ["id": $0.id, "name": $0.name] as OrderedJSON },
+            "records": OrderedJSON.object(facts.counts.map { .init($0.name, $0.count) }),
+            "recordCount": facts.recordCount, "fileCount": content.fileCount, "sizeBytes": content.byteCount,
+            "unreadable": unreadable, "missing": facts.missingFiles.lines,
+        ]
     }
 
     /// The keys are the names of the extended attributes without `user.backupfs.`.

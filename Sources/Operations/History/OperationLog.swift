@@ -35,61 +35,63 @@ public struct OperationLog: Sendable {
     func noteBeginning(_ operation: OperationKind, isAutomatic: Bool) {
         write(
             .debug, "\(operation.rawValue) begun",
-            [.operation: .string(operation.rawValue), .phase: "begun"].merging(isAutomatic ? [.isAutomatic: true.field] : [:]) {
-                $1
-            })
+            [.operation: operation.rawValue.field, .phase: "begun", .isAutomatic: isAutomatic ? true.field : nil])
     }
 
     /// A restore has failed partway, and its changes are about to be rolled back.
     func noteRollback() {
         write(
             .notice, "\(RestoreOperation.rollingBackMessage.english)",
-            [.operation: .string(OperationKind.restore.rawValue), .phase: "rollback"])
+            [.operation: OperationKind.restore.rawValue.field, .phase: "rollback"])
     }
 
     /// A backup was made with a warning. The status has its text: the log contains no texts.
     func note(_ warning: BackupWarning, of backup: Snapshot, isAutomatic: Bool) {
-        var fields: [LogField: Logger.MetadataValue] = [
-            .operation: .string(OperationKind.backup.rawValue), .phase: "warning", .warning: .string(warning.kind.rawValue),
-            .snapshot: .string(backup.name.description),
-        ]
-        if isAutomatic { fields[.isAutomatic] = true.field }
-        write(.warning, "backup \(backup.name) has a warning (\(warning.kind.rawValue)); see: backupfs status", fields)
+        write(
+            .warning, "backup \(backup.name) has a warning (\(warning.kind.rawValue)); see: backupfs status",
+            [
+                .operation: OperationKind.backup.rawValue.field, .phase: "warning", .warning: warning.kind.rawValue.field,
+                .snapshot: backup.name.description.field, .isAutomatic: isAutomatic ? true.field : nil,
+            ])
     }
 
     /// An event of the schedule that belongs to no operation.
     func note(_ event: ScheduleEvent) {
-        var fields: [LogField: Logger.MetadataValue] = [.operation: "schedule", .phase: .string(event.phase.rawValue)]
-        fields[.dueAt] = event.dueAt.map { .string(ISO8601.format($0.wholeSeconds)) }
-        fields[.error] = event.error.map { .string($0.rawValue) }
-        write(event.phase.level, "schedule \(event.phase.rawValue)", fields)
+        write(
+            event.phase.level, "schedule \(event.phase.rawValue)",
+            [
+                .operation: "schedule", .phase: event.phase.rawValue.field,
+                .dueAt: event.dueAt.map { ISO8601.format($0.wholeSeconds).field }, .error: event.error?.rawValue.field,
+            ])
     }
 
     /// A backup was removed: its name, and the rule that removed it.
     func note(_ event: RemovalEvent) {
-        var fields: [LogField: Logger.MetadataValue] = [
-            .operation: "retention", .phase: "removed", .snapshot: .string(event.snapshot),
-        ]
-        fields[.rule] = event.rule.isEmpty ? nil : .string(event.rule)
-        let reason = event.rule.isEmpty ? "" : ": kept by none of \(event.rule)"
-        write(.info, "removed \(event.snapshot)\(reason)", fields)
+        let rule = event.rule.isEmpty ? nil : event.rule
+        write(
+            .info, "removed \(event.snapshot)\(rule.map { ": kept by none of \($0)" } ?? "")",
+            [.operation: "retention", .phase: "removed", .snapshot: event.snapshot.field, .rule: rule?.field])
     }
 
-    private func write(_ level: LogLevel, _ message: String, _ fields: [LogField: Logger.MetadataValue]) {
+    private func write(_ level: LogLevel, _ message: String, _ fields: KeyValuePairs<LogField, Logger.MetadataValue?>) {
         guard let logger, level.ofLogger >= logger.logLevel else { return }
-        var metadata: Logger.Metadata = [:]
+        var metadata: Logger.Metadata = [
+            LogField.app.rawValue: app.field, LogField.process.rawValue: getpid().field,
+        ]
         for (field, value) in fields { metadata[field.rawValue] = value }
-        metadata[LogField.app.rawValue] = .string(app)
-        metadata[LogField.process.rawValue] = Int64(getpid()).field
         logger.log(level: level.ofLogger, "\(message)", metadata: metadata)
     }
 }
 
-extension Int64 {
+extension BinaryInteger {
     /// As a log field that stays a number.
-    var field: Logger.MetadataValue { .stringConvertible(self) }
+    var field: Logger.MetadataValue { .stringConvertible(Int64(clamping: self)) }
 }
 
 extension Bool {
     var field: Logger.MetadataValue { .stringConvertible(self) }
+}
+
+extension String {
+    var field: Logger.MetadataValue { .string(self) }
 }

@@ -36,32 +36,18 @@ public struct OperationRecord: Sendable, Equatable {
         }
     }
 
-    var logFields: [LogField: Logger.MetadataValue] {
-        var fields: [LogField: Logger.MetadataValue] = [
-            .operation: .string(operation.rawValue), .phase: "ended", .result: .string(result.rawValue),
-            .startedAt: .string(ISO8601.format(startedAt)), .durationMilliseconds: durationMilliseconds.field,
+    var logFields: KeyValuePairs<LogField, Logger.MetadataValue?> {
+        [
+            .operation: operation.rawValue.field, .phase: "ended", .result: result.rawValue.field,
+            .isAutomatic: isAutomatic ? true.field : nil, .startedAt: ISO8601.format(startedAt).field,
+            .durationMilliseconds: durationMilliseconds.field, .sizeBytes: facts.sizeBytes?.field,
+            .fileCount: facts.fileCount?.field, .recordCount: facts.recordCount?.field,
+            .storedByteCount: facts.storedByteCount?.field, .freedByteCount: facts.freedByteCount?.field,
+            .removedCount: facts.removedCount?.field, .unreadableCount: facts.unreadableCount?.field,
+            .snapshot: facts.snapshot?.field, .safetyBackup: facts.safetyBackup?.field, .strategy: facts.strategy?.field,
+            .format: facts.format?.field, .outcome: facts.outcome?.field, .hooks: facts.hasFailedHook ? "failed" : nil,
+            .error: facts.error?.rawValue.field, .fileKind: facts.fileKind?.rawValue.field,
         ]
-        func put<Number: BinaryInteger>(_ field: LogField, _ number: Number?) {
-            fields[field] = number.map { Int64(clamping: $0).field }
-        }
-        func put(_ field: LogField, _ word: String?) { fields[field] = word.map { .string($0) } }
-        if isAutomatic { fields[.isAutomatic] = true.field }
-        put(.sizeBytes, facts.sizeBytes)
-        put(.fileCount, facts.fileCount)
-        put(.recordCount, facts.recordCount)
-        put(.storedByteCount, facts.storedByteCount)
-        put(.freedByteCount, facts.freedByteCount)
-        put(.removedCount, facts.removedCount)
-        put(.unreadableCount, facts.unreadableCount)
-        put(.snapshot, facts.snapshot)
-        put(.safetyBackup, facts.safetyBackup)
-        put(.strategy, facts.strategy)
-        put(.format, facts.format)
-        put(.outcome, facts.outcome)
-        put(.error, facts.error?.rawValue)
-        put(.fileKind, facts.fileKind?.rawValue)
-        if facts.hasFailedHook { fields[.hooks] = "failed" }
-        return fields
     }
 }
 
@@ -70,72 +56,33 @@ public struct OperationRecord: Sendable, Equatable {
 extension OperationRecord {
     /// The order is stable; unknown values are null.
     public var historyJSON: OrderedJSON {
-        func number<Number: BinaryInteger>(_ value: Number?) -> OrderedJSON {
-            value.map { .integer(Int64(clamping: $0)) } ?? .null
-        }
-        return .members([
-            "operation": .text(operation.rawValue), "automatic": .boolean(isAutomatic),
-            "startedAt": .text(ISO8601.format(startedAt)), "durationMilliseconds": .integer(durationMilliseconds),
-            "result": .text(result.rawValue), "error": .optional(facts.error?.rawValue),
-            "snapshot": .optional(facts.snapshot), "sizeBytes": number(facts.sizeBytes), "files": number(facts.fileCount),
-            "records": number(facts.recordCount), "storedBytes": number(facts.storedByteCount),
-            "freedBytes": number(facts.freedByteCount), "removed": number(facts.removedCount),
-        ])
+        [
+            "operation": operation.rawValue, "automatic": isAutomatic, "startedAt": startedAt,
+            "durationMilliseconds": durationMilliseconds, "result": result.rawValue, "error": facts.error?.rawValue,
+            "snapshot": facts.snapshot, "sizeBytes": facts.sizeBytes, "files": facts.fileCount,
+            "records": facts.recordCount, "storedBytes": facts.storedByteCount,
+            "freedBytes": facts.freedByteCount, "removed": facts.removedCount,
+        ]
     }
 
     /// - Returns: `nil` for a line that a crash tore or that another version of the program wrote.
     init?(historyLine line: ArraySlice<UInt8>) {
-        guard let members = try? Self.members(of: line),
-            let operation = members["operation"].flatMap({ OperationKind(rawValue: $0) }),
-            let result = members["result"].flatMap({ OperationResult(rawValue: $0) }),
-            let startedAt = members["startedAt"].flatMap({ ISO8601.parse($0) }),
-            let milliseconds = members["durationMilliseconds"].flatMap({ Int64($0) })
+        let members = JSONMembers(line)
+        guard members.isFlat, let operation: OperationKind = members.word("operation"),
+            let result: OperationResult = members.word("result"), let startedAt = members.time("startedAt"),
+            let milliseconds: Int64 = members.number("durationMilliseconds")
         else { return nil }
         var facts = OperationFacts()
-        facts.error = members["error"].flatMap { BackupError.Code(rawValue: $0) }
-        facts.snapshot = members["snapshot"]
-        facts.sizeBytes = members["sizeBytes"].flatMap { UInt64($0) }
-        facts.fileCount = members["files"].flatMap { UInt64($0) }
-        facts.recordCount = members["records"].flatMap { UInt64($0) }
-        facts.storedByteCount = members["storedBytes"].flatMap { UInt64($0) }
-        facts.freedByteCount = members["freedBytes"].flatMap { UInt64($0) }
-        facts.removedCount = members["removed"].flatMap { Int($0) }
+        facts.error = members.word("error")
+        facts.snapshot = members.text("snapshot")
+        facts.sizeBytes = members.number("sizeBytes")
+        facts.fileCount = members.number("files")
+        facts.recordCount = members.number("records")
+        facts.storedByteCount = members.number("storedBytes")
+        facts.freedByteCount = members.number("freedBytes")
+        facts.removedCount = members.number("removed")
         self.init(
-            operation, isAutomatic: members["automatic"] == "true", startedAt: startedAt, durationMilliseconds: milliseconds,
+            operation, isAutomatic: members.flag("automatic"), startedAt: startedAt, durationMilliseconds: milliseconds,
             result: result, facts: facts)
-    }
-
-    /// The texts and numbers of the line as text; without nulls.
-    private static func members(of line: ArraySlice<UInt8>) throws(BackupError) -> [String: String] {
-        let tokenizer = JSONTokenizer(LineSource(line), bufferSizeBytes: 4_096)
-        var members: [String: String] = [:]
-        guard try tokenizer.next() == .beginObject else { throw unusable }
-        while try tokenizer.next() == .key {
-            let name = tokenizer.text()
-            switch try tokenizer.next() {
-            case .string, .number: members[name] = tokenizer.text()
-            case .true: members[name] = "true"
-            case .false: members[name] = "false"
-            case .null: break
-            case .beginObject, .endObject, .beginArray, .endArray, .key, .end: throw unusable
-            }
-        }
-        guard try tokenizer.next() == .end else { throw unusable }
-        return members
-    }
-
-    private static var unusable: BackupError { BackupError(.damagedContent, "this is not a line of a history") }
-}
-
-/// A line in memory.
-private final class LineSource: ByteSource {
-    private let bytes: [UInt8]
-
-    init(_ bytes: ArraySlice<UInt8>) { self.bytes = Array(bytes) }
-
-    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
-        let rest = bytes[min(bytes.count, Int(clamping: offset))...].prefix(buffer.count)
-        buffer.copyBytes(from: rest)
-        return rest.count
     }
 }

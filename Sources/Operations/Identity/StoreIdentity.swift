@@ -43,15 +43,18 @@ struct StoreIdentity: Sendable, Equatable {
     }
 
     var encoded: [UInt8] {
-        func word(_ value: Bool) -> String { value ? "yes" : "no" }
-        var lines = [
-            Self.magic, "format: \(Self.formatVersion)", "store: \(storeID)", "source: \(source)",
-            "owns-unmarked: \(word(ownsUnmarked))", "quiet: \(word(isQuiet))", "repository: \(repositoryID)",
-            "encrypted: \(word(isEncrypted))", "repository-path: \(repositoryPath)",
-        ]
-        if let adoption { lines.append("adopted-from: \(adoption.text)") }
-        if let leftSource { lines.append("left-source: \(leftSource)") }
-        return Array((lines.joined(separator: "\n") + "\n").utf8)
+        var record = KeyValueRecord(magic: Self.magic)
+        record.append("format", Self.formatVersion)
+        record.append("store", storeID)
+        record.append("source", source)
+        record.append("owns-unmarked", ownsUnmarked)
+        record.append("quiet", isQuiet)
+        record.append("repository", repositoryID)
+        record.append("encrypted", isEncrypted)
+        record.append("repository-path", repositoryPath)
+        record.append("adopted-from", adoption?.text)
+        record.append("left-source", leftSource)
+        return record.encoded
     }
 
     /// - Throws: `notFound`; `unsupportedVersion`; `invalidContent` when it is damaged.
@@ -61,36 +64,26 @@ struct StoreIdentity: Sendable, Equatable {
 
     /// - Parameter path: for the error.
     init(decoding bytes: [UInt8], _ path: String) throws(BackupError) {
-        var values: [Substring: String] = [:]
-        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-        for line in lines.dropFirst() {
-            guard let colon = line.firstIndex(of: ":"), line[colon...].hasPrefix(": ") else { throw Self.damaged(path) }
-            values[line[..<colon]] = String(line[line.index(colon, offsetBy: 2)...])
-        }
-        guard lines.first == Self.magic[...], let format = values["format"] else { throw Self.damaged(path) }
+        let record = KeyValueRecord(decoding: bytes, magic: Self.magic)
+        let refused: [KeyValueRecord.Flaw] = [.foreign, .noPair, .noSpace]
+        guard !record.flaws.contains(where: refused.contains), let format = record["format"] else { throw Self.damaged(path) }
         guard format == Self.formatVersion else {
             throw BackupError(
                 .unsupportedVersion,
                 "the store's identity has format version \(MessageText.shortened(format)); this program reads \(Self.formatVersion)",
                 path: path, remedy: "Use a newer backupfs.")
         }
-        func flag(_ key: Substring) -> Bool? {
-            switch values[key] {
-            case "yes": true
-            case "no": false
-            default: nil
-            }
-        }
-        guard let storeID = values["store"], let source = values["source"].flatMap({ SourceID(hexadecimal: $0) }),
-            let ownsUnmarked = flag("owns-unmarked"), let isQuiet = flag("quiet"), let repositoryID = values["repository"],
-            let isEncrypted = flag("encrypted"), let repositoryPath = values["repository-path"]
+        guard let storeID = record["store"], let source = record["source"].flatMap({ SourceID(hexadecimal: $0) }),
+            let ownsUnmarked = record.flag("owns-unmarked"), let isQuiet = record.flag("quiet"),
+            let repositoryID = record["repository"], let isEncrypted = record.flag("encrypted"),
+            let repositoryPath = record["repository-path"]
         else { throw Self.damaged(path) }
         self.storeID = storeID
         self.source = source
         self.ownsUnmarked = ownsUnmarked
         self.isQuiet = isQuiet
-        adoption = values["adopted-from"].map { SourceAdoption($0) }
-        leftSource = values["left-source"].flatMap { SourceID(hexadecimal: $0) }
+        adoption = record["adopted-from"].map { SourceAdoption($0) }
+        leftSource = record["left-source"].flatMap { SourceID(hexadecimal: $0) }
         self.repositoryID = repositoryID
         self.isEncrypted = isEncrypted
         self.repositoryPath = repositoryPath

@@ -138,49 +138,43 @@ enum DifferenceJSON {
         from old: Snapshot?, to new: Snapshot?, collections: [DifferenceDocument.Collection],
         fileCounts: [DifferenceDocument.Change: Int], files: [DifferenceDocument.FileDifference]
     ) -> OrderedJSON {
-        .members([
+        [
             "from": side(old), "to": side(new),
-            "records": .object(
-                collections.map { collection in
-                    OrderedJSON.Member(
-                        collection.name,
-                        .object(counts(collection.counts) + [.init("changes", .array(collection.changes.map(describe)))]))
-                }),
-            "files": .object(counts(fileCounts) + [.init("changes", .array(files.map(describe)))]),
-        ])
+            "records": OrderedJSON.object(
+                collections.map { .init($0.name, describe($0.counts, $0.changes.map(describe))) }),
+            "files": describe(fileCounts, files.map(describe)),
+        ]
     }
 
     private static func side(_ snapshot: Snapshot?) -> OrderedJSON {
-        guard let snapshot else { return .members(["name": .text(DifferenceDocument.liveName), "id": .null]) }
-        return .members(["name": .text(snapshot.name.description), "id": .text(snapshot.id.hexadecimal)])
+        guard let snapshot else { return ["name": DifferenceDocument.liveName, "id": OrderedJSON.null] }
+        return ["name": snapshot.name, "id": snapshot.id]
     }
 
-    private static func counts(_ counts: [Change: Int]) -> [OrderedJSON.Member] {
-        [Change.added, .changed, .removed].map { .init($0.rawValue, .integer(counts[$0] ?? 0)) }
+    private static func describe(_ counts: [Change: Int], _ changes: [OrderedJSON]) -> OrderedJSON {
+        [
+            "added": counts[.added] ?? 0, "changed": counts[.changed] ?? 0, "removed": counts[.removed] ?? 0, "changes": changes,
+        ]
     }
 
     private static func describe(_ record: DifferenceDocument.RecordChange) -> OrderedJSON {
-        .members([
-            "change": .text(record.change.rawValue), "key": .key(record.key), "fields": .array(record.fields.map(describe)),
-        ])
+        ["change": record.change.rawValue, "key": record.key, "fields": record.fields.map(describe)]
     }
 
     private static func describe(_ field: FieldChange) -> OrderedJSON {
-        var members: [OrderedJSON.Member] = [.init("field", .text(field.name))]
+        var members: [OrderedJSON.Member] = [.init("field", field.name)]
         if let old = field.old { members.append(.init("old", .written(old.value))) }
         if let new = field.new { members.append(.init("new", .written(new.value))) }
-        if field.old?.isShortened == true || field.new?.isShortened == true { members.append(.init("shortened", .boolean(true))) }
+        if field.old?.isShortened == true || field.new?.isShortened == true { members.append(.init("shortened", true)) }
         return .object(members)
     }
 
     private static func describe(_ file: DifferenceDocument.FileDifference) -> OrderedJSON {
-        var members: [OrderedJSON.Member] = [
-            .init("change", .text(file.change.rawValue)), .init("path", .text(file.path.description)),
-        ]
+        var members: [OrderedJSON.Member] = [.init("change", file.change.rawValue), .init("path", file.path)]
         for (name, state) in [("old", file.old), ("new", file.new)] {
             guard let state else { continue }
-            members.append(.init(name + "_size", .integer(state.size)))
-            members.append(.init(name + "_time", .text(ISO8601.format(state.modificationTime))))
+            members.append(.init(name + "_size", state.size))
+            members.append(.init(name + "_time", state.modificationTime))
         }
         return .object(members)
     }

@@ -23,48 +23,45 @@ public struct StatisticsDocument: Sendable {
         statistics = try store.repository.statistics(of: names.isEmpty ? all : all.filter { chosen.contains($0) })
         totals = try store.repository.totals()
         let total = statistics.total
-        json = .members([
-            "snapshots": .array(statistics.snapshots.map(Self.describe)),
-            "total": .members([
-                "snapshot_count": .integer(statistics.snapshots.count), "logical_bytes": .integer(statistics.logicalBytes),
-                "unique_bytes": .integer(total.uniqueBytes), "stored_bytes": .integer(statistics.storedBytes),
-                "structure_bytes": .integer(statistics.structures.storedBytes),
-                "chunk_count": .integer(total.chunkCount + statistics.structures.chunkCount),
+        json = [
+            "snapshots": statistics.snapshots.map(Self.describe),
+            "total": [
+                "snapshot_count": statistics.snapshots.count, "logical_bytes": statistics.logicalBytes,
+                "unique_bytes": total.uniqueBytes, "stored_bytes": statistics.storedBytes,
+                "structure_bytes": statistics.structures.storedBytes,
+                "chunk_count": total.chunkCount + statistics.structures.chunkCount,
                 "deduplication_ratio": Self.ratio(statistics.logicalBytes, total.uniqueBytes),
                 "compression_ratio": Self.ratio(total.uniqueBytes, total.storedBytes),
                 "ratio": Self.ratio(statistics.logicalBytes, statistics.storedBytes),
-            ]),
-            "stored_as": .members([
+            ] as OrderedJSON,
+            "stored_as": [
                 "raw": Self.describe(statistics.byCodec[.raw]), "deflate": Self.describe(statistics.byCodec[.deflate]),
                 "delta": Self.describe(statistics.byCodec[.deflateAgainstBase]),
-            ]),
-            "repository": .members([
-                "pack_count": .integer(totals.packCount), "pack_bytes": .integer(totals.packByteCount),
-                "chunk_count": .integer(totals.chunkCount),
-            ]),
-        ])
+            ] as OrderedJSON,
+            "repository": [
+                "pack_count": totals.packCount, "pack_bytes": totals.packByteCount, "chunk_count": totals.chunkCount,
+            ] as OrderedJSON,
+        ]
     }
 
     private static func describe(_ item: RepositoryStatistics.OfSnapshot) -> OrderedJSON {
-        .members([
-            "name": .text(item.snapshot.name.description), "id": .text(item.snapshot.id.hexadecimal),
-            "kind": .text(item.snapshot.kind == .safety ? "safety" : "snapshot"),
-            "created_at": .text(ISO8601.format(item.snapshot.creationTime.wholeSeconds)),
-            "files": .integer(item.snapshot.record.root.totals.fileCount), "logical_bytes": .integer(item.logicalBytes),
-            "unique_bytes": .integer(item.added.uniqueBytes), "stored_bytes": .integer(item.addedStoredBytes),
-            "exclusive_bytes": .integer(item.exclusive.storedBytes),
-        ])
+        [
+            "name": item.snapshot.name, "id": item.snapshot.id, "kind": item.snapshot.kind == .safety ? "safety" : "snapshot",
+            "created_at": item.snapshot.creationTime.wholeSeconds, "files": item.snapshot.record.root.totals.fileCount,
+            "logical_bytes": item.logicalBytes, "unique_bytes": item.added.uniqueBytes, "stored_bytes": item.addedStoredBytes,
+            "exclusive_bytes": item.exclusive.storedBytes,
+        ]
     }
 
     private static func describe(_ amount: RepositoryStatistics.Amount?) -> OrderedJSON {
-        .members([
-            "chunk_count": .integer(amount?.chunkCount ?? 0), "unique_bytes": .integer(amount?.uniqueBytes ?? 0),
-            "stored_bytes": .integer(amount?.storedBytes ?? 0),
-        ])
+        [
+            "chunk_count": amount?.chunkCount ?? 0, "unique_bytes": amount?.uniqueBytes ?? 0,
+            "stored_bytes": amount?.storedBytes ?? 0,
+        ]
     }
 
     private static func ratio(_ whole: UInt64, _ part: UInt64) -> OrderedJSON {
-        ratioText(whole, part).map { .written(Array($0.utf8)) } ?? .null
+        ratioText(whole, part).map { .decimal($0) } ?? .null
     }
 
     /// The ratio of `whole` to `part` with two decimals: "5.31"; `nil` when `part` is 0.
@@ -110,32 +107,31 @@ public struct RecordStatisticsDocument: Sendable {
     }
 
     public var json: OrderedJSON {
-        .members([
-            "database_bytes": databaseBytes.map { .integer($0) } ?? .null,
-            "collections": .object(collections.map { .init($0.name, Self.describe($0)) }),
-        ])
+        [
+            "database_bytes": databaseBytes,
+            "collections": OrderedJSON.object(collections.map { .init($0.name, Self.describe($0)) }),
+        ]
     }
 
     private static func describe(_ collection: CollectionStatistics) -> OrderedJSON {
         func ordered<Value>(_ values: [String: Value], _ describe: (Value) -> OrderedJSON) -> OrderedJSON {
             .object(collection.fieldNames.compactMap { name in values[name].map { .init(name, describe($0)) } })
         }
-        return .members([
-            "count": .integer(collection.count), "earliest": .optional(collection.earliest.map { ISO8601.format($0) }),
-            "latest": .optional(collection.latest.map { ISO8601.format($0) }),
-            "months": .object(collection.months.sorted { $0.key < $1.key }.map { .init($0.key, .integer($0.value)) }),
-            "true": ordered(collection.trueCounts) { .integer($0) },
+        return [
+            "count": collection.count, "earliest": collection.earliest, "latest": collection.latest,
+            "months": OrderedJSON.object(collection.months.sorted { $0.key < $1.key }.map { .init($0.key, $0.value) }),
+            "true": ordered(collection.trueCounts) { $0.json },
             "kinds": ordered(collection.kinds) { kinds in
-                .object(kinds.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { .init($0.key, .integer($0.value)) })
+                .object(kinds.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { .init($0.key, $0.value) })
             },
             "numbers": ordered(collection.numbers) { numbers in
-                .members([
-                    "minimum": .written(Array(numbers.minimum.description.utf8)),
-                    "maximum": .written(Array(numbers.maximum.description.utf8)),
-                    "mean": .written(Array((numbers.sum / Double(numbers.count)).description.utf8)),
-                ])
+                [
+                    "minimum": OrderedJSON.decimal(numbers.minimum),
+                    "maximum": OrderedJSON.decimal(numbers.maximum),
+                    "mean": OrderedJSON.decimal(numbers.sum / Double(numbers.count)),
+                ]
             },
-        ])
+        ]
     }
 
     /// For people.

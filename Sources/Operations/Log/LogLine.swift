@@ -15,7 +15,7 @@ struct LogLine: Sendable {
     /// Without a trailing line feed.
     var json: [UInt8] {
         let head = [
-            OrderedJSON.Member("ts", .text(ISO8601.format(time))), OrderedJSON.Member("level", .text(level.rawValue)),
+            OrderedJSON.Member("ts", time), OrderedJSON.Member("level", level.rawValue),
         ]
         return OrderedJSON.object(head + fields.map { .init($0.field.rawValue, Self.json($0.value)) }).compactText
     }
@@ -30,10 +30,7 @@ struct LogLine: Sendable {
 
     /// Numbers stay numbers.
     private static func json(_ value: Logger.MetadataValue) -> OrderedJSON {
-        if case .stringConvertible(let value) = value {
-            if let number = value as? Int64 { return .integer(number) }
-            if let flag = value as? Bool { return .boolean(flag) }
-        }
+        if case .stringConvertible(let value) = value, let known = value as? any JSONConvertible { return known.json }
         return .text(value.description)
     }
 }
@@ -86,17 +83,8 @@ public enum LogLevel: String, CaseIterable, Sendable {
     case error
     case critical
 
-    var ofLogger: Logger.Level {
-        switch self {
-        case .trace: .trace
-        case .debug: .debug
-        case .info: .info
-        case .notice: .notice
-        case .warning: .warning
-        case .error: .error
-        case .critical: .critical
-        }
-    }
+    /// The words are the same.
+    var ofLogger: Logger.Level { Logger.Level(rawValue: rawValue) ?? .critical }
 }
 
 extension Logger.Level {
@@ -146,20 +134,15 @@ public enum LogDestination: String, CaseIterable, Sendable {
 
 /// The log settings from `store.yaml`.
 public struct LogSettings: Sendable, Equatable {
-    static let defaultLimitBytes = 1 << 20
-    static let defaultOldFileCount = 4
-    static let limitBytesRange = 4_096...(1 << 40)
-    static let oldFileCountRange = 0...100
-
     /// `nil` for the journal where systemd runs the program as a service, and for the file elsewhere.
     public var destination: LogDestination?
     public var level = LogLevel.info
     /// Absolute, or relative to the store's folder; `nil` for `backupfs.log` in it.
     public var path: String?
     /// A file that would exceed this is rotated.
-    public var limitBytes = LogSettings.defaultLimitBytes
+    public var limitBytes = 1 << 20
     /// How many rotated files to keep.
-    public var oldFileCount = LogSettings.defaultOldFileCount
+    public var oldFileCount = 4
 
     public init() {}
 }

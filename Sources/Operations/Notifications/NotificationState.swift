@@ -67,38 +67,31 @@ struct NotificationState: Sendable, Equatable {
     /// - Returns: `nil` when there is none, or it cannot be read.
     static func read(_ path: String) -> NotificationState? {
         guard let bytes = try? FileSystem.readFile(path, limitBytes: 1 << 16) else { return nil }
-        var values: [Substring: String] = [:]
-        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
-            guard let colon = line.firstIndex(of: ":") else { continue }
-            values[line[..<colon]] = String(line[line.index(after: colon)...].drop { $0 == " " })
-        }
+        let record = KeyValueRecord(decoding: bytes, dropsSpaces: true)
         func time(_ key: String) -> RecordedTime? {
-            values["\(key)-at"].flatMap { ISO8601.parse($0) }.map {
-                RecordedTime($0, behindSince: values["\(key)-behind-since"].flatMap { ISO8601.parse($0) })
-            }
+            record.time("\(key)-at").map { RecordedTime($0, behindSince: record.time("\(key)-behind-since")) }
         }
         let succeeded = time("succeeded")
         guard let base = succeeded ?? time("begun") else { return nil }
         var state = NotificationState(begunAt: base.at)
         state.base = base
         state.hasSucceeded = succeeded != nil
-        state.failureCount = values["failures"].flatMap { Int($0) } ?? 0
+        state.failureCount = record.number("failures") ?? 0
         state.alerted = time("alerted")
         return state
     }
 
     /// - Throws: when the file can neither be replaced nor overwritten in place.
     func write(to path: String) throws(BackupError) {
-        var lines: [String] = []
+        var record = KeyValueRecord()
         func add(_ key: String, _ time: RecordedTime?) {
-            guard let time else { return }
-            lines.append("\(key)-at: \(ISO8601.format(time.at))")
-            if let behindSince = time.behindSince { lines.append("\(key)-behind-since: \(ISO8601.format(behindSince))") }
+            record.append("\(key)-at", time?.at)
+            record.append("\(key)-behind-since", time?.behindSince)
         }
         add(hasSucceeded ? "succeeded" : "begun", base)
-        if failureCount > 0 { lines.append("failures: \(failureCount)") }
+        if failureCount > 0 { record.append("failures", failureCount) }
         add("alerted", alerted)
-        var bytes = Array((lines.joined(separator: "\n") + "\n").utf8)
+        var bytes = record.encoded
         bytes += Array(repeating: UInt8(ascii: " "), count: max(0, Self.sizeBytes - 1 - bytes.count)) + [UInt8(ascii: "\n")]
         do {
             try FileSystem.writeFileAtomically(path, bytes)

@@ -121,12 +121,11 @@ public struct LegacyMigration {
 
     private func metadataValue(_ field: FieldDefinition) -> OrderedJSON? {
         switch field.source {
-        case .schemaVersion: .integer(store.definition.schemaVersion)
-        case .constant, .stored: field.defaultValue.map { .text($0) }
+        case .schemaVersion: store.definition.schemaVersion.json
+        case .constant, .stored: field.defaultValue?.json
         case .creationTime:
             field.type == .epochMilliseconds
-                ? EpochMilliseconds.value(of: SystemClock.now()).map { .integer($0) }
-                : .text(ISO8601.format(SystemClock.now().wholeSeconds))
+                ? EpochMilliseconds.value(of: SystemClock.now())?.json : SystemClock.now().wholeSeconds.json
         }
     }
 

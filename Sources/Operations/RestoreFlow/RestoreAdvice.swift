@@ -57,15 +57,14 @@ extension RestoreRunner {
     private static func members(of source: any ByteSource) throws(BackupError) -> Set<String> {
         let tokenizer = JSONTokenizer(source)
         var names: Set<String> = []
-        var depth = 0
-        while true {
-            switch try tokenizer.next() {
-            case .beginObject, .beginArray: depth += 1
-            case .endObject, .endArray: depth -= 1
-            case .key: if depth == 1 { names.insert(tokenizer.text()) }
-            case .end: return names
-            case .string, .number, .true, .false, .null: break
-            }
+        let first = try tokenizer.next()
+        if first == .beginObject {
+            try tokenizer.forEachMember { (name, _) in names.insert(name) }
+        } else {
+            try tokenizer.skip(first)
         }
+        // What follows the value is an error.
+        _ = try tokenizer.next()
+        return names
     }
 }

@@ -44,7 +44,7 @@ extension Store {
             return settings.retention.undeleteDays
         }
         guard let value = SettingsText.value(of: .undeleteDays, in: document.settings) else { return nil }
-        return try? SettingValue.number(value, in: RetentionSettings.undeleteDaysRange, of: "days")
+        return try? Setting.number(RetentionSettings.undeleteDaysRange, of: "days")(value)
     }
 
     /// For a prune, which gives up backups without naming them: the clock may have jumped ahead since the previous backup, and

@@ -136,7 +136,7 @@ struct AutomaticNotifier: Sendable {
             commands.append(
                 NotificationCommand(
                     text: text, timeoutSeconds: Double(settings.hooks.timeoutSeconds), place: place,
-                    hook: SettingName.automaticHook.rawValue))
+                    hook: Setting.automaticHook.name))
         }
         return commands
     }

@@ -37,36 +37,31 @@ struct ScheduleState: Sendable, Equatable {
     /// - Returns: `nil` when there is none, or it cannot be read.
     static func read(_ path: String) -> ScheduleState? {
         guard let bytes = try? FileSystem.readFile(path, limitBytes: 1 << 16) else { return nil }
-        var values: [Substring: String] = [:]
-        let text = String(decoding: bytes, as: UTF8.self)
-        for line in text.split(separator: "\n") {
-            guard let colon = line.firstIndex(of: ":") else { continue }
-            values[line[..<colon]] = String(line[line.index(after: colon)...].drop { $0 == " " })
-        }
-        guard let schedule = values["schedule"], let handledAt = values["handled-at"].flatMap({ ISO8601.parse($0) }) else {
-            return nil
-        }
+        let record = KeyValueRecord(decoding: bytes, dropsSpaces: true)
+        guard let schedule = record["schedule"], let handledAt = record.time("handled-at") else { return nil }
         var state = ScheduleState(schedule: schedule, handledAt: handledAt)
-        state.clockBehindSince = values["clock-behind-since"].flatMap { ISO8601.parse($0) }
-        state.result = values["result"].flatMap { Result(rawValue: $0) }
-        state.finishedAt = values["finished-at"].flatMap { ISO8601.parse($0) }
-        state.failureCount = max(0, values["failures"].flatMap { Int($0) } ?? 0)
-        state.retryAt = values["retry-at"].flatMap { ISO8601.parse($0) }
-        state.needsPrune = values["needs-prune"] == "yes"
-        state.prunedAt = values["pruned-at"].flatMap { ISO8601.parse($0) }
+        state.clockBehindSince = record.time("clock-behind-since")
+        state.result = record["result"].flatMap { Result(rawValue: $0) }
+        state.finishedAt = record.time("finished-at")
+        state.failureCount = max(0, record.number("failures") ?? 0)
+        state.retryAt = record.time("retry-at")
+        state.needsPrune = record.flag("needs-prune") == true
+        state.prunedAt = record.time("pruned-at")
         return state
     }
 
     func write(to path: String) throws(BackupError) {
-        var lines = ["schedule: \(schedule)", "handled-at: \(ISO8601.format(handledAt))"]
-        if let clockBehindSince { lines.append("clock-behind-since: \(ISO8601.format(clockBehindSince))") }
-        if let result { lines.append("result: \(result.rawValue)") }
-        if let finishedAt { lines.append("finished-at: \(ISO8601.format(finishedAt))") }
-        if failureCount > 0 { lines.append("failures: \(failureCount)") }
-        if let retryAt { lines.append("retry-at: \(ISO8601.format(retryAt))") }
-        if needsPrune { lines.append("needs-prune: yes") }
-        if let prunedAt { lines.append("pruned-at: \(ISO8601.format(prunedAt))") }
-        try FileSystem.writeFileAtomically(path, Array((lines.joined(separator: "\n") + "\n").utf8))
+        var record = KeyValueRecord()
+        record.append("schedule", schedule)
+        record.append("handled-at", handledAt)
+        record.append("clock-behind-since", clockBehindSince)
+        record.append("result", result?.rawValue)
+        record.append("finished-at", finishedAt)
+        if failureCount > 0 { record.append("failures", failureCount) }
+        record.append("retry-at", retryAt)
+        if needsPrune { record.append("needs-prune", true) }
+        record.append("pruned-at", prunedAt)
+        try FileSystem.writeFileAtomically(path, record.encoded)
     }
 }
 

@@ -18,9 +18,9 @@ public struct LogOverrides: Sendable, Equatable {
     /// them.
     public static var environment: LogOverrides {
         var overrides = LogOverrides()
-        overrides.destination = Environment.log.flatMap { try? SettingValue.word($0, LogDestination.self) }
-        overrides.level = Environment.logLevel.flatMap { try? SettingValue.word($0, LogLevel.self) }
-        overrides.path = Environment.logFile.map(FileSystem.absolutePath)
+        overrides.destination = Setting.log.override.flatMap { try? Setting.word(LogDestination.self)($0) }
+        overrides.level = Setting.logLevel.override.flatMap { try? Setting.word(LogLevel.self)($0) }
+        overrides.path = Setting.logFile.override.map(FileSystem.absolutePath)
         if overrides.destination == nil, overrides.path != nil { overrides.destination = .file }
         return overrides
     }
@@ -51,9 +51,8 @@ public enum MakeDirectoryWait: Sendable, Equatable {
     /// 1 to 3,600 seconds.
     case seconds(Int)
 
-    static let standard = MakeDirectoryWait.seconds(2)
     /// The value from the environment, which overrides the settings; an invalid one is ignored.
-    static var ofEnvironment: MakeDirectoryWait? { Environment.makeDirectoryWait.flatMap { try? MakeDirectoryWait(parsing: $0) } }
+    static var ofEnvironment: MakeDirectoryWait? { Setting.makeDirectoryWait.override.flatMap { try? Self(parsing: $0) } }
     private static let range = 1...3_600
 
     /// `2s`, `always` or `never`.

@@ -13,7 +13,7 @@ struct SettingsText {
 
     let path: String
     private(set) var text: String
-    private(set) var entries: [SettingName: Entry]
+    private(set) var entries: [Setting: Entry]
 
     /// The last line of the file, a comment. If an editor or a full disk cuts off the file where it is still valid, this line is
     /// missing.
@@ -33,44 +33,48 @@ struct SettingsText {
         try SettingsText(String(decoding: try FileSystem.readFile(path, limitBytes: 1 << 20), as: UTF8.self), path: path)
     }
 
-    private static func entries(_ text: String, _ path: String) throws(BackupError) -> [SettingName: Entry] {
-        let node: Yams.Node?
+    /// The names and texts in a YAML mapping, with their lines; `nil` for any other YAML.
+    private static func pairs(_ text: String) throws -> [(name: String?, value: String?, line: Int)]? {
+        try Yams.compose(yaml: text, .basic)?.mapping.map { mapping in
+            mapping.map { ($0.key.string, $0.value.scalar?.string, $0.key.mark?.line ?? 1) }
+        }
+    }
+
+    private static func entries(_ text: String, _ path: String) throws(BackupError) -> [Setting: Entry] {
+        let found: [(name: String?, value: String?, line: Int)]?
         do {
-            node = try Yams.compose(yaml: text, .basic)
+            found = try pairs(text)
         } catch {
             throw BackupError(
                 .invalidContent,
                 "the settings are not valid YAML: \(MessageText.shortened("\(error)", limit: MessageText.nameLimit))", path: path)
         }
-        guard let mapping = node?.mapping else {
+        guard let found else {
             throw BackupError(.invalidContent, "the settings are empty", path: path, remedy: "Create the store again with init.")
         }
-        var entries: [SettingName: Entry] = [:]
-        for (key, value) in mapping {
-            guard let word = key.string, let value = value.scalar?.string else {
+        var entries: [Setting: Entry] = [:]
+        for (word, value, line) in found {
+            guard let word, let value else {
                 throw BackupError(.invalidContent, "every setting is a name and a text", path: path)
             }
-            guard let name = SettingName(rawValue: word) else { throw unknown(word, path: path) }
-            entries[name] = Entry(value: value, line: key.mark?.line ?? 1)
+            guard let setting = Setting.named(word) else { throw unknown(word, path: path) }
+            entries[setting] = Entry(value: value, line: line)
         }
         return entries
     }
 
     /// Reads one setting from a text, even if the others are not understood.
     /// - Returns: `nil` when it is missing, or when the text has another format version, where it may have another meaning.
-    static func value(of name: SettingName, in text: String) -> String? {
-        guard let mapping = (try? Yams.compose(yaml: text, .basic))?.mapping else { return nil }
-        func value(_ name: SettingName) -> String? {
-            mapping.first { $0.key.string == name.rawValue }?.value.scalar?.string
-        }
-        guard value(.formatVersion) == StoreSettings.formatVersion else { return nil }
-        return value(name)
+    static func value(of setting: Setting, in text: String) -> String? {
+        guard let found = try? pairs(text) else { return nil }
+        func value(_ setting: Setting) -> String? { found.first { $0.name == setting.name }?.value }
+        return value(.formatVersion) == StoreSettings.currentFormatVersion ? value(setting) : nil
     }
 
-    func line(of name: SettingName) -> Int { entries[name]?.line ?? 0 }
+    func line(of setting: Setting) -> Int { entries[setting]?.line ?? 0 }
 
     static func unknown(_ word: String, path: String?) -> BackupError {
-        let names = SettingName.allCases.map(\.rawValue)
+        let names = Setting.all.map(\.name)
         let meant = SpellingSuggestion.nearest(to: word, among: names)
         return BackupError(
             .invalidContent, "the setting \(MessageText.shortened(word)) is not known", path: path,
@@ -80,26 +84,26 @@ struct SettingsText {
     /// Writes a setting into its line, or in place of its example, or at the end; keeps the surrounding text.
     /// - Parameter value: `nil` comments it out.
     /// - Throws: `invalidContent` when the text has a form that can only be edited by hand.
-    mutating func set(_ name: SettingName, _ value: String?) throws(BackupError) {
-        guard value != nil || entries[name] != nil else { return }
+    mutating func set(_ setting: Setting, _ value: String?) throws(BackupError) {
+        guard value != nil || entries[setting] != nil else { return }
         var lines = SettingsLines(text)
-        let shown = "# \(name.rawValue):"
-        if let entry = entries[name] {
-            guard let old = lines[entry.line - 1] else { throw isForEditors(name) }
-            lines[entry.line - 1] = value.map { "\(name.rawValue): \(Self.quoted($0))" } ?? "# \(old)"
+        let shown = "# \(setting.name):"
+        if let entry = entries[setting] {
+            guard let old = lines[entry.line - 1] else { throw Self.isForEditors(setting.name, path) }
+            lines[entry.line - 1] = value.map { "\(setting.name): \(Self.quoted($0))" } ?? "# \(old)"
         } else if let value {
-            let line = "\(name.rawValue): \(Self.quoted(value))"
+            let line = "\(setting.name): \(Self.quoted(value))"
             if let index = lines.firstIndex(beginningWith: shown) {
                 lines[index] = line
             } else {
-                lines.append(name.comment.map { "# \($0)" } + [line], before: Self.endLine)
+                lines.append(setting.comment.map { "# \($0)" } + [line], before: Self.endLine)
             }
         }
         let changed = lines.text
         var expected = entries.mapValues(\.value)
-        expected[name] = value
+        expected[setting] = value
         guard let entries = try? Self.entries(changed, path), entries.mapValues(\.value) == expected else {
-            throw isForEditors(name)
+            throw Self.isForEditors(setting.name, path)
         }
         text = changed
         self.entries = entries
@@ -108,21 +112,14 @@ struct SettingsText {
     /// The text with a setting commented out that this program does not know, and that keeps it from reading the others.
     /// - Throws: `invalidContent` when the text does not have it, or has a form that can only be edited by hand.
     static func commentingOut(_ word: String, in text: String, path: String) throws(BackupError) -> String {
-        func entries(_ text: String) -> [(name: String, value: String?, line: Int)]? {
-            (try? Yams.compose(yaml: text, .basic))?.mapping.map { mapping in
-                mapping.map { ($0.key.string ?? "", $0.value.scalar?.string, $0.key.mark?.line ?? 1) }
-            }
-        }
-        let all = entries(text) ?? []
+        let all = (try? pairs(text)) ?? []
         guard let entry = all.first(where: { $0.name == word }) else { throw unknown(word, path: path) }
         var lines = SettingsLines(text)
         lines[entry.line - 1] = lines[entry.line - 1].map { "# \($0)" }
         let expected = all.filter { $0.name != word }.map { [$0.name, $0.value] }
-        guard entries(lines.text)?.map({ [$0.name, $0.value] }) == expected else { throw isForEditors(word, path) }
+        guard (try? pairs(lines.text))?.map({ [$0.name, $0.value] }) == expected else { throw isForEditors(word, path) }
         return lines.text
     }
-
-    private func isForEditors(_ name: SettingName) -> BackupError { Self.isForEditors(name.rawValue, path) }
 
     private static func isForEditors(_ name: String, _ path: String) -> BackupError {
         BackupError(
@@ -131,11 +128,11 @@ struct SettingsText {
     }
 
     /// A new file with all settings, those without a value as comments.
-    static func text(_ values: [SettingName: String]) -> String {
-        SettingName.allCases.map { name in
-            let comment = name.comment.map { "# \($0)\n" }.joined()
-            let line = values[name].map { "\(name.rawValue): \(quoted($0))" } ?? "# \(name.rawValue): \(quoted(name.example))"
-            return comment + line + "\n"
+    static func text(_ values: [Setting: String]) -> String {
+        Setting.all.map { setting in
+            let comment = setting.comment.map { "# \($0)\n" }.joined()
+            let mark = values[setting] == nil ? "# " : ""
+            return comment + "\(mark)\(setting.name): \(quoted(values[setting] ?? setting.fallback.example))\n"
         }.joined() + "\(endLine). Without this line the file may be cut off, and no rule removes a backup.\n"
     }
 

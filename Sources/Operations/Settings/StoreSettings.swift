@@ -6,8 +6,9 @@ import SystemIO
 /// store's folder.
 public struct StoreSettings: Sendable, Equatable {
     /// The store layout that this program writes and reads.
-    static let formatVersion = "1"
+    static let currentFormatVersion = "1"
 
+    var formatVersion = Self.currentFormatVersion
     /// A built-in app's name, or the name of a definition file in the store.
     public var app: String
     public var databasePath: String
@@ -22,9 +23,10 @@ public struct StoreSettings: Sendable, Equatable {
     public var schedule: Schedule?
     /// Whether to skip a due backup when nothing has changed.
     public var skipsUnchanged = true
-    /// After how many hours to read media files again that have no change time.
-    public var readAgainHours = Self.standardReadAgainHours
-    public var makeDirectoryWait = MakeDirectoryWait.standard
+    /// After how many hours to read media files again that have no change time. Less than a day: each daily backup reads them,
+    /// even if it begins a little earlier than the previous one.
+    public var readAgainHours = 20
+    public var makeDirectoryWait = MakeDirectoryWait.seconds(2)
     public var retention = RetentionSettings()
     /// Whether a restore refuses a file of a later app version, instead of trying it with a warning.
     public var refusesNewerSchema = false
@@ -33,10 +35,6 @@ public struct StoreSettings: Sendable, Equatable {
     public var log = LogSettings()
     /// Whether the file has its last line; without it, some settings may be missing, including those of retention.
     public var hasEnd = true
-
-    /// Less than a day: each daily backup reads them, even if it begins a little earlier than the previous one.
-    static let standardReadAgainHours = 20
-    static let readAgainHoursRange = 0...8_784
 
     public init(app: String, databasePath: String, mediaPath: String?, repositoryPath: String) {
         self.app = app
@@ -51,27 +49,25 @@ public struct StoreSettings: Sendable, Equatable {
     /// - Throws: `invalidContent`, with all problems as findings; `unsupportedVersion`.
     init(_ text: SettingsText) throws(BackupError) {
         let values = text.entries.mapValues(\.value)
-        if let version = values[.formatVersion], version != Self.formatVersion {
+        if let version = values[.formatVersion], version != Self.currentFormatVersion {
             throw BackupError(
                 .unsupportedVersion,
-                "the store has format version \(MessageText.shortened(version)); this program reads \(Self.formatVersion)",
+                "the store has format version \(MessageText.shortened(version)); this program reads \(Self.currentFormatVersion)",
                 path: text.path, remedy: "Use a newer backupfs.")
         }
-        for name in SettingName.allCases where name.isRequired && values[name] == nil {
-            throw BackupError(.invalidContent, "the setting \(name.rawValue) is missing", path: text.path)
+        for setting in Setting.all where setting.isRequired && values[setting] == nil {
+            throw BackupError(.invalidContent, "the setting \(setting.name) is missing", path: text.path)
         }
-        self.init(
-            app: values[.app] ?? "", databasePath: values[.database] ?? "", mediaPath: values[.media],
-            repositoryPath: values[.repository] ?? "")
+        self.init(app: "", databasePath: "", mediaPath: nil, repositoryPath: "")
         hasEnd = text.hasEnd
         var problems: [BackupError] = []
-        for (name, value) in values.sorted(by: { text.line(of: $0.key) < text.line(of: $1.key) }) {
+        for (setting, value) in values.sorted(by: { text.line(of: $0.key) < text.line(of: $1.key) }) {
             do {
-                try take(name, value)
+                try setting.take(&self, value)
             } catch {
                 problems.append(
                     BackupError(
-                        .invalidContent, "line \(text.line(of: name)): \(name.rawValue): \(error.message)", path: text.path,
+                        .invalidContent, "line \(text.line(of: setting)): \(setting.name): \(error.message)", path: text.path,
                         remedy: error.remedy))
             }
         }
@@ -79,48 +75,6 @@ public struct StoreSettings: Sendable, Equatable {
         throw BackupError(
             .invalidContent, first.message, path: text.path, remedy: first.remedy,
             findings: problems.count == 1 ? [] : problems.map(\.message))
-    }
-
-    private mutating func take(_ name: SettingName, _ value: String) throws(BackupError) {
-        switch name {
-        case .formatVersion, .app, .database, .repository, .media: return
-        case .language: language = try SettingValue.word(value, Language.self)
-        case .channel: channel = try SettingValue.word(value, Channel.self)
-        case .schedule: schedule = try Schedule(parsing: value)
-        case .skipUnchanged: skipsUnchanged = try SettingValue.yesOrNo(value)
-        case .readAgainHours: readAgainHours = try SettingValue.number(value, in: Self.readAgainHoursRange, of: "hours")
-        case .makeDirectoryWait: makeDirectoryWait = try MakeDirectoryWait(parsing: value)
-        case .refuseNewerSchema: refusesNewerSchema = try SettingValue.yesOrNo(value)
-        case .beforeRestore: hooks.beforeRestore = value
-        case .afterRestore: hooks.afterRestore = value
-        case .hookTimeoutSeconds:
-            hooks.timeoutSeconds = try SettingValue.number(value, in: 1...HookSettings.timeoutLimitSeconds, of: "seconds")
-        case .notify: notices.command = value
-        case .notifications: notices.isOn = try SettingValue.onOrOff(value)
-        case .notifyAutomatic: notices.automatic = try SettingValue.word(value, AutomaticNotifications.self)
-        case .notifyFailures:
-            notices.failureLimit = try SettingValue.number(value, in: NotificationSettings.failureLimitRange, of: "failures")
-        case .notifyOverdueDays:
-            notices.overdueDays = try SettingValue.number(value, in: NotificationSettings.overdueDaysRange, of: "days")
-        case .automaticHook: hooks.automatic = value
-        case .retention: retention.isOn = try SettingValue.onOrOff(value)
-        case .undeleteDays:
-            retention.undeleteDays = try SettingValue.number(value, in: RetentionSettings.undeleteDaysRange, of: "days")
-        case .prune: retention.prunes = try SettingValue.onOrOff(value)
-        case .counted: retention.counted = try SettingValue.word(value, RetentionScope.self)
-        case .keepLast: retention.policy.last = try RetentionPolicy.Limit(parsing: value)
-        case .keepHourly: retention.policy.hourly = try RetentionPolicy.Limit(parsing: value)
-        case .keepDaily: retention.policy.daily = try RetentionPolicy.Limit(parsing: value)
-        case .keepWeekly: retention.policy.weekly = try RetentionPolicy.Limit(parsing: value)
-        case .keepMonthly: retention.policy.monthly = try RetentionPolicy.Limit(parsing: value)
-        case .keepYearly: retention.policy.yearly = try RetentionPolicy.Limit(parsing: value)
-        case .log: log.destination = try SettingValue.word(value, LogDestination.self)
-        case .logLevel: log.level = try SettingValue.word(value, LogLevel.self)
-        case .logFile: log.path = value
-        case .logSizeBytes: log.limitBytes = try SettingValue.number(value, in: LogSettings.limitBytesRange, of: "bytes")
-        case .logFiles: log.oldFileCount = try SettingValue.number(value, in: LogSettings.oldFileCountRange, of: "files")
-        case .keepWithin: retention.policy.within = try RetentionPeriod(parsing: value)
-        }
     }
 
     /// The error for a file without its last line. The program does not add that line itself: only a person can see what is
@@ -134,8 +88,8 @@ public struct StoreSettings: Sendable, Equatable {
 
     /// The text of a new `store.yaml`, with comments for its readers.
     var yaml: String {
-        var values: [SettingName: String] = [
-            .formatVersion: Self.formatVersion, .app: app, .database: databasePath, .repository: repositoryPath,
+        var values: [Setting: String] = [
+            .formatVersion: formatVersion, .app: app, .database: databasePath, .repository: repositoryPath,
         ]
         values[.media] = mediaPath
         return SettingsText.text(values)
@@ -149,13 +103,12 @@ public struct RetentionSettings: Sendable, Equatable {
     /// Whether to free the space of removed backups at intervals.
     public var prunes = true
     /// The number of days during which a removed backup can be brought back.
-    public var undeleteDays = Self.standardUndeleteDays
+    public var undeleteDays = 7
     /// `nil` for the app definition's default.
     public var counted: RetentionScope?
     /// Which backups to keep; empty for the app definition's default.
     public var policy = RetentionPolicy()
 
-    static let standardUndeleteDays = 7
     static let undeleteDaysRange = 0...3_650
 
     public init() {}
@@ -164,9 +117,6 @@ public struct RetentionSettings: Sendable, Equatable {
 /// The user's commands that run around a restore, to stop and start a service, and for notices of automatic backups. From
 /// `store.yaml`.
 public struct HookSettings: Sendable, Equatable {
-    static let defaultTimeoutSeconds = 60
-    static let timeoutLimitSeconds = 86_400
-
     /// Runs before anything is changed; if it fails, nothing is.
     public var beforeRestore: String?
     /// Runs after a restore, whatever its outcome.
@@ -174,7 +124,7 @@ public struct HookSettings: Sendable, Equatable {
     /// Runs when automatic backups fail or work again; with some values of `notify-automatic`, after each one.
     public var automatic: String?
     /// The timeout for each command.
-    public var timeoutSeconds = HookSettings.defaultTimeoutSeconds
+    public var timeoutSeconds = 60
 
     public init() {}
 
@@ -184,20 +134,15 @@ public struct HookSettings: Sendable, Equatable {
 
 /// The user's command that reports the end of requested operations, and failures of automatic backups. From `store.yaml`.
 public struct NotificationSettings: Sendable, Equatable {
-    static let standardFailureLimit = 3
-    static let failureLimitRange = 1...1_000
-    static let standardOverdueDays = 3
-    static let overdueDaysRange = 1...3_650
-
     public var command: String?
     /// Whether to run it; `nil` for the app definition's default.
     public var isOn: Bool?
     /// Which automatic backups are reported, by this command and by `automatic-hook`.
     public var automatic = AutomaticNotifications.failures
     /// The number of consecutive failures of automatic backups before a notice.
-    public var failureLimit = Self.standardFailureLimit
+    public var failureLimit = 3
     /// The number of days that a backup must have been due, without success, before a notice.
-    public var overdueDays = Self.standardOverdueDays
+    public var overdueDays = 3
 
     public init() {}
 }

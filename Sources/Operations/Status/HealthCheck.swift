@@ -58,11 +58,10 @@ public struct HealthCheck: Sendable {
     }
 
     public var json: OrderedJSON {
-        .members([
-            "message_type": .text("check"), "healthy": .boolean(finding == .healthy), "finding": .text(finding.rawValue),
-            "last_backup": .optional(newest.map { ISO8601.format($0.creationTime.wholeSeconds) }),
-            "maximum_age": .text(maximumAge.text), "message": .optional(message?.english),
-            "warnings": .array(warnings.map { .text($0.english) }),
-        ])
+        [
+            "message_type": "check", "healthy": finding == .healthy, "finding": finding.rawValue,
+            "last_backup": newest?.creationTime.wholeSeconds, "maximum_age": maximumAge.text,
+            "message": message, "warnings": warnings,
+        ]
     }
 }

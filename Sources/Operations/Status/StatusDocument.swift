@@ -16,45 +16,29 @@ public struct StatusDocument: Sendable {
     public init(_ state: StoreState, of store: Store) {
         let history = state.history.map(\.historyJSON)
         let records = state.counts.map { counts -> OrderedJSON in
-            .object(counts.map { OrderedJSON.Member($0.name, .integer($0.count)) })
+            .object(counts.map { OrderedJSON.Member($0.name, $0.count) })
         }
-        let removedCount: OrderedJSON = state.removedBackupCount.map { .integer($0) } ?? .null
-        json = .members([
-            "app": .text(store.definition.name),
-            "title": .text(store.definition.title),
-            "store": .text(store.paths.root),
-            "state": .text(state.isRunning ? "running" : "idle"),
-            "operation": state.operation?.json ?? .null,
-            "lastBackup": state.newest.map { Self.describe($0, state.warnings) } ?? .null,
-            "schedule": .text(state.schedule),
-            "scheduleSwitchedOffBy": .optional(state.scheduleSwitchedOffBy),
-            "nextBackup": .optional(state.nextBackup.map { ISO8601.format($0.wholeSeconds) }),
-            "snapshotCount": .integer(state.snapshots.count),
-            "otherSnapshotCount": .integer(state.otherSnapshotCount),
-            "source": .text(state.source.hexadecimal),
-            "adopted": .boolean(state.isQuiet),
-            "successor": .optional(state.successorNotice?.english),
-            "safetyBackupCount": .integer(state.safetyBackupCount),
-            "removedBackupCount": removedCount,
-            "repositoryError": .optional(state.repositoryError?.description),
-            "repositoryAsOf": .optional(state.repositoryError.map { _ in ISO8601.format(state.repositoryTime.wholeSeconds) }),
-            "leftFileCount": .integer(state.leftFileCount),
-            "records": records ?? .null,
-            "statistics": state.statistics?.json ?? .null,
-            "databaseError": .optional(state.databaseError?.description),
-            "retention": Self.retention(store),
-            "remote": .null,
-            "lastError": state.failure?.json ?? .null,
-            "history": .array(history),
-        ])
+        json = [
+            "app": store.definition.name, "title": store.definition.title, "store": store.paths.root,
+            "state": state.isRunning ? "running" : "idle", "operation": state.operation,
+            "lastBackup": state.newest.map { Self.describe($0, state.warnings) }, "schedule": state.schedule,
+            "scheduleSwitchedOffBy": state.scheduleSwitchedOffBy, "nextBackup": state.nextBackup?.wholeSeconds,
+            "snapshotCount": state.snapshots.count, "otherSnapshotCount": state.otherSnapshotCount,
+            "source": state.source.hexadecimal, "adopted": state.isQuiet, "successor": state.successorNotice,
+            "safetyBackupCount": state.safetyBackupCount, "removedBackupCount": state.removedBackupCount,
+            "repositoryError": state.repositoryError?.description,
+            "repositoryAsOf": state.repositoryError.map { _ in state.repositoryTime.wholeSeconds },
+            "leftFileCount": state.leftFileCount, "records": records, "statistics": state.statistics,
+            "databaseError": state.databaseError?.description, "retention": Self.retention(store), "remote": OrderedJSON.null,
+            "lastError": state.failure, "history": history,
+        ]
     }
 
     private static func describe(_ snapshot: Snapshot, _ warnings: [Message]) -> OrderedJSON {
-        .members([
-            "name": .text(snapshot.name.description), "createdAt": .text(ISO8601.format(snapshot.creationTime.wholeSeconds)),
-            "id": .text(snapshot.id.hexadecimal), "sizeBytes": .integer(snapshot.record.root.totals.byteCount),
-            "warnings": .array(warnings.map { .text($0.english) }),
-        ])
+        [
+            "name": snapshot.name, "createdAt": snapshot.creationTime.wholeSeconds, "id": snapshot.id,
+            "sizeBytes": snapshot.record.root.totals.byteCount, "warnings": warnings,
+        ]
     }
 
     /// The retention rule: from the settings if they have one, else from the definition.
@@ -62,13 +46,12 @@ public struct StatusDocument: Sendable {
         let settings = store.settings.retention
         let definition = store.definition.retention
         let isOwn = !settings.policy.isEmpty
-        let rule = settings.policy.description.map { OrderedJSON.Member($0.name, .text($0.value)) }
-        return .members([
-            "on": .boolean(settings.isOn), "counts": .text((settings.counted ?? definition.counted).rawValue),
-            "keepLast": isOwn ? .null : definition.keepLast.map { .integer($0) } ?? .null,
-            "keepWithinDays": isOwn ? .null : definition.keepWithinDays.map { .integer($0) } ?? .null,
-            "undeleteDays": .integer(settings.undeleteDays),
-            "settings": isOwn ? .object(rule) : .null, "safetyKeepLast": .integer(definition.safetyKeepLast),
-        ])
+        let rule = settings.policy.description.map { OrderedJSON.Member($0.name, $0.value) }
+        return [
+            "on": settings.isOn, "counts": (settings.counted ?? definition.counted).rawValue,
+            "keepLast": isOwn ? nil : definition.keepLast, "keepWithinDays": isOwn ? nil : definition.keepWithinDays,
+            "undeleteDays": settings.undeleteDays, "settings": isOwn ? OrderedJSON.object(rule) : .null,
+            "safetyKeepLast": definition.safetyKeepLast,
+        ]
     }
 }

@@ -140,7 +140,7 @@ public struct StoreState: Sendable {
 }
 
 /// The last operation of a store that failed.
-public struct FailedOperation: Sendable {
+public struct FailedOperation: JSONConvertible, Sendable {
     /// The operation's name.
     public let name: String
     public let at: Timestamp
@@ -151,15 +151,15 @@ public struct FailedOperation: Sendable {
     /// Whether the same operation has succeeded since.
     public let isOver: Bool
     /// The original record.
-    let json: OrderedJSON
+    public let json: OrderedJSON
 
     /// - Returns: `nil` when none has failed.
     init?(_ paths: StorePaths) {
         let monitor = OperationMonitor(recordPath: paths.operationRecord, errorPath: paths.lastErrorRecord)
         guard let text = monitor.lastFailureText() else { return nil }
-        let values = RecordedMembers(text)
+        let values = JSONMembers(text)
         guard let json = OrderedJSON.verbatim(text), let name = values.text("operation"),
-            let at = values.text("at").flatMap({ ISO8601.parse($0) }), let code = values.text("code")
+            let at = values.time("at"), let code = values.text("code")
         else { return nil }
         self.name = name
         self.at = at

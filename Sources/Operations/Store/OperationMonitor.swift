@@ -109,12 +109,7 @@ public final class OperationMonitor: Sendable {
     func recordedText() -> [UInt8]? { try? FileSystem.readFile(recordPath, limitBytes: 1 << 16) }
 
     /// The name of the operation that some process recorded.
-    func recordedOperation() -> String? {
-        guard let text = recordedText() else { return nil }
-        let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first { $0.contains("\"operation\"") }
-        // Splits `  "operation": "restore",` at its quotation marks.
-        return line?.split(separator: "\"", omittingEmptySubsequences: false).dropFirst(3).first.map(String.init)
-    }
+    func recordedOperation() -> String? { recordedText().flatMap { JSONMembers($0).text("operation") } }
 
     /// Whether the request itself is wrong: a name that is taken, or a file that does not belong to the app.
     private static func isRefusal(_ code: BackupError.Code, of operation: String) -> Bool {
@@ -126,11 +121,10 @@ public final class OperationMonitor: Sendable {
     }
 
     private func recordFailure(of name: String, _ error: BackupError, _ retry: String?) {
-        let document = OrderedJSON.members([
-            "operation": .text(name), "at": .text(ISO8601.format(SystemClock.now().wholeSeconds)),
-            "code": .text(error.code.rawValue), "message": .text(error.message.english), "path": .optional(error.path),
-            "remedy": .optional(error.remedy?.english), "retry": .optional(retry),
-        ])
+        let document: OrderedJSON = [
+            "operation": name, "at": SystemClock.now().wholeSeconds, "code": error.code.rawValue, "message": error.message,
+            "path": error.path, "remedy": error.remedy, "retry": retry,
+        ]
         try? FileSystem.writeForReaders(errorPath, document.prettyText)
     }
 
@@ -139,7 +133,7 @@ public final class OperationMonitor: Sendable {
 }
 
 /// The state of an operation at one moment: of this process, or as recorded by another. The member `operation` of `status.json`.
-public struct OperationState: Sendable, Equatable {
+public struct OperationState: JSONConvertible, Sendable, Equatable {
     /// `backup`, `restore`.
     public internal(set) var name: String
     public internal(set) var startedAt: String
@@ -166,19 +160,16 @@ public struct OperationState: Sendable, Equatable {
         self.timing = timing
     }
 
-    /// The name comes first: readers search the text for it.
-    var json: OrderedJSON {
-        .members([
-            "operation": .text(name), "startedAt": .text(startedAt), "phase": .text(phase.english),
-            "message": .text(message.english),
-            "percent": percent.map { .integer($0) } ?? .null, "processedItems": .integer(processedItems),
-            "totalItems": .integer(totalItems), "processedBytes": .integer(processedBytes),
-            "totalBytes": totalBytes.map { .integer($0) } ?? .null, "elapsedSeconds": Self.decimal(timing.elapsedSeconds),
-            "rollingBytesPerSecond": .integer(Self.whole(timing.rollingBytesPerSecond)),
-            "averageBytesPerSecond": .integer(Self.whole(timing.averageBytesPerSecond)),
-            "peakBytesPerSecond": .integer(Self.whole(timing.peakBytesPerSecond)),
-            "remainingSeconds": timing.remainingSeconds.map { .integer(Self.whole($0)) } ?? .null,
-        ])
+    public var json: OrderedJSON {
+        [
+            "operation": name, "startedAt": startedAt, "phase": phase, "message": message, "percent": percent,
+            "processedItems": processedItems, "totalItems": totalItems, "processedBytes": processedBytes,
+            "totalBytes": totalBytes, "elapsedSeconds": Self.decimal(timing.elapsedSeconds),
+            "rollingBytesPerSecond": Self.whole(timing.rollingBytesPerSecond),
+            "averageBytesPerSecond": Self.whole(timing.averageBytesPerSecond),
+            "peakBytesPerSecond": Self.whole(timing.peakBytesPerSecond),
+            "remainingSeconds": timing.remainingSeconds.map(Self.whole),
+        ]
     }
 
     private static func whole(_ number: Double) -> UInt64 { UInt64(min(max(number.rounded(), 0), 9e18)) }
@@ -186,15 +177,15 @@ public struct OperationState: Sendable, Equatable {
     /// With one decimal.
     private static func decimal(_ number: Double) -> OrderedJSON {
         let tenths = whole(number * 10)
-        return .written(Array("\(tenths / 10).\(tenths % 10)".utf8))
+        return .decimal("\(tenths / 10).\(tenths % 10)")
     }
 }
 
 extension OperationState {
-    /// Parses the document that `json` produces, which has each member on its own line.
+    /// Parses the document that `json` produces.
     /// - Returns: `nil` for anything else.
     init?(recorded text: [UInt8]) {
-        let values = RecordedMembers(text)
+        let values = JSONMembers(text)
         guard let name = values.text("operation"), let startedAt = values.text("startedAt"), let phase = values.text("phase")
         else { return nil }
         self.name = name
@@ -202,16 +193,16 @@ extension OperationState {
         // Constant texts have a translation; those that contain numbers stay as written.
         self.phase = Message(stringLiteral: phase)
         message = Message(stringLiteral: values.text("message") ?? phase)
-        percent = values.number("percent").map { Int(min($0, 100)) }
+        percent = values.number("percent").map { (number: UInt64) in Int(min(number, 100)) }
         processedItems = values.number("processedItems") ?? 0
         totalItems = values.number("totalItems") ?? 0
         processedBytes = values.number("processedBytes") ?? 0
         totalBytes = values.number("totalBytes")
         timing = OperationTiming.Reading(
-            elapsedSeconds: values.decimal("elapsedSeconds") ?? 0,
-            rollingBytesPerSecond: values.decimal("rollingBytesPerSecond") ?? 0,
-            averageBytesPerSecond: values.decimal("averageBytesPerSecond") ?? 0,
-            peakBytesPerSecond: values.decimal("peakBytesPerSecond") ?? 0, remainingSeconds: values.decimal("remainingSeconds"))
+            elapsedSeconds: values.number("elapsedSeconds") ?? 0,
+            rollingBytesPerSecond: values.number("rollingBytesPerSecond") ?? 0,
+            averageBytesPerSecond: values.number("averageBytesPerSecond") ?? 0,
+            peakBytesPerSecond: values.number("peakBytesPerSecond") ?? 0, remainingSeconds: values.number("remainingSeconds"))
     }
 }
 

@@ -33,7 +33,7 @@ extension StoreSettings {
         return definition.scheduleSwitch
     }
 
-    private static var scheduleOfEnvironment: Schedule? { Environment.schedule.flatMap { try? Schedule(parsing: $0) } }
+    private static var scheduleOfEnvironment: Schedule? { Setting.schedule.override.flatMap { try? Schedule(parsing: $0) } }
 }
 
 extension Store {

@@ -5,19 +5,11 @@ import SystemIO
 
 /// The `store.yaml` of a store, for viewing and changing settings. The store need not be opened, or be in order.
 public struct SettingsFile: Sendable {
-    /// The source of a value.
-    public enum Origin: String, Sendable {
-        case file = "store.yaml"
-        case environment = "environment"
-        case definition = "app"
-        case standard = "default"
-    }
-
     /// A setting that is in force.
     public struct Value: Sendable {
-        public let name: SettingName
+        public let setting: Setting
         public let text: String
-        public let origin: Origin
+        public let origin: Setting.Origin
     }
 
     private let paths: StorePaths
@@ -31,12 +23,12 @@ public struct SettingsFile: Sendable {
     }
 
     /// - Throws: `usage` for an unknown name.
-    public static func setting(named word: String) throws(BackupError) -> SettingName {
-        guard let name = SettingName(rawValue: word) else {
+    public static func setting(named word: String) throws(BackupError) -> Setting {
+        guard let setting = Setting.named(word) else {
             let error = SettingsText.unknown(word, path: nil)
             throw BackupError(.usage, error.message, remedy: error.remedy)
         }
-        return name
+        return setting
     }
 
     /// All settings that have a value, in their order.
@@ -45,70 +37,31 @@ public struct SettingsFile: Sendable {
         let text = try SettingsText.read(path)
         let settings = try StoreSettings(text)
         let definition = try Store.definition(settings.app, in: paths)
-        return SettingName.allCases.compactMap { name in
-            if let override = Self.override(name) { return Value(name: name, text: override, origin: .environment) }
-            if let entry = text.entries[name] { return Value(name: name, text: entry.value, origin: .file) }
-            return standard(name, settings, definition)
-        }
-    }
-
-    /// An overriding value from an environment variable.
-    private static func override(_ name: SettingName) -> String? {
-        switch name {
-        case .schedule: Environment.schedule
-        case .makeDirectoryWait: Environment.makeDirectoryWait
-        case .log: Environment.log
-        case .logLevel: Environment.logLevel
-        case .logFile: Environment.logFile
-        default: nil
-        }
-    }
-
-    private func standard(_ name: SettingName, _ settings: StoreSettings, _ definition: AppDefinition) -> Value? {
-        switch name {
-        case .channel:
-            return definition.fileNames.hasChannels ? Value(name: name, text: name.example, origin: .standard) : nil
-        case .schedule: return Value(name: name, text: definition.schedule.text, origin: .definition)
-        case .counted: return Value(name: name, text: definition.retention.counted.rawValue, origin: .definition)
-        case .notifications: return Value(name: name, text: definition.announcements.rawValue, origin: .definition)
-        case .keepLast:
-            guard settings.retention.policy.isEmpty, let count = definition.retention.keepLast else { return nil }
-            return Value(name: name, text: "\(count)", origin: .definition)
-        case .keepWithin:
-            guard settings.retention.policy.isEmpty, let days = definition.retention.keepWithinDays else { return nil }
-            return Value(name: name, text: "\(days)d", origin: .definition)
-        case .language:
-            return Value(name: name, text: Language.ofEnvironment().rawValue, origin: .environment)
-        case .skipUnchanged, .readAgainHours, .makeDirectoryWait, .retention, .undeleteDays, .prune, .refuseNewerSchema,
-            .hookTimeoutSeconds, .notifyAutomatic, .notifyFailures, .notifyOverdueDays, .log,
-            .logLevel, .logFile,
-            .logSizeBytes,
-            .logFiles:
-            return Value(name: name, text: name.example, origin: .standard)
-        case .formatVersion, .app, .database, .repository, .media, .keepHourly, .keepDaily, .keepWeekly, .keepMonthly,
-            .keepYearly,
-            .beforeRestore, .afterRestore, .notify, .automaticHook:
-            return nil
+        return Setting.all.compactMap { setting in
+            if let override = setting.override { return Value(setting: setting, text: override, origin: .environment) }
+            if let entry = text.entries[setting] { return Value(setting: setting, text: entry.value, origin: .file) }
+            let fallback = setting.fallback
+            return fallback.value(settings, definition).map { Value(setting: setting, text: $0, origin: fallback.origin) }
         }
     }
 
     /// Changes a setting and keeps the file's comments. Durable when it returns.
     /// - Parameter value: `nil` to unset it.
     /// - Throws: `invalidContent` for an invalid value, and then nothing is changed; `usage` for unsetting a required one.
-    public func set(_ name: SettingName, _ value: String?) throws(BackupError) {
-        guard name != .formatVersion, value != nil || !name.isRequired else {
+    public func set(_ setting: Setting, _ value: String?) throws(BackupError) {
+        guard setting != .formatVersion, value != nil || !setting.isRequired else {
             throw BackupError(
-                .usage, value == nil ? "\(name.rawValue) cannot be taken away" : "\(name.rawValue) cannot be changed", path: path,
+                .usage, value == nil ? "\(setting.name) cannot be taken away" : "\(setting.name) cannot be changed", path: path,
                 remedy: "Make another store with: backupfs init")
         }
         var text = try SettingsText.read(path)
-        try text.set(name, value)
+        try text.set(setting, value)
         let settings = try StoreSettings(text)
-        if name == .app { _ = try Store.definition(settings.app, in: paths) }
-        if name == .channel { _ = try Store.channel(settings.channel, Store.definition(settings.app, in: paths)) }
-        if name == .schedule, let problem = scheduleProblem(settings, text.line(of: name)) { throw problem }
-        if name == .repository { try StorePaths.requireOneLine(paths.resolve(settings.repositoryPath)) }
-        if name == .logFile, let problem = logProblem(settings) { throw problem }
+        if setting == .app { _ = try Store.definition(settings.app, in: paths) }
+        if setting == .channel { _ = try Store.channel(settings.channel, Store.definition(settings.app, in: paths)) }
+        if setting == .schedule, let problem = scheduleProblem(settings, text.line(of: setting)) { throw problem }
+        if setting == .repository { try StorePaths.requireOneLine(paths.resolve(settings.repositoryPath)) }
+        if setting == .logFile, let problem = logProblem(settings) { throw problem }
         try FileSystem.writeFileAtomically(path, Array(text.text.utf8))
     }
 
@@ -131,7 +84,7 @@ public struct SettingsFile: Sendable {
             return nil
         } catch {
             return BackupError(
-                error.code, "\(SettingName.logFile.rawValue): \(error.message)", path: error.path, remedy: error.remedy)
+                error.code, "\(Setting.logFile.name): \(error.message)", path: error.path, remedy: error.remedy)
         }
     }
 
@@ -142,7 +95,7 @@ public struct SettingsFile: Sendable {
             return nil
         } catch {
             return BackupError(
-                .invalidContent, "line \(line): \(SettingName.schedule.rawValue): \(error.message)", path: path,
+                .invalidContent, "line \(line): \(Setting.schedule.name): \(error.message)", path: path,
                 remedy: error.remedy)
         }
     }
@@ -162,17 +115,6 @@ public struct SettingsFile: Sendable {
             settings, Store.definition(settings.app, in: paths))
     }
 
-    private static func check<Value: RawRepresentable & CaseIterable>(
-        _ variable: String, _ text: String?, _: Value.Type
-    ) throws(BackupError) where Value.RawValue == String {
-        guard let text else { return }
-        do {
-            _ = try SettingValue.word(text, Value.self)
-        } catch {
-            throw BackupError(error.code, "$\(variable): \(error.message)", remedy: error.remedy)
-        }
-    }
-
     /// Problems with the settings, or with what they refer to.
     public func problems() -> [BackupError] {
         do throws(BackupError) {
@@ -180,9 +122,9 @@ public struct SettingsFile: Sendable {
             let definition = try Store.definition(settings.app, in: paths)
             var problems: [BackupError] = []
             if !settings.hasEnd { problems.append(StoreSettings.cutOff(path)) }
-            func note(_ name: SettingName, _ problem: Message, _ path: String) {
+            func note(_ setting: Setting, _ problem: Message, _ path: String) {
                 problems.append(
-                    BackupError(.notFound, "\(name.rawValue): \(problem)", path: path, remedy: "Change it, or make it."))
+                    BackupError(.notFound, "\(setting.name): \(problem)", path: path, remedy: "Change it, or make it."))
             }
             let database = paths.resolve(settings.databasePath)
             do throws(BackupError) {
@@ -209,10 +151,16 @@ public struct SettingsFile: Sendable {
                 problems.append(problem)
             }
             if let problem = logProblem(settings) { problems.append(problem) }
-            if let text = Environment.schedule { _ = try Schedule(parsing: text) }
-            if let text = Environment.makeDirectoryWait { _ = try MakeDirectoryWait(parsing: text) }
-            try Self.check("BACKUPFS_LOG", Environment.log, LogDestination.self)
-            try Self.check("BACKUPFS_LOG_LEVEL", Environment.logLevel, LogLevel.self)
+            for setting in Setting.all {
+                guard let variable = setting.variable, let text = setting.override else { continue }
+                var overridden = settings
+                do throws(BackupError) {
+                    try setting.take(&overridden, text)
+                } catch {
+                    guard setting == .log || setting == .logLevel else { throw error }
+                    throw BackupError(error.code, "$\(variable): \(error.message)", remedy: error.remedy)
+                }
+            }
             return problems
         } catch {
             return [error]

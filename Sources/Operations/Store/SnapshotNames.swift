@@ -136,9 +136,6 @@ extension Store {
 }
 
 extension Store {
-    /// Whether the app's backups belong to channels.
-    public var hasChannels: Bool { definition.fileNames.hasChannels }
-
     /// The channel of a new backup.
     /// - Parameter asked: overrides the settings.
     /// - Returns: `nil` for an app without channels.

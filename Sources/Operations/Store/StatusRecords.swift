@@ -89,6 +89,8 @@ private final class ParsedRecord: Sendable {
     /// A read that failed or took long is not repeated more often than this.
     private static let rememberedNanoseconds: UInt64 = 2_000_000_000
     private static let longNanoseconds: UInt64 = 30_000_000
+    /// Larger databases are not read for statistics: a status must be available immediately.
+    private static let databaseLimitBytes: UInt64 = 4 << 20
 
     private let database: AppDatabase
     private let scheduleSwitch: ScheduleSwitch
@@ -193,7 +195,7 @@ extension DatabaseSnapshot {
 }
 
 /// The statistics of the records that a status shows: bounded, however many records and months there are.
-public struct StatusStatistics: Sendable {
+public struct StatusStatistics: JSONConvertible, Sendable {
     static let monthLimit = 24
     static let kindLimit = 10
 
@@ -231,22 +233,23 @@ public struct StatusStatistics: Sendable {
         }
     }
 
-    var json: OrderedJSON {
-        .members([
-            "databaseBytes": databaseBytes.map { .integer($0) } ?? .null,
-            "collections": .object(collections.map { .init($0.all.name, Self.describe($0)) }),
-        ])
+    public var json: OrderedJSON {
+        [
+            "databaseBytes": databaseBytes,
+            "collections": OrderedJSON.object(collections.map { .init($0.all.name, Self.describe($0)) }),
+        ]
     }
 
     private static func describe(_ collection: Collection) -> OrderedJSON {
-        .members([
-            "count": .integer(collection.all.count), "earliest": .optional(collection.all.earliest.map { ISO8601.format($0) }),
-            "latest": .optional(collection.all.latest.map { ISO8601.format($0) }), "months": object(collection.months),
-            "kinds": .object(collection.kinds.map { .init($0.field, object($0.counts)) }), "true": object(collection.trueCounts),
-        ])
+        [
+            "count": collection.all.count, "earliest": collection.all.earliest.map { ISO8601.format($0) },
+            "latest": collection.all.latest.map { ISO8601.format($0) }, "months": object(collection.months),
+            "kinds": OrderedJSON.object(collection.kinds.map { .init($0.field, object($0.counts)) }),
+            "true": object(collection.trueCounts),
+        ]
     }
 
-    private static func object(_ counts: [Count]) -> OrderedJSON { .object(counts.map { .init($0.name, .integer($0.count)) }) }
+    private static func object(_ counts: [Count]) -> OrderedJSON { .object(counts.map { .init($0.name, $0.count) }) }
 }
 
 extension AppDatabase {

@@ -248,16 +248,16 @@ struct StoreDraft {
             hasUnreadableSettings = false
             do throws(BackupError) {
                 // Anyone with write access to the repository could have changed these; they would run as the user.
-                let commands: [SettingName] = [.beforeRestore, .afterRestore, .notify, .automaticHook, .logFile]
-                for name in commands { try kept.set(name, nil) }
+                let commands: [Setting] = [.beforeRestore, .afterRestore, .notify, .automaticHook, .logFile]
+                for setting in commands { try kept.set(setting, nil) }
                 try kept.set(.app, settings.app)
                 try kept.set(.database, settings.databasePath)
                 try kept.set(.repository, settings.repositoryPath)
                 try kept.set(.media, settings.mediaPath)
                 text = kept.text
-                settingsLeftOut = commands.filter { before[$0] != nil }.map(\.rawValue)
+                settingsLeftOut = commands.filter { before[$0] != nil }.map(\.name)
             } catch {
-                settingsLeftOut = before.keys.map(\.rawValue).sorted()
+                settingsLeftOut = before.keys.map(\.name).sorted()
                 hasUnreadableSettings = true
             }
         }

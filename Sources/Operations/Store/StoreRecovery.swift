@@ -120,13 +120,13 @@ struct LastRestoreRecord {
     /// - Throws: `unsupportedVersion` when a later program wrote it; `damagedContent`.
     func read() throws(BackupError) -> Restore? {
         guard try FileSystem.exists(path) else { return nil }
-        let members = RecordedMembers(try FileSystem.readFile(path, limitBytes: 1 << 16))
-        if let version = members.number("version"), version > Self.version {
+        let members = JSONMembers(try FileSystem.readFile(path, limitBytes: 1 << 16))
+        if let version: UInt64 = members.number("version"), version > Self.version {
             throw BackupError(
                 .unsupportedVersion, "a later version of backupfs has noted the last restore here", path: path,
                 remedy: "Use that version, or restore the safety backup by its name. See: backupfs snapshots --safety")
         }
-        guard let name = members.text("file"), let time = members.text("at").flatMap({ ISO8601.parse($0) }),
+        guard let name = members.text("file"), let time = members.time("at"),
             let snapshot = members.text("safetySnapshot").flatMap({ SnapshotID(hexadecimal: $0) })
         else {
             throw BackupError(
@@ -137,11 +137,10 @@ struct LastRestoreRecord {
     }
 
     func write(_ restore: Restore) throws(BackupError) {
-        let document = OrderedJSON.members([
-            "version": .integer(Self.version), "file": .text(restore.name),
-            "at": .text(ISO8601.format(restore.time.wholeSeconds)),
-            "safetySnapshot": .text(restore.safetySnapshot.hexadecimal),
-        ])
+        let document: OrderedJSON = [
+            "version": Self.version, "file": restore.name, "at": restore.time.wholeSeconds,
+            "safetySnapshot": restore.safetySnapshot,
+        ]
         try FileSystem.writeFileAtomically(path, document.prettyText)
     }
 }

@@ -16,34 +16,29 @@ public struct RestoreOutcome: Sendable, Equatable {
 }
 
 /// An outcome for programs and for people.
-extension RestoreOutcome {
+extension RestoreOutcome: JSONConvertible {
     /// `outcome` for each collection, and flat members with its name: `carsImported`, `carsSkipped`.
-    var members: [OrderedJSON.Member] {
-        let collections = records.collections.map { each in
-            OrderedJSON.Member(
-                each.name,
-                .members([
-                    "added": .integer(each.added), "updated": .integer(each.updated), "skipped": .integer(each.skipped),
-                    "kept": .integer(each.kept), "removed": .integer(each.removed),
-                ]))
-        }
+    public var json: OrderedJSON {
         let flat = records.collections.flatMap { each in
-            [
-                OrderedJSON.Member("\(each.name)Imported", .integer(each.added)),
-                OrderedJSON.Member("\(each.name)Skipped", .integer(each.skipped)),
-            ]
+            [OrderedJSON.Member("\(each.name)Imported", each.added), .init("\(each.name)Skipped", each.skipped)]
         }
-        let files: OrderedJSON =
-            media.map { media in
-                .members([
-                    "added": .integer(media.added), "renamed": .integer(media.renamed),
-                    "alreadyThere": .integer(media.alreadyThere),
-                    "skipped": .integer(media.skipped),
-                ])
-            } ?? .null
-        return [.init("outcome", .object(collections))] + flat + [
-            .init("mediaFiles", files), .init("mediaFilesRestored", .integer(media?.restoredCount ?? 0)),
+        let document: OrderedJSON = [
+            "outcome": OrderedJSON.object(records.collections.map { .init($0.name, Self.describe($0)) })
         ]
+        return document.adding(.object(flat)).adding([
+            "mediaFiles": media.map { Self.describe($0) }, "mediaFilesRestored": media?.restoredCount ?? 0,
+        ])
+    }
+
+    private static func describe(_ outcome: CollectionOutcome) -> OrderedJSON {
+        [
+            "added": outcome.added, "updated": outcome.updated, "skipped": outcome.skipped, "kept": outcome.kept,
+            "removed": outcome.removed,
+        ]
+    }
+
+    private static func describe(_ media: MediaOutcome) -> OrderedJSON {
+        ["added": media.added, "renamed": media.renamed, "alreadyThere": media.alreadyThere, "skipped": media.skipped]
     }
 
     /// One sentence, for all strategies but `replace`.

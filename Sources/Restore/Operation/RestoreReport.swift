@@ -106,39 +106,28 @@ public struct RestoreReport: Sendable {
 
     public var json: OrderedJSON {
         let summary = checked?.summary
-        let members: OrderedJSON = .members([
-            "result": .text(result.rawValue),
-            "success": .boolean(isNew),
-            "file": .text(fileName),
-            "format": .optional(checked?.format.rawValue),
-            "strategy": .text(strategy.rawValue),
-            "startedAt": .text(ISO8601.format(startedAt.wholeSeconds)),
-            "finishedAt": .text(ISO8601.format(finishedAt.wholeSeconds)),
-            "message": .text(message.english),
-            "restoreError": .optional(restoreError), "errors": .array(errors.map { .text($0.english) }),
-            "warnings": .array(warnings.map { .text($0.english) }),
-            "source": summary == nil
-                ? .null
-                : .members([
-                    "createdAt": .optional(summary?.createdAt.map { ISO8601.format($0) }),
-                    "deviceName": .optional((summary?.deviceName).map { MessageText.shortened($0) }),
-                    "appVersion": .optional((summary?.appVersion).map { MessageText.shortened($0) }),
-                    "schemaVersion": .integer(summary?.schemaVersion ?? 0),
-                ]),
-            "counts": .object((summary?.toldCounts ?? []).map { .init($0.name, .integer($0.count)) }),
-            "dateRange": summary?.dateRange.map {
-                .array([.text(ISO8601.format($0.earliest)), .text(ISO8601.format($0.latest))])
-            } ?? .null,
-            "unknownFields": .object(
-                (summary?.unknownFields ?? [:]).sorted { $0.key < $1.key }.map { .init($0.key, .integer($0.value)) }),
-            "safetyBackup": .optional(safetyBackup), "sizeBytes": sizeBytes.map { .integer($0) } ?? .null,
-            "keptMedia": .optional(keptMediaPath),
-            "leftOut": .array((checked?.leftOut ?? []).map { .text($0.english) }), "hooks": .array(hooks.map(\.json)),
-        ])
-        guard case .object(let fixed) = members else { return members }
-        let other = others.map { OrderedJSON.Member($0.records.strategy.rawValue, .object($0.members)) }
-        return .object(
-            fixed + (outcome?.members ?? []) + restoredFiles + (others.isEmpty ? [] : [.init("otherStrategies", .object(other))]))
+        let document: OrderedJSON = [
+            "result": result.rawValue, "success": isNew, "file": fileName, "format": checked?.format.rawValue,
+            "strategy": strategy.rawValue, "startedAt": startedAt.wholeSeconds, "finishedAt": finishedAt.wholeSeconds,
+            "message": message, "restoreError": restoreError, "errors": errors, "warnings": warnings,
+            "source": summary.map { Self.describe($0) },
+            "counts": OrderedJSON.object((summary?.toldCounts ?? []).map { .init($0.name, $0.count) }),
+            "dateRange": summary?.dateRange.map { [$0.earliest, $0.latest] },
+            "unknownFields": OrderedJSON.object(
+                (summary?.unknownFields ?? [:]).sorted { $0.key < $1.key }.map { .init($0.key, $0.value) }),
+            "safetyBackup": safetyBackup, "sizeBytes": sizeBytes, "keptMedia": keptMediaPath, "leftOut": checked?.leftOut ?? [],
+            "hooks": hooks,
+        ]
+        let other = others.map { OrderedJSON.Member($0.records.strategy.rawValue, $0) }
+        return document.adding(outcome?.json ?? [:]).adding(restoredFiles)
+            .adding(others.isEmpty ? [:] : ["otherStrategies": OrderedJSON.object(other)])
+    }
+
+    private static func describe(_ summary: ImportSummary) -> OrderedJSON {
+        [
+            "createdAt": summary.createdAt, "deviceName": summary.deviceName.map { MessageText.shortened($0) },
+            "appVersion": summary.appVersion.map { MessageText.shortened($0) }, "schemaVersion": summary.schemaVersion,
+        ]
     }
 
     private var successMessage: Message {
@@ -159,14 +148,14 @@ public struct RestoreReport: Sendable {
     }
 
     /// `photoFilesRestored`: the number of restored files, named after the records that they belong to.
-    private var restoredFiles: [OrderedJSON.Member] {
+    private var restoredFiles: OrderedJSON {
         guard let outcome, let definition = checked?.definition,
             let name =
                 (MediaPointer(definition).map { definition.collections[$0.collection] }
                 ?? definition.collections.first { $0.source == .files })?.singular,
             name.utf8.allSatisfy({ (97...122).contains($0) })
-        else { return [] }
-        return [.init("\(name)FilesRestored", .integer(outcome.media?.restoredCount ?? 0))]
+        else { return [:] }
+        return ["\(name)FilesRestored": outcome.media?.restoredCount ?? 0]
     }
 
     /// Whether the data is now that of the file.
@@ -298,7 +287,7 @@ public struct RestoreReport: Sendable {
 
 extension RestoreReport {
     /// A user command that ran before or after the restore.
-    public struct Hook: Sendable {
+    public struct Hook: JSONConvertible, Sendable {
         private static let lineLimit = 20
 
         public let name: String
@@ -325,10 +314,8 @@ extension RestoreReport {
         /// The last lines of its output.
         public var outputLines: [String] { output.split(separator: "\n").suffix(Self.lineLimit).map(String.init) }
 
-        var json: OrderedJSON {
-            .members([
-                "name": .text(name), "exitCode": .integer(exitCode), "timedOut": .boolean(hasTimedOut), "output": .text(output),
-            ])
+        public var json: OrderedJSON {
+            ["name": name, "exitCode": exitCode, "timedOut": hasTimedOut, "output": output]
         }
 
         var lines: [Message] {
