@@ -10,6 +10,8 @@ public struct OperationProgress: Sendable, Equatable {
     /// The expected final value of `processedBytes`, as far as known; 0 while unknown.
     public var totalBytes: UInt64
     private let knownPercent: Int?
+    /// The speed so far; `nil` until the operation's monitor, or else the command, has timed the progress.
+    public private(set) var timing: OperationTiming?
 
     /// - Parameters:
     ///   - message: defaults to the phase.
@@ -25,6 +27,19 @@ public struct OperationProgress: Sendable, Equatable {
         self.processedBytes = processedBytes
         self.totalBytes = totalBytes
         knownPercent = percent
+    }
+
+    /// One of several equal steps.
+    public static func step(_ phase: Message, _ number: Int, of count: Int, bytes: UInt64 = 0) -> OperationProgress {
+        OperationProgress(phase: phase, processedItems: UInt64(number), totalItems: UInt64(count), processedBytes: bytes)
+    }
+
+    /// Continues the timing of an earlier progress of the operation; without one, it begins now. Keeps the timing that it has.
+    /// - Parameter now: nanoseconds of a monotonic clock.
+    public mutating func time(after earlier: OperationProgress?, at now: UInt64) {
+        guard timing == nil else { return }
+        timing = earlier?.timing ?? OperationTiming(startingAt: now)
+        timing?.note(processedBytes: processedBytes, totalBytes: totalBytes, at: now)
     }
 
     /// 0 to 100, or `nil` while the total is unknown.

@@ -205,9 +205,7 @@ public struct RepositoryCheck {
         let hasNewerPacks = walk.inventory.unreadable.contains { $0.error.code == .unsupportedVersion }
         var damagedSnapshots: [Snapshot] = []
         for (number, snapshot) in snapshots.enumerated() {
-            progress?(
-                OperationProgress(
-                    phase: "Checking the backups...", processedItems: UInt64(number), totalItems: UInt64(snapshots.count)))
+            progress?(.step("Checking the backups...", number, of: snapshots.count))
             if try walk.visit(snapshot) { damagedSnapshots.append(snapshot) }
         }
         summary.snapshotCount = snapshots.count

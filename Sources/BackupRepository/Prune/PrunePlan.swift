@@ -41,9 +41,7 @@ struct PrunePlan {
             }
         }
         for (number, snapshot) in snapshots.enumerated() {
-            progress?(
-                OperationProgress(
-                    phase: "Finding needed data...", processedItems: UInt64(number), totalItems: UInt64(snapshots.count)))
+            progress?(.step("Finding needed data...", number, of: snapshots.count))
             _ = try walk.visit(snapshot)
         }
         self.inventory = walk.inventory

@@ -140,3 +140,20 @@ enum UnknownFields {
             "the app's definition does not know these fields of the backup: \(MessageText.shortened(shown.joined(separator: ", ")))"
     }
 }
+
+/// A source that counts its bytes as they are read.
+final class CountingByteSource: ByteSource {
+    private let source: any ByteSource
+    private let note: @Sendable (UInt64) -> Void
+
+    init(_ source: any ByteSource, note: @escaping @Sendable (UInt64) -> Void) {
+        self.source = source
+        self.note = note
+    }
+
+    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+        let count = try source.read(at: offset, into: buffer)
+        note(UInt64(count))
+        return count
+    }
+}

@@ -115,9 +115,7 @@ struct RemovalProgress {
 
     func willRemove(_ report: ProgressHandler) throws(BackupError) {
         try Cancellation.check()
-        report(
-            OperationProgress(
-                phase: "Removing backups...", processedItems: UInt64(removed.count), totalItems: UInt64(planned.count)))
+        report(.step("Removing backups...", removed.count, of: planned.count))
     }
 
     mutating func didRemove(_ id: SnapshotID) throws(BackupError) {

@@ -11,7 +11,6 @@ public final class OperationMonitor: Sendable {
         var name: String?
         var startedAt: Timestamp?
         var progress: OperationProgress?
-        var timing: OperationTiming?
         var lastWrittenAt: Timestamp?
         var cancellation: Cancellation?
     }
@@ -39,9 +38,7 @@ public final class OperationMonitor: Sendable {
         let cancellation = Cancellation.current ?? Cancellation()
         let first = OperationProgress(phase: phase, percent: percent)
         state.withLock {
-            $0 = State(
-                name: name, startedAt: SystemClock.now(), progress: first,
-                timing: OperationTiming(startingAt: SystemClock.monotonicNanoseconds()), cancellation: cancellation)
+            $0 = State(name: name, startedAt: SystemClock.now(), cancellation: cancellation)
         }
         note(first, handler)
         defer {
@@ -77,12 +74,12 @@ public final class OperationMonitor: Sendable {
     public var isRunning: Bool { state.withLock { $0.name != nil } }
 
     private func note(_ progress: OperationProgress, _ handler: ProgressHandler?) {
+        var progress = progress
         let now = SystemClock.now()
         let mustWrite = state.withLock { state in
+            progress.time(after: state.progress, at: SystemClock.monotonicNanoseconds())
             let isNewPhase = state.progress?.phase != progress.phase || state.lastWrittenAt == nil
             state.progress = progress
-            state.timing?.note(
-                processedBytes: progress.processedBytes, totalBytes: progress.totalBytes, at: SystemClock.monotonicNanoseconds())
             // Readers need regular updates, not every step.
             guard isNewPhase || state.lastWrittenAt.map({ now.seconds > $0.seconds }) ?? true else { return false }
             state.lastWrittenAt = now
@@ -98,11 +95,11 @@ public final class OperationMonitor: Sendable {
     /// The operation of this process, or `nil`.
     func currentOperation() -> OperationState? {
         let state = state.withLock { $0 }
-        guard let name = state.name, let startedAt = state.startedAt, let progress = state.progress, let timing = state.timing
+        guard let name = state.name, let startedAt = state.startedAt, let progress = state.progress,
+            let timing = progress.timing
         else { return nil }
-        return OperationState(
-            name: name, startedAt: startedAt, progress: progress,
-            timing: timing.reading(at: SystemClock.monotonicNanoseconds()))
+        let reading = timing.reading(at: SystemClock.monotonicNanoseconds())
+        return OperationState(name: name, startedAt: startedAt, progress: progress, timing: reading)
     }
 
     /// The operation that some process recorded, as text; valid only while the operation lock is held.
