@@ -79,7 +79,7 @@ final class ProgressPrinter: Sendable {
             let line = OrderedJSON.members([
                 "message_type": .text("status"), "phase": .text(progress.phase.english),
                 "message": .text(progress.message.english),
-                "percent": progress.percent.map { .integer($0) } ?? .null, "items_done": .integer(progress.processedItems),
+                "percent": .number(progress.percent), "items_done": .integer(progress.processedItems),
                 "total_items": .integer(progress.totalItems), "bytes_done": .integer(progress.processedBytes),
                 "total_bytes": .integer(progress.totalBytes),
                 "seconds_remaining": timing.remainingSeconds.map { .integer(UInt64(min($0.rounded(), 1e9))) } ?? .null,

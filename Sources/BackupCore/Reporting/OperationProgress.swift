@@ -58,23 +58,12 @@ public struct OperationTiming: Sendable, Equatable {
     public struct Reading: Sendable, Equatable {
         public var elapsedSeconds: Double
         /// Over the last few seconds.
-        public var rollingBytesPerSecond: Double
-        public var averageBytesPerSecond: Double
+        public var rollingBytesPerSecond = 0.0
+        public var averageBytesPerSecond = 0.0
         /// The maximum so far; never below the average.
-        public var peakBytesPerSecond: Double
+        public var peakBytesPerSecond = 0.0
         /// At the average speed; `nil` while the total or the speed is unknown.
         public var remainingSeconds: Double?
-
-        public init(
-            elapsedSeconds: Double, rollingBytesPerSecond: Double, averageBytesPerSecond: Double, peakBytesPerSecond: Double,
-            remainingSeconds: Double?
-        ) {
-            self.elapsedSeconds = elapsedSeconds
-            self.rollingBytesPerSecond = rollingBytesPerSecond
-            self.averageBytesPerSecond = averageBytesPerSecond
-            self.peakBytesPerSecond = peakBytesPerSecond
-            self.remainingSeconds = remainingSeconds
-        }
     }
 
     private struct Sample: Sendable, Equatable {
@@ -133,6 +122,11 @@ public struct OperationTiming: Sendable, Equatable {
     private static func seconds(from start: UInt64, to end: UInt64) -> Double {
         end > start ? Double(end - start) / 1_000_000_000 : 0
     }
+}
+
+extension OperationTiming.Reading {
+    /// Without speeds.
+    public init(elapsedSeconds: Double) { self.elapsedSeconds = elapsedSeconds }
 }
 
 /// Events of a backup before it ends. Called on the thread that creates the backup.

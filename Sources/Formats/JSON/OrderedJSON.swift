@@ -35,6 +35,11 @@ public indirect enum OrderedJSON: Sendable, Equatable {
 
     public static func optional(_ text: String?) -> OrderedJSON { text.map { .text($0) } ?? .null }
 
+    /// Null without a value.
+    public static func number<Value: BinaryInteger>(_ value: Value?) -> OrderedJSON {
+        value.map { .integer(Int64(clamping: $0)) } ?? .null
+    }
+
     public static func integer<Value: BinaryInteger>(_ value: Value) -> OrderedJSON {
         let number: Int64 = Int64(truncatingIfNeeded: value)
         return OrderedJSON.integer(number)

@@ -111,7 +111,7 @@ public struct RecordStatisticsDocument: Sendable {
 
     public var json: OrderedJSON {
         .members([
-            "database_bytes": databaseBytes.map { .integer($0) } ?? .null,
+            "database_bytes": .number(databaseBytes),
             "collections": .object(collections.map { .init($0.name, Self.describe($0)) }),
         ])
     }

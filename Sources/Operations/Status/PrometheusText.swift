@@ -60,7 +60,7 @@ public struct PrometheusText: Sendable {
             records.map { Sample(labels: [("collection", $0.name)], value: Int64($0.count)) })
         add("operation_running", "Whether an operation runs.", state.isRunning ? 1 : 0)
         let percents = state.operation.flatMap { operation in
-            operation.percent.map { [Sample(labels: [("operation", operation.name)], value: Int64($0))] }
+            operation.progress.percent.map { [Sample(labels: [("operation", operation.name)], value: Int64($0))] }
         }
         add("operation_percent", "How far the running operation is.", percents ?? [])
         add("last_error", "Whether the last operation that failed has not gone well since.", state.hasFailed ? 1 : 0)

@@ -18,7 +18,6 @@ public struct StatusDocument: Sendable {
         let records = state.counts.map { counts -> OrderedJSON in
             .object(counts.map { OrderedJSON.Member($0.name, .integer($0.count)) })
         }
-        let removedCount: OrderedJSON = state.removedBackupCount.map { .integer($0) } ?? .null
         json = .members([
             "app": .text(store.definition.name),
             "title": .text(store.definition.title),
@@ -35,7 +34,7 @@ public struct StatusDocument: Sendable {
             "adopted": .boolean(state.isQuiet),
             "successor": .optional(state.successorNotice?.english),
             "safetyBackupCount": .integer(state.safetyBackupCount),
-            "removedBackupCount": removedCount,
+            "removedBackupCount": .number(state.removedBackupCount),
             "repositoryError": .optional(state.repositoryError?.description),
             "repositoryAsOf": .optional(state.repositoryError.map { _ in ISO8601.format(state.repositoryTime.wholeSeconds) }),
             "leftFileCount": .integer(state.leftFileCount),
@@ -65,8 +64,8 @@ public struct StatusDocument: Sendable {
         let rule = settings.policy.description.map { OrderedJSON.Member($0.name, .text($0.value)) }
         return .members([
             "on": .boolean(settings.isOn), "counts": .text((settings.counted ?? definition.counted).rawValue),
-            "keepLast": isOwn ? .null : definition.keepLast.map { .integer($0) } ?? .null,
-            "keepWithinDays": isOwn ? .null : definition.keepWithinDays.map { .integer($0) } ?? .null,
+            "keepLast": isOwn ? .null : .number(definition.keepLast),
+            "keepWithinDays": isOwn ? .null : .number(definition.keepWithinDays),
             "undeleteDays": .integer(settings.undeleteDays),
             "settings": isOwn ? .object(rule) : .null, "safetyKeepLast": .integer(definition.safetyKeepLast),
         ])

@@ -99,7 +99,8 @@ public final class OperationMonitor: Sendable {
             let timing = progress.timing
         else { return nil }
         let reading = timing.reading(at: SystemClock.monotonicNanoseconds())
-        return OperationState(name: name, startedAt: startedAt, progress: progress, timing: reading)
+        return OperationState(
+            name: name, startedAt: ISO8601.format(startedAt.wholeSeconds), progress: progress, timing: reading)
     }
 
     /// The operation that some process recorded, as text; valid only while the operation lock is held.
@@ -107,10 +108,7 @@ public final class OperationMonitor: Sendable {
 
     /// The name of the operation that some process recorded.
     func recordedOperation() -> String? {
-        guard let text = recordedText() else { return nil }
-        let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first { $0.contains("\"operation\"") }
-        // Splits `  "operation": "restore",` at its quotation marks.
-        return line?.split(separator: "\"", omittingEmptySubsequences: false).dropFirst(3).first.map(String.init)
+        recordedText().flatMap { RecordedMembers($0).text("operation") }
     }
 
     /// Whether the request itself is wrong: a name that is taken, or a file that does not belong to the app.
@@ -138,39 +136,19 @@ public final class OperationMonitor: Sendable {
 /// The state of an operation at one moment: of this process, or as recorded by another. The member `operation` of `status.json`.
 public struct OperationState: Sendable, Equatable {
     /// `backup`, `restore`.
-    public internal(set) var name: String
-    public internal(set) var startedAt: String
-    public internal(set) var phase: Message
-    public internal(set) var message: Message
-    public internal(set) var percent: Int?
-    public internal(set) var processedItems: UInt64
-    public internal(set) var totalItems: UInt64
-    public internal(set) var processedBytes: UInt64
-    /// `nil` while unknown.
-    public internal(set) var totalBytes: UInt64?
-    public internal(set) var timing: OperationTiming.Reading
+    public let name: String
+    public let startedAt: String
+    public let progress: OperationProgress
+    public let timing: OperationTiming.Reading
 
-    init(name: String, startedAt: Timestamp, progress: OperationProgress, timing: OperationTiming.Reading) {
-        self.name = name
-        self.startedAt = ISO8601.format(startedAt.wholeSeconds)
-        phase = progress.phase
-        message = progress.message
-        percent = progress.percent
-        processedItems = progress.processedItems
-        totalItems = progress.totalItems
-        processedBytes = progress.processedBytes
-        totalBytes = progress.totalBytes > 0 ? progress.totalBytes : nil
-        self.timing = timing
-    }
-
-    /// The name comes first: readers search the text for it.
     var json: OrderedJSON {
         .members([
-            "operation": .text(name), "startedAt": .text(startedAt), "phase": .text(phase.english),
-            "message": .text(message.english),
-            "percent": percent.map { .integer($0) } ?? .null, "processedItems": .integer(processedItems),
-            "totalItems": .integer(totalItems), "processedBytes": .integer(processedBytes),
-            "totalBytes": totalBytes.map { .integer($0) } ?? .null, "elapsedSeconds": Self.decimal(timing.elapsedSeconds),
+            "operation": .text(name), "startedAt": .text(startedAt), "phase": .text(progress.phase.english),
+            "message": .text(progress.message.english), "percent": .number(progress.percent),
+            "processedItems": .integer(progress.processedItems), "totalItems": .integer(progress.totalItems),
+            "processedBytes": .integer(progress.processedBytes),
+            "totalBytes": progress.totalBytes > 0 ? .integer(progress.totalBytes) : .null,
+            "elapsedSeconds": Self.decimal(timing.elapsedSeconds),
             "rollingBytesPerSecond": .integer(Self.whole(timing.rollingBytesPerSecond)),
             "averageBytesPerSecond": .integer(Self.whole(timing.averageBytesPerSecond)),
             "peakBytesPerSecond": .integer(Self.whole(timing.peakBytesPerSecond)),
@@ -197,18 +175,17 @@ extension OperationState {
         self.name = name
         self.startedAt = startedAt
         // Constant texts have a translation; those that contain numbers stay as written.
-        self.phase = Message(stringLiteral: phase)
-        message = Message(stringLiteral: values.text("message") ?? phase)
-        percent = values.number("percent").map { Int(min($0, 100)) }
-        processedItems = values.number("processedItems") ?? 0
-        totalItems = values.number("totalItems") ?? 0
-        processedBytes = values.number("processedBytes") ?? 0
-        totalBytes = values.number("totalBytes")
-        timing = OperationTiming.Reading(
-            elapsedSeconds: values.decimal("elapsedSeconds") ?? 0,
-            rollingBytesPerSecond: values.decimal("rollingBytesPerSecond") ?? 0,
-            averageBytesPerSecond: values.decimal("averageBytesPerSecond") ?? 0,
-            peakBytesPerSecond: values.decimal("peakBytesPerSecond") ?? 0, remainingSeconds: values.decimal("remainingSeconds"))
+        progress = OperationProgress(
+            phase: Message(stringLiteral: phase), message: Message(stringLiteral: values.text("message") ?? phase),
+            processedItems: values.number("processedItems") ?? 0, totalItems: values.number("totalItems") ?? 0,
+            processedBytes: values.number("processedBytes") ?? 0, totalBytes: values.number("totalBytes") ?? 0,
+            percent: values.number("percent").map { Int(min($0, 100)) })
+        var timing = OperationTiming.Reading(elapsedSeconds: values.decimal("elapsedSeconds") ?? 0)
+        timing.rollingBytesPerSecond = values.decimal("rollingBytesPerSecond") ?? 0
+        timing.averageBytesPerSecond = values.decimal("averageBytesPerSecond") ?? 0
+        timing.peakBytesPerSecond = values.decimal("peakBytesPerSecond") ?? 0
+        timing.remainingSeconds = values.decimal("remainingSeconds")
+        self.timing = timing
     }
 }
 

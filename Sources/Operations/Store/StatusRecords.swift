@@ -265,7 +265,7 @@ public struct StatusStatistics: Sendable {
 
     var json: OrderedJSON {
         .members([
-            "databaseBytes": databaseBytes.map { .integer($0) } ?? .null,
+            "databaseBytes": .number(databaseBytes),
             "collections": .object(collections.map { .init($0.name, Self.describe($0)) }),
         ])
     }

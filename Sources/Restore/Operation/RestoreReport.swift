@@ -131,7 +131,7 @@ public struct RestoreReport: Sendable {
             } ?? .null,
             "unknownFields": .object(
                 (summary?.unknownFields ?? [:]).sorted { $0.key < $1.key }.map { .init($0.key, .integer($0.value)) }),
-            "safetyBackup": .optional(safetyBackup), "sizeBytes": sizeBytes.map { .integer($0) } ?? .null,
+            "safetyBackup": .optional(safetyBackup), "sizeBytes": .number(sizeBytes),
             "keptMedia": .optional(keptMediaPath),
             "leftOut": .array((checked?.leftOut ?? []).map { .text($0.english) }), "hooks": .array(hooks.map(\.json)),
         ])
