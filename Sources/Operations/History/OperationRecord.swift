@@ -1,6 +1,5 @@
 import BackupCore
 import Formats
-import Logging
 import SystemIO
 
 /// A finished operation, as the log and the history record it.
@@ -36,32 +35,20 @@ public struct OperationRecord: Sendable, Equatable {
         }
     }
 
-    var logFields: [LogField: Logger.MetadataValue] {
-        var fields: [LogField: Logger.MetadataValue] = [
-            .operation: .string(operation.rawValue), .phase: "ended", .result: .string(result.rawValue),
-            .startedAt: .string(ISO8601.format(startedAt)), .durationMilliseconds: durationMilliseconds.field,
+    var logFields: [LogField: OrderedJSON] {
+        [
+            .operation: .text(operation.rawValue), .phase: .text("ended"), .result: .text(result.rawValue),
+            .startedAt: .text(ISO8601.format(startedAt)), .durationMilliseconds: .number(durationMilliseconds),
+            .isAutomatic: isAutomatic ? .boolean(true) : .null, .sizeBytes: .number(facts.sizeBytes),
+            .fileCount: .number(facts.fileCount),
+            .recordCount: .number(facts.recordCount), .storedByteCount: .number(facts.storedByteCount),
+            .freedByteCount: .number(facts.freedByteCount), .removedCount: .number(facts.removedCount),
+            .unreadableCount: .number(facts.unreadableCount), .snapshot: .optional(facts.snapshot),
+            .safetyBackup: .optional(facts.safetyBackup), .strategy: .optional(facts.strategy),
+            .format: .optional(facts.format),
+            .outcome: .optional(facts.outcome), .error: .optional(facts.error?.rawValue),
+            .fileKind: .optional(facts.fileKind?.rawValue), .hooks: facts.hasFailedHook ? .text("failed") : .null,
         ]
-        func put<Number: BinaryInteger>(_ field: LogField, _ number: Number?) {
-            fields[field] = number.map { Int64(clamping: $0).field }
-        }
-        func put(_ field: LogField, _ word: String?) { fields[field] = word.map { .string($0) } }
-        if isAutomatic { fields[.isAutomatic] = true.field }
-        put(.sizeBytes, facts.sizeBytes)
-        put(.fileCount, facts.fileCount)
-        put(.recordCount, facts.recordCount)
-        put(.storedByteCount, facts.storedByteCount)
-        put(.freedByteCount, facts.freedByteCount)
-        put(.removedCount, facts.removedCount)
-        put(.unreadableCount, facts.unreadableCount)
-        put(.snapshot, facts.snapshot)
-        put(.safetyBackup, facts.safetyBackup)
-        put(.strategy, facts.strategy)
-        put(.format, facts.format)
-        put(.outcome, facts.outcome)
-        put(.error, facts.error?.rawValue)
-        put(.fileKind, facts.fileKind?.rawValue)
-        if facts.hasFailedHook { fields[.hooks] = "failed" }
-        return fields
     }
 }
 
@@ -70,16 +57,13 @@ public struct OperationRecord: Sendable, Equatable {
 extension OperationRecord {
     /// The order is stable; unknown values are null.
     public var historyJSON: OrderedJSON {
-        func number<Number: BinaryInteger>(_ value: Number?) -> OrderedJSON {
-            value.map { .integer(Int64(clamping: $0)) } ?? .null
-        }
-        return .members([
+        .members([
             "operation": .text(operation.rawValue), "automatic": .boolean(isAutomatic),
             "startedAt": .text(ISO8601.format(startedAt)), "durationMilliseconds": .integer(durationMilliseconds),
             "result": .text(result.rawValue), "error": .optional(facts.error?.rawValue),
-            "snapshot": .optional(facts.snapshot), "sizeBytes": number(facts.sizeBytes), "files": number(facts.fileCount),
-            "records": number(facts.recordCount), "storedBytes": number(facts.storedByteCount),
-            "freedBytes": number(facts.freedByteCount), "removed": number(facts.removedCount),
+            "snapshot": .optional(facts.snapshot), "sizeBytes": .number(facts.sizeBytes), "files": .number(facts.fileCount),
+            "records": .number(facts.recordCount), "storedBytes": .number(facts.storedByteCount),
+            "freedBytes": .number(facts.freedByteCount), "removed": .number(facts.removedCount),
         ])
     }
 

@@ -1,23 +1,33 @@
 import BackupCore
 import Formats
 import Glibc
-import Logging
 import SystemIO
 
 /// One line of the log, independent of its destination.
 struct LogLine: Sendable {
+    /// To the millisecond.
     let time: Timestamp
-    let level: Logger.Level
+    let level: LogLevel
     /// For readers of the journal; made of fields alone.
     let message: String
-    let fields: [(field: LogField, value: Logger.MetadataValue)]
+    /// In their order, without those that have no value.
+    private let fields: [(field: LogField, value: OrderedJSON)]
+
+    init(at now: Timestamp, _ level: LogLevel, _ message: String, _ fields: [LogField: OrderedJSON]) {
+        time = Timestamp(seconds: now.seconds, nanoseconds: now.nanoseconds / 1_000_000 * 1_000_000)
+        self.level = level
+        self.message = message
+        self.fields = LogField.allCases.compactMap { field in
+            fields[field].flatMap { $0 == .null ? nil : (field: field, value: $0) }
+        }
+    }
 
     /// Without a trailing line feed.
     var json: [UInt8] {
         let head = [
             OrderedJSON.Member("ts", .text(ISO8601.format(time))), OrderedJSON.Member("level", .text(level.rawValue)),
         ]
-        return OrderedJSON.object(head + fields.map { .init($0.field.rawValue, Self.json($0.value)) }).compactText
+        return OrderedJSON.object(head + fields.map { .init($0.field.rawValue, $0.value) }).compactText
     }
 
     var journalFields: [Journal.Field] {
@@ -25,16 +35,11 @@ struct LogLine: Sendable {
             Journal.Field("MESSAGE", message), Journal.Field("PRIORITY", "\(level.priority)"),
             Journal.Field("SYSLOG_IDENTIFIER", "backupfs"),
         ]
-        return head + fields.map { Journal.Field($0.field.journalName, $0.value.description) }
-    }
-
-    /// Numbers stay numbers.
-    private static func json(_ value: Logger.MetadataValue) -> OrderedJSON {
-        if case .stringConvertible(let value) = value {
-            if let number = value as? Int64 { return .integer(number) }
-            if let flag = value as? Bool { return .boolean(flag) }
-        }
-        return .text(value.description)
+        return head
+            + fields.map { (field, value) -> Journal.Field in
+                if case .text(let word) = value { return Journal.Field(field.journalName, word) }
+                return Journal.Field(field.journalName, String(decoding: value.compactText, as: UTF8.self))
+            }
     }
 }
 
@@ -76,8 +81,8 @@ enum LogField: String, CaseIterable, Sendable {
     }
 }
 
-/// Severity of a log line, with the words of swift-log and syslog(3).
-public enum LogLevel: String, CaseIterable, Sendable {
+/// Severity of a log line, with the words of syslog(3) and, below them, `trace`; in rising order.
+public enum LogLevel: String, CaseIterable, Sendable, Comparable {
     case trace
     case debug
     case info
@@ -86,20 +91,6 @@ public enum LogLevel: String, CaseIterable, Sendable {
     case error
     case critical
 
-    var ofLogger: Logger.Level {
-        switch self {
-        case .trace: .trace
-        case .debug: .debug
-        case .info: .info
-        case .notice: .notice
-        case .warning: .warning
-        case .error: .error
-        case .critical: .critical
-        }
-    }
-}
-
-extension Logger.Level {
     /// The number in syslog(3).
     var priority: Int {
         switch self {
@@ -110,6 +101,11 @@ extension Logger.Level {
         case .error: 3
         case .critical: 2
         }
+    }
+
+    /// Whether the first is less severe.
+    public static func < (one: LogLevel, other: LogLevel) -> Bool {
+        one.priority == other.priority ? one == .trace && other == .debug : one.priority > other.priority
     }
 }
 
@@ -162,29 +158,4 @@ public struct LogSettings: Sendable, Equatable {
     public var oldFileCount = LogSettings.defaultOldFileCount
 
     public init() {}
-}
-
-/// Turns the metadata that a `Logger` receives into lines: only the fields that the log has, nothing else.
-struct StructuredLogHandler: LogHandler {
-    var metadata: Logger.Metadata = [:]
-    var logLevel: Logger.Level
-    let sink: LogSink
-
-    init(level: Logger.Level, sink: LogSink) {
-        logLevel = level
-        self.sink = sink
-    }
-
-    subscript(metadataKey key: String) -> Logger.MetadataValue? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        let given = metadata.merging(event.metadata ?? [:]) { $1 }
-        let fields = LogField.allCases.compactMap { field in given[field.rawValue].map { (field, $0) } }
-        let now = SystemClock.now()
-        let time = Timestamp(seconds: now.seconds, nanoseconds: now.nanoseconds / 1_000_000 * 1_000_000)
-        sink.write(LogLine(time: time, level: event.level, message: event.message.description, fields: fields))
-    }
 }

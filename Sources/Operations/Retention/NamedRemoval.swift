@@ -121,7 +121,7 @@ struct RemovalProgress {
     mutating func didRemove(_ id: SnapshotID) throws(BackupError) {
         if let snapshot = planned[id] {
             removed.append(snapshot)
-            store.log.note(RemovalEvent(snapshot: snapshot.name.description, rule: rule))
+            store.log.noteRemoval(of: snapshot, rule: rule)
         }
         try FaultInjection.reached("forget.removed")
     }
