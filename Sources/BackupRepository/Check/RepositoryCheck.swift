@@ -130,7 +130,7 @@ public struct RepositoryCheck {
         do {
             differing = try repository.catalog.differing(from: inventory)
         } catch {
-            find(.catalog, BackupError(error.code, error.message, path: path, remedy: remedy))
+            find(.catalog, error.with(path: path, remedy: remedy))
         }
         for pack in differing {
             find(.catalog, Catalog.difference(from: pack.id, path: path, remedy: remedy), pack: pack.id)

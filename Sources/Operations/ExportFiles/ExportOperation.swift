@@ -95,7 +95,7 @@ public struct ExportOperation: Sendable {
         } catch {
             unlink(draft)
             if error.path == store.database.path { throw error }
-            throw BackupError(error.code, error.message, path: target, remedy: error.remedy, findings: error.findings)
+            throw error.with(path: target)
         }
         progress.enter(.end)
         return target

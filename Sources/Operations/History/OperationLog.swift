@@ -20,8 +20,10 @@ public struct OperationLog: Sendable {
         let seconds =
             "\(record.durationMilliseconds / 1_000).\(String(record.durationMilliseconds % 1_000 + 1_000).dropFirst()) s"
         let error = record.facts.error.map { " (\($0.rawValue))" } ?? ""
-        write(record.level, "\(record.operation.rawValue) \(record.result.rawValue)\(error) in \(seconds)",
-            record.logFields)
+        var fields = record.logFields
+        // For those who look for a fault.
+        if level <= .debug { fields[.causes] = .optional(record.facts.causes) }
+        write(record.level, "\(record.operation.rawValue) \(record.result.rawValue)\(error) in \(seconds)", fields)
     }
 
     /// An operation begins.
@@ -78,5 +80,26 @@ public struct OperationLog: Sendable {
         fields[.app] = .text(app)
         fields[.process] = .number(getpid())
         sink.write(LogLine(at: SystemClock.now(), level, message, fields))
+    }
+}
+
+extension BackupError {
+    /// The kinds of its causes, nearest first, without texts and paths: `accessDenied < open the file: EACCES`; `nil` if there
+    /// are none.
+    var causeChain: String? {
+        var parts: [String] = []
+        var next = cause
+        while let cause = next {
+            next = nil
+            switch cause {
+            // The template has no values, such as a new name.
+            case .system(let action, let number): parts.append("\(action.template): \(SystemCall.name(number))")
+            case .sqlite(let code): parts.append("SQLite \(code)")
+            case .error(let error):
+                parts.append(error.code.rawValue)
+                next = error.cause
+            }
+        }
+        return parts.isEmpty ? nil : parts.joined(separator: " < ")
     }
 }

@@ -69,6 +69,7 @@ enum LogField: String, CaseIterable, Sendable {
     case outcome
     case hooks
     case error
+    case causes
     case fileKind
     case dueAt
     case process = "pid"

@@ -37,7 +37,7 @@ extension RestoreRunner {
             guard error.code == .notFound, source != "latest" else { throw error }
             throw BackupError(
                 .notFound, "there is no such file, and no such backup", path: source,
-                remedy: "Check the path, or see: backupfs snapshots")
+                remedy: "Check the path, or see: backupfs snapshots", cause: .error(error))
         }
         try require(snapshot, named: source)
         return try self.source(of: snapshot, named: snapshot.name.description)

@@ -63,8 +63,8 @@ extension ForgetOperation {
             throw BackupError(
                 .notPermitted, error.message,
                 remedy:
-                    "Leave out --now: then the backups that you name can be brought back. To delete them for good all the same, add --other-source."
-            )
+                    "Leave out --now: then the backups that you name can be brought back. To delete them for good all the same, add --other-source.",
+                cause: .error(error))
         }
     }
 

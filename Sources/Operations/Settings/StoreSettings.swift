@@ -70,15 +70,12 @@ public struct StoreSettings: Sendable, Equatable {
                 try take(name, value)
             } catch {
                 problems.append(
-                    BackupError(
-                        .invalidContent, "line \(text.line(of: name)): \(name.rawValue): \(error.message)", path: text.path,
-                        remedy: error.remedy))
+                    error.with(
+                        .invalidContent, "line \(text.line(of: name)): \(name.rawValue): \(error.message)", path: text.path))
             }
         }
         guard let first = problems.first else { return }
-        throw BackupError(
-            .invalidContent, first.message, path: text.path, remedy: first.remedy,
-            findings: problems.count == 1 ? [] : problems.map(\.message))
+        throw problems.count == 1 ? first : first.with(findings: problems.map(\.message))
     }
 
     private mutating func take(_ name: SettingName, _ value: String) throws(BackupError) {

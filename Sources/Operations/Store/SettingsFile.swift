@@ -130,8 +130,7 @@ public struct SettingsFile: Sendable {
             try OutputPaths(settings, paths).check(paths.resolve(log), isLog: true)
             return nil
         } catch {
-            return BackupError(
-                error.code, "\(SettingName.logFile.rawValue): \(error.message)", path: error.path, remedy: error.remedy)
+            return error.with(nil, "\(SettingName.logFile.rawValue): \(error.message)")
         }
     }
 
@@ -141,9 +140,8 @@ public struct SettingsFile: Sendable {
             try settings.schedule?.requireTime(after: SystemClock.now())
             return nil
         } catch {
-            return BackupError(
-                .invalidContent, "line \(line): \(SettingName.schedule.rawValue): \(error.message)", path: path,
-                remedy: error.remedy)
+            return error.with(
+                .invalidContent, "line \(line): \(SettingName.schedule.rawValue): \(error.message)", path: path)
         }
     }
 
@@ -169,7 +167,7 @@ public struct SettingsFile: Sendable {
         do {
             _ = try SettingValue.word(text, Value.self)
         } catch {
-            throw BackupError(error.code, "$\(variable): \(error.message)", remedy: error.remedy)
+            throw error.with(nil, "$\(variable): \(error.message)")
         }
     }
 
