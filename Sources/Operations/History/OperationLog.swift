@@ -74,6 +74,23 @@ public struct OperationLog: Sendable {
             ])
     }
 
+    /// Whether the log has a line for each request of a mount.
+    public var tracesRequests: Bool { sink != nil && level == .trace }
+
+    /// A mount has answered a request.
+    public func note(_ request: ServedRequest) {
+        let result = request.error ?? "ok"
+        write(
+            .trace, "request \(request.operation) of \(request.inode): \(result) in \(request.durationMicroseconds) us",
+            [
+                .operation: .text("request"), .phase: .text(request.operation),
+                .result: .text(request.error == nil ? "ok" : "failed"),
+                .inode: .number(request.inode), .offset: .number(request.range?.offset),
+                .length: .number(request.range?.length), .errorNumber: .optional(request.error),
+                .durationMicroseconds: .number(request.durationMicroseconds),
+            ])
+    }
+
     private func write(_ level: LogLevel, _ message: String, _ fields: [LogField: OrderedJSON]) {
         guard let sink, level >= self.level else { return }
         var fields = fields

@@ -72,6 +72,11 @@ enum LogField: String, CaseIterable, Sendable {
     case causes
     case fileKind
     case dueAt
+    case inode
+    case offset
+    case length
+    case errorNumber = "errno"
+    case durationMicroseconds = "durationUs"
     case process = "pid"
 
     /// The name in the journal, such as `BACKUPFS_DURATION_MS`.

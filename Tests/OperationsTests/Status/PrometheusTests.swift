@@ -1,3 +1,4 @@
+import BackupCore
 import Foundation
 import Testing
 
@@ -105,5 +106,11 @@ struct PrometheusTests {
         #expect(try samples(room, "cat $R/collector/backupfs.prom").count == 13)
         let result = try room.run("backupfs status --prometheus $R/none/x.prom --store $S")
         #expect(result.status == 1 && result.complaint.contains("\(room.path)/none"), "\(result.complaint)")
+    }
+
+    @Test func `the counts of requests survive the way through the store's file; lines of later versions do not matter`() {
+        let counts = RequestCounts(parsing: "served read 12\nserved lookup 3\nfailed ENOENT 2\nlater x 1\nserved odd\n")
+        #expect(counts.served == ["read": 12, "lookup": 3] && counts.failed == ["ENOENT": 2])
+        #expect(RequestCounts(parsing: counts.text) == counts)
     }
 }
