@@ -33,7 +33,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
@@ -82,7 +81,6 @@ let package = Package(
             name: "Operations",
             dependencies: [
                 "Restore", "SnapshotFormats", "Formats", "BackupRepository", "AppData", "SystemIO", "BackupCore", "Yams",
-                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
         .target(

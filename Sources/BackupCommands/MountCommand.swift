@@ -122,8 +122,9 @@ struct MountCommand: ParsableCommand {
         let tree = VirtualTree(services: services, repository: store.repository, isSharedWithOthers: mountOptions.allowsOthers)
         let failures = MountComplaint.log
         defer { failures.finish() }
+        let requests = RequestMonitor { store.log.note($0) }
         let session = try MountSession(
-            tree: tree, mountpoint: mountpoint, options: mountOptions, reportFailure: failures.note)
+            tree: tree, mountpoint: mountpoint, options: mountOptions, requests: requests, reportFailure: failures.note)
         // All paths are absolute by now. A background process must not keep a folder busy as its working directory.
         if channel != nil { chdir("/") }
         do throws(BackupError) {
@@ -137,8 +138,8 @@ struct MountCommand: ParsableCommand {
         // If the system has no watches left, the kernel asks every second.
         let watch = try? store.repository.watchSnapshots { tree.lookForChanges() }
         defer { watch?.end() }
-        let idleViews = IdleViews(of: tree)
-        defer { idleViews.end() }
+        let repeated = [RepeatedWork.releasingViews(of: tree), .recording(requests, of: store)]
+        defer { for work in repeated { work.end() } }
         let daemon = MountDaemon(store: store, isReadOnly: mountOptions.isReadOnly)
         let status = "Serves \(store.paths.root) on \(session.mountpoint)"
         func endDaemon(_ reason: MountSession.End?) {

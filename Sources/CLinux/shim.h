@@ -14,6 +14,8 @@
 #include <sys/utsname.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+// The name of an errno, such as ENOENT (glibc 2.32); null for an unknown one.
+extern const char *strerrorname_np(int number);
 // renameat2(2) with RENAME_EXCHANGE: both paths change places in one step.
 static inline int backupfs_exchange(const char *first, const char *second) {
     return (int)syscall(SYS_renameat2, AT_FDCWD, first, AT_FDCWD, second, 2u);

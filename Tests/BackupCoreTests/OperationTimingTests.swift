@@ -1,5 +1,6 @@
-import BackupCore
 import Testing
+
+@testable import BackupCore
 
 /// Speeds and the time that is left, with a clock of the test's own.
 struct OperationTimingTests {

@@ -29,11 +29,14 @@ final class MountedTree {
         }
     }
 
-    init(_ tree: MemoryTree = MemoryTree(), options: MountOptions = MountOptions(), at folder: String? = nil) throws {
+    init(
+        _ tree: MemoryTree = MemoryTree(), options: MountOptions = MountOptions(), at folder: String? = nil,
+        requests: RequestMonitor = RequestMonitor()
+    ) throws {
         try Machine.requireFUSE()
         self.tree = tree
         path = try folder ?? TestMachine.makeTemporaryFolder()
-        session = try MountSession(tree: tree, mountpoint: path, options: options)
+        session = try MountSession(tree: tree, mountpoint: path, options: options, requests: requests)
         outcome = Outcome(session)
         cleaner = try TestMachine.startCleaner(path)
         thread = try SystemThread { [outcome] in

@@ -103,4 +103,47 @@ struct LogTests {
             #expect(try sandbox.sh("ls $S | grep -c backupfs.log || true") == "0")
         }
     }
+
+    @Test func `the level trace has a line for each request, and the metrics count them at every level`() throws {
+        try Room.use { room in
+            try room.sh(
+                "backupfs init --store $S --sample; backupfs mount --log-level trace --store $S $M; mkdir $M/snapshots/one")
+            try room.sh("cat $M/snapshots/one/export.json > $R/read.json; ! cat $M/snapshots/canary-none")
+            func requests(_ condition: String) throws -> Int {
+                let lines = try room.sh("jq -c 'select(.op == \"request\" and \(condition))' $S/backupfs.log | wc -l")
+                return try #require(Int(lines))
+            }
+            #expect(
+                try requests(
+                    #".phase == "read" and .level == "trace" and .result == "ok" and .inode > 1 and .offset == 0 and .length > 0 and .durationUs >= 0"#
+                ) >= 1)
+            #expect(try requests(#".phase == "lookup" and .result == "failed" and .errno == "ENOENT""#) >= 1)
+            #expect(try room.sh("grep -c -e canary -e export.json $S/backupfs.log || true") == "0", "no names")
+            /// The mount writes its counts every five seconds.
+            func count(_ metric: String, atLeast limit: Int) throws -> Int {
+                let script = """
+                    for i in $(seq 200); do
+                        n=$(backupfs status --prometheus --store $S | grep '^backupfs_fuse_\(metric)"} ' | sed 's/.* //')
+                        [ "${n:-0}" -ge \(limit) ] && break; sleep 0.1
+                    done; echo "${n:-0}"
+                    """
+                return try #require(Int(try room.sh(script)))
+            }
+            let reads = #"requests_total{.*operation="read"#
+            let first = try count(reads, atLeast: 1)
+            #expect(first >= 1)
+            #expect(try count(#"request_failures_total{.*errno="ENOENT"#, atLeast: 1) >= 1)
+            // At another level the counters go on, and no line is added.
+            try room.unmount()
+            #expect(try room.sh("backupfs status --prometheus --store $S | grep -c fuse_request || true") == "0")
+            let lines = try requests("true")
+            try room.mount()
+            try room.sh("cat $M/snapshots/one/export.json > $R/read.json")
+            #expect(try count(reads, atLeast: 1) >= 1)
+            try room.sh("cat $M/snapshots/one/archive.zip > $R/read.zip")
+            #expect(try count(reads, atLeast: 2) >= 2)
+            #expect(try requests("true") == lines)
+            try room.unmount()
+        }
+    }
 }

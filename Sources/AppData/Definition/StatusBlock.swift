@@ -26,13 +26,23 @@ public struct StatusBlock: Sendable, Equatable {
     public let actions: [Action]
 }
 
-/// The name of a backup stage in an app's own documents, and the percentage at which it begins.
-public struct BackupPhase: Sendable, Equatable {
-    public let stage: BackupStage
+/// The stages of a backup, as an app's own documents name them.
+public typealias BackupPhase = ProgressPhase<BackupStage>
+
+/// The message of one stage of an operation, and the percentage at which the stage begins.
+public struct ProgressPhase<Stage: Equatable & Sendable>: Sendable, Equatable {
+    public let stage: Stage
     public let percent: Int
     public let message: Message
     /// The message with `{current}` and `{total}` in it, in this order, for stages that go from file to file.
     public let each: String?
+
+    public init(stage: Stage, percent: Int, message: Message, each: String? = nil) {
+        self.stage = stage
+        self.percent = percent
+        self.message = message
+        self.each = each
+    }
 
     /// The message for one of the files.
     public func message(current: UInt64, total: UInt64) -> Message {

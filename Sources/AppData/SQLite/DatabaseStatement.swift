@@ -130,6 +130,10 @@ func quotedIdentifier(_ name: String) -> String {
 /// Maps SQLite result codes to our errors.
 enum DatabaseFailure {
     static func error(code: Int32, reason: String, path: String) -> BackupError {
+        described(code, reason, path).caused(by: .sqlite(code: code))
+    }
+
+    private static func described(_ code: Int32, _ reason: String, _ path: String) -> BackupError {
         switch code & 0xFF {
         case SQLITE_BUSY, SQLITE_LOCKED:
             return BackupError(

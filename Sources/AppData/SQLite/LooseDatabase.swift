@@ -33,12 +33,12 @@ public enum LooseDatabase {
             return copy
         } catch {
             guard error.code == .damagedContent else { throw error.at(path) }
-            throw BackupError(
+            throw error.with(
                 .damagedContent, "the database and the files beside it are not a complete database: \(error.message)", path: path,
                 remedy: """
                     If the files with its name and -wal or -journal are not its own, restore a copy of the database alone, from another \
                     folder.
-                    """)
+                    """, findings: [])
         }
     }
 

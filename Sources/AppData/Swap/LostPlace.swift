@@ -110,7 +110,7 @@ struct LostPlace {
         let place: Message =
             "The log \(MessageText.name(log.name.bytes)) of the lost database is \(MessageText.name(log.aside.bytes)) now: keep it until you know that it holds nothing you need."
         let remedy: Message = .joined((error.remedy.map { [$0] } ?? []) + [place], separator: " ")
-        return BackupError(error.code, error.message, path: error.path, remedy: remedy, findings: error.findings)
+        return error.with(remedy: remedy)
     }
 
     private func mayRemove(_ file: FileName, called name: FileName) -> Bool {

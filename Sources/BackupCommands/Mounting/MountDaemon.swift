@@ -99,16 +99,16 @@ final class MountLog: Sendable {
     func noteEnd() { note(.unmount, .ok, nil) }
 
     func noteFailure(_ error: any Error) {
-        let code = (error as? BackupError)?.code ?? .inputOutput
+        let failure = error as? BackupError ?? BackupError(.inputOutput, .verbatim("\(error)"))
         note(
-            state.withLock { $0.isMounted } ? .unmount : .mount, [.locked, .usage, .busy].contains(code) ? .refused : .failed,
-            code)
+            state.withLock { $0.isMounted } ? .unmount : .mount,
+            [.locked, .usage, .busy].contains(failure.code) ? .refused : .failed, failure)
     }
 
-    private func note(_ operation: OperationKind, _ result: OperationResult, _ code: BackupError.Code?) {
+    private func note(_ operation: OperationKind, _ result: OperationResult, _ failure: BackupError?) {
         let (beganAt, began) = state.withLock { ($0.beganAt, $0.began) }
         var facts = OperationFacts()
-        facts.error = code
+        if let failure { facts.note(failure) }
         store.remember(
             OperationRecord(
                 operation, startedAt: beganAt,

@@ -73,7 +73,9 @@ enum MountRecord {
         try FileSystem.writeForReaders(paths.mountRecord, Array(mountpoint.utf8))
     }
 
-    static func remove(_ paths: StorePaths) { try? FileSystem.removeFile(paths.mountRecord) }
+    static func remove(_ paths: StorePaths) {
+        for path in [paths.mountRecord, paths.requestRecord] { try? FileSystem.removeFile(path) }
+    }
 
     static func document(mountpoint: String, store: String) -> OrderedJSON {
         ["message_type": "mounted", "mountpoint": mountpoint, "store": store]

@@ -12,7 +12,7 @@ final class ProgressPrinter: Sendable {
         var shownMessage: Message?
         var shownPercent: Int?
         var isLineOpen = false
-        var timing: OperationTiming?
+        var latest: OperationProgress?
         var startedAt: UInt64 = 0
         var shownPhase: Message?
         var lastLineAt: UInt64 = 0
@@ -41,10 +41,10 @@ final class ProgressPrinter: Sendable {
         let now = SystemClock.monotonicNanoseconds()
         // Printed under the lock, to keep the order.
         state.withLock { state in
-            if state.timing == nil { state.startedAt = now }
-            var timing = state.timing ?? OperationTiming(startingAt: now)
-            timing.note(processedBytes: progress.processedBytes, totalBytes: progress.totalBytes, at: now)
-            state.timing = timing
+            if state.latest == nil { state.startedAt = now }
+            var timed = progress
+            timed.time(after: state.latest, at: now)
+            state.latest = timed
             guard isJSON || verbosity == .verbose || now >= state.startedAt + Self.quietNanoseconds else { return }
             // Without a status line, prints one line for each step.
             let hasLines = !isJSON && !Terminal.isErrorTerminal
@@ -54,26 +54,27 @@ final class ProgressPrinter: Sendable {
             state.shownPercent = progress.percent
             state.isLineOpen = !isJSON && !hasLines
             if hasLines { return Terminal.writeError(progress.message) }
-            guard isJSON else { return write(progress, timing.reading(at: now)) }
+            guard isJSON else { return write(timed, timed.timing) }
             if state.shownPhase == progress.phase, now < state.lastLineAt + Self.lineIntervalNanoseconds {
                 state.waiting = progress
                 return
             }
-            if state.shownPhase != progress.phase { Self.writeWaiting(&state, write) }
+            if state.shownPhase != progress.phase { writeWaiting(&state) }
             state.waiting = nil
             state.shownPhase = progress.phase
             state.lastLineAt = now
-            write(progress, timing.reading(at: now))
+            write(timed, timed.timing)
         }
     }
 
-    private static func writeWaiting(_ state: inout State, _ write: (OperationProgress, OperationTiming.Reading) -> Void) {
-        guard let progress = state.waiting, let timing = state.timing else { return }
+    private func writeWaiting(_ state: inout State) {
+        guard let progress = state.waiting else { return }
         state.waiting = nil
-        write(progress, timing.reading(at: SystemClock.monotonicNanoseconds()))
+        write(progress, state.latest?.timing)
     }
 
-    private func write(_ progress: OperationProgress, _ timing: OperationTiming.Reading) {
+    private func write(_ progress: OperationProgress, _ timing: OperationTiming?) {
+        guard let timing = timing?.reading(at: SystemClock.monotonicNanoseconds()) else { return }
         if isJSON {
             Terminal.write(jsonLine: [
                 "message_type": "status", "phase": progress.phase, "message": progress.message, "percent": progress.percent,
@@ -89,7 +90,7 @@ final class ProgressPrinter: Sendable {
     /// Clears the status line, or writes the last one for programs.
     func finish() {
         let wasOpen = state.withLock { state in
-            Self.writeWaiting(&state, write)
+            writeWaiting(&state)
             defer { state.isLineOpen = false }
             return state.isLineOpen
         }

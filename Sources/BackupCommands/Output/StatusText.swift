@@ -150,8 +150,8 @@ extension StatusText {
     }
 
     private func line(of operation: OperationState) -> Message {
-        guard let percent = operation.percent else { return "Running: \(operation.name), \(operation.message)" }
-        return "Running: \(operation.name), \(operation.message), \(percent) %"
+        guard let percent = operation.progress.percent else { return "Running: \(operation.name), \(operation.progress.message)" }
+        return "Running: \(operation.name), \(operation.progress.message), \(percent) %"
     }
 
     private func speed(_ bytesPerSecond: Double) -> String { "\(ByteCount.text(UInt64(min(bytesPerSecond, 9e18))))/s" }

@@ -120,7 +120,7 @@ struct ForgetCommand: ParsableCommand {
         do {
             return try RetentionPolicy.Limit(parsing: text)
         } catch {
-            throw BackupError(error.code, "\(option) \(error.message)", remedy: error.remedy)
+            throw error.with(nil, "\(option) \(error.message)")
         }
     }
 

@@ -66,7 +66,7 @@ struct StatusCommand: ParsableCommand {
         }
         if let maximumAge { return try report(HealthCheck(state, maximumAge: maximumAge)) }
         if prometheus, let totals {
-            let metrics = PrometheusText(state, repository: totals)
+            let metrics = PrometheusText(state, repository: totals, requests: RequestCounts.read(store.paths))
             if let operand, operand != "-" {
                 try metrics.write(to: operand, of: store)
             } else {

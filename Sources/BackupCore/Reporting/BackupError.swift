@@ -48,6 +48,16 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
         case interrupted
     }
 
+    /// What a lower layer met. The message has its words where a user needs them; this is for the log and for developers.
+    public indirect enum Cause: Sendable {
+        /// A call of the operating system that failed with an errno.
+        case system(action: Message, number: Int32)
+        /// An extended result code of SQLite.
+        case sqlite(code: Int32)
+        /// An error in other words, or about another path.
+        case error(BackupError)
+    }
+
     public let code: Code
     /// What happened, as a sentence for a person; without the path unless the sentence needs it.
     public let message: Message
@@ -57,20 +67,38 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
     public let remedy: Message?
     /// All findings, when a validation collected several; `message` is then the first of them.
     public let findings: [Message]
+    /// `nil` for an error that begins here.
+    public let cause: Cause?
 
     public init(
-        _ code: Code, _ message: Message, path: String? = nil, remedy: Message? = nil, findings: [Message] = []
+        _ code: Code, _ message: Message, path: String? = nil, remedy: Message? = nil, findings: [Message] = [],
+        cause: Cause? = nil
     ) {
         self.code = code
         self.message = message
         self.path = path
         self.remedy = remedy
         self.findings = findings
+        self.cause = cause
     }
 
     /// Adds the path to an error from a lower layer that did not know it.
     public func at(_ path: String) -> BackupError {
-        BackupError(code, message, path: self.path ?? path, remedy: remedy, findings: findings)
+        BackupError(code, message, path: self.path ?? path, remedy: remedy, findings: findings, cause: cause)
+    }
+
+    /// The same, with its cause.
+    public func caused(by cause: Cause) -> BackupError {
+        BackupError(code, message, path: path, remedy: remedy, findings: findings, cause: cause)
+    }
+
+    /// An error that has this one as its cause, and differs in what is given.
+    public func with(
+        _ code: Code? = nil, _ message: Message? = nil, path: String? = nil, remedy: Message? = nil, findings: [Message]? = nil
+    ) -> BackupError {
+        BackupError(
+            code ?? self.code, message ?? self.message, path: path ?? self.path, remedy: remedy ?? self.remedy,
+            findings: findings ?? self.findings, cause: .error(self))
     }
 
     /// Findings that the message does not already contain.

@@ -10,6 +10,8 @@ public struct OperationProgress: Sendable, Equatable {
     /// The expected final value of `processedBytes`, as far as known; 0 while unknown.
     public var totalBytes: UInt64
     private let knownPercent: Int?
+    /// The speed so far; `nil` until the operation's monitor, or else the command, has timed the progress.
+    public private(set) var timing: OperationTiming?
 
     /// - Parameters:
     ///   - message: defaults to the phase.
@@ -25,6 +27,19 @@ public struct OperationProgress: Sendable, Equatable {
         self.processedBytes = processedBytes
         self.totalBytes = totalBytes
         knownPercent = percent
+    }
+
+    /// One of several equal steps.
+    public static func step(_ phase: Message, _ number: Int, of count: Int, bytes: UInt64 = 0) -> OperationProgress {
+        OperationProgress(phase: phase, processedItems: UInt64(number), totalItems: UInt64(count), processedBytes: bytes)
+    }
+
+    /// Continues the timing of an earlier progress of the operation; without one, it begins now. Keeps the timing that it has.
+    /// - Parameter now: nanoseconds of a monotonic clock.
+    public mutating func time(after earlier: OperationProgress?, at now: UInt64) {
+        guard timing == nil else { return }
+        timing = earlier?.timing ?? OperationTiming(startingAt: now)
+        timing?.note(processedBytes: processedBytes, totalBytes: totalBytes, at: now)
     }
 
     /// 0 to 100, or `nil` while the total is unknown.
@@ -43,23 +58,12 @@ public struct OperationTiming: Sendable, Equatable {
     public struct Reading: Sendable, Equatable {
         public var elapsedSeconds: Double
         /// Over the last few seconds.
-        public var rollingBytesPerSecond: Double
-        public var averageBytesPerSecond: Double
+        public var rollingBytesPerSecond = 0.0
+        public var averageBytesPerSecond = 0.0
         /// The maximum so far; never below the average.
-        public var peakBytesPerSecond: Double
+        public var peakBytesPerSecond = 0.0
         /// At the average speed; `nil` while the total or the speed is unknown.
         public var remainingSeconds: Double?
-
-        public init(
-            elapsedSeconds: Double, rollingBytesPerSecond: Double, averageBytesPerSecond: Double, peakBytesPerSecond: Double,
-            remainingSeconds: Double?
-        ) {
-            self.elapsedSeconds = elapsedSeconds
-            self.rollingBytesPerSecond = rollingBytesPerSecond
-            self.averageBytesPerSecond = averageBytesPerSecond
-            self.peakBytesPerSecond = peakBytesPerSecond
-            self.remainingSeconds = remainingSeconds
-        }
     }
 
     private struct Sample: Sendable, Equatable {
@@ -118,6 +122,11 @@ public struct OperationTiming: Sendable, Equatable {
     private static func seconds(from start: UInt64, to end: UInt64) -> Double {
         end > start ? Double(end - start) / 1_000_000_000 : 0
     }
+}
+
+extension OperationTiming.Reading {
+    /// Without speeds.
+    public init(elapsedSeconds: Double) { self.elapsedSeconds = elapsedSeconds }
 }
 
 /// Events of a backup before it ends. Called on the thread that creates the backup.

@@ -93,7 +93,9 @@ enum CatalogDatabase {
             default: code = .inputOutput
             }
             let reason: Message = error.message.map(Message.verbatim) ?? "SQLite error \(error.resultCode.rawValue)"
-            throw BackupError(code, "the catalog cannot be used: \(reason)", path: path)
+            throw BackupError(
+                code, "the catalog cannot be used: \(reason)", path: path,
+                cause: .sqlite(code: error.extendedResultCode.rawValue))
         } catch {
             throw BackupError(.inputOutput, "the catalog cannot be used: \(error)", path: path)
         }

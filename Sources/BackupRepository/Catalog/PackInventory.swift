@@ -29,9 +29,7 @@ struct PackInventory {
         let claimed = (try? catalog.totals())?.chunkCount ?? 0
         table = CompactChunkIndex(capacity: Int(clamping: min(claimed, mostChunks)))
         for (number, (id, byteCount)) in present.enumerated() {
-            progress?(
-                OperationProgress(
-                    phase: "Reading the packs' indexes...", processedItems: UInt64(number), totalItems: UInt64(present.count)))
+            progress?(.step("Reading the packs' indexes...", number, of: present.count))
             do {
                 add(try PackIndex.read(id, in: catalog.layout, catalog.protection), id, byteCount)
             } catch {

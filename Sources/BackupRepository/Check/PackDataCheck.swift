@@ -50,10 +50,7 @@ struct PackDataCheck {
                     state.finishedCount += 1
                     state.byteCount += outcome.byteCount
                     body(outcome)
-                    progress?(
-                        OperationProgress(
-                            phase: "Reading all data...", processedItems: UInt64(state.finishedCount),
-                            totalItems: UInt64(packs.count), processedBytes: state.byteCount))
+                    progress?(.step("Reading all data...", state.finishedCount, of: packs.count, bytes: state.byteCount))
                 }
             }
         }

@@ -130,7 +130,7 @@ public struct RepositoryCheck {
         do {
             differing = try repository.catalog.differing(from: inventory)
         } catch {
-            find(.catalog, BackupError(error.code, error.message, path: path, remedy: remedy))
+            find(.catalog, error.with(path: path, remedy: remedy))
         }
         for pack in differing {
             find(.catalog, Catalog.difference(from: pack.id, path: path, remedy: remedy), pack: pack.id)
@@ -205,9 +205,7 @@ public struct RepositoryCheck {
         let hasNewerPacks = walk.inventory.unreadable.contains { $0.error.code == .unsupportedVersion }
         var damagedSnapshots: [Snapshot] = []
         for (number, snapshot) in snapshots.enumerated() {
-            progress?(
-                OperationProgress(
-                    phase: "Checking the backups...", processedItems: UInt64(number), totalItems: UInt64(snapshots.count)))
+            progress?(.step("Checking the backups...", number, of: snapshots.count))
             if try walk.visit(snapshot) { damagedSnapshots.append(snapshot) }
         }
         summary.snapshotCount = snapshots.count

@@ -123,8 +123,7 @@ final class TreeWalk {
     }
 
     private static func at(_ path: String, _ error: BackupError) -> BackupError {
-        BackupError(
-            error.code, "\(path): \(error.message)", path: error.path, remedy: error.remedy, findings: error.findings)
+        error.with(nil, "\(path): \(error.message)")
     }
 
     /// Marks a chunk as needed, with its base, the base of that, and so on: a chunk that is used only as a base may itself be

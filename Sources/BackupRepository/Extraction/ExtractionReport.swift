@@ -61,11 +61,7 @@ final class ExtractionLedger: Sendable {
             return (state.fileCount, state.byteCount)
         }
         guard let progress else { return }
-        var now = OperationProgress(phase: phase)
-        now.totalItems = UInt64(totals.fileCount)
-        now.processedItems = fileCount
-        now.processedBytes = byteCount
-        progress(now)
+        progress(.step(phase, Int(clamping: fileCount), of: Int(clamping: totals.fileCount), bytes: byteCount))
     }
 
     func add(_ error: BackupError, path: [UInt8]) {

@@ -54,7 +54,7 @@ struct ConfigurationFiles: Sendable {
         do throws(BackupError) {
             return Reading(
                 configuration: try RepositoryConfiguration(decoding: copy.bytes), bytes: copy.bytes, copy: copy,
-                damage: BackupError(.repositoryDamaged, damage.message, path: layout.config, remedy: damage.remedy), other: other)
+                damage: damage.with(.repositoryDamaged, path: layout.config), other: other)
         } catch {
             throw error.at(layout.configCopy)
         }

@@ -88,8 +88,8 @@ extension PackIndex {
         } catch {
             // A file that is too short is a damaged pack here.
             let code: BackupError.Code = error.code == .damagedContent ? .repositoryDamaged : error.code
-            throw BackupError(
-                code, error.message, path: error.path ?? file.path,
+            throw error.with(
+                code, path: error.path ?? file.path,
                 remedy: error.remedy ?? "Copy this pack back from another copy of the repository, if there is one.")
         }
     }

@@ -83,9 +83,8 @@ struct PruneGuard {
             // This version cannot read a later version's register.
             if error.code == .unsupportedVersion { return [] }
             guard error.code == .repositoryDamaged else { throw error }
-            throw BackupError(
+            throw error.with(
                 .repositoryDamaged, "nothing was pruned, since it is not known which backups there should be: \(error.message)",
-                path: error.path,
                 remedy: error.remedy
                     ?? "Copy this file from another copy of the repository, or rebuild it from the records that are there: backupfs check --repair"
             )

@@ -41,9 +41,7 @@ struct PrunePlan {
             }
         }
         for (number, snapshot) in snapshots.enumerated() {
-            progress?(
-                OperationProgress(
-                    phase: "Finding needed data...", processedItems: UInt64(number), totalItems: UInt64(snapshots.count)))
+            progress?(.step("Finding needed data...", number, of: snapshots.count))
             _ = try walk.visit(snapshot)
         }
         self.inventory = walk.inventory
@@ -59,9 +57,9 @@ struct PrunePlan {
 
     static func refusal(_ reason: BackupError) -> BackupError {
         let isNewer = reason.code == .unsupportedVersion
-        return BackupError(
+        return reason.with(
             isNewer ? .unsupportedVersion : .repositoryDamaged,
-            "nothing was pruned, since it is not known which data is needed: \(reason.message)", path: reason.path,
+            "nothing was pruned, since it is not known which data is needed: \(reason.message)",
             remedy: isNewer
                 ? "Prune the repository with a newer version of backupfs."
                 : "See what is damaged with: backupfs check. Then repair it with check --repair, or remove those backups.")

@@ -190,10 +190,8 @@ public struct RepositoryPrune {
             let reader = PackDataReader(repository)
             let verifier = ChunkVerifier(repository)
             for (position, number) in plan.rewritten.enumerated() {
-                progress?(
-                    OperationProgress(
-                        phase: "Copying needed data...", processedItems: UInt64(position),
-                        totalItems: UInt64(plan.rewritten.count), processedBytes: rewriter.publishedByteCount))
+                let bytes = rewriter.publishedByteCount
+                progress?(.step("Copying needed data...", position, of: plan.rewritten.count, bytes: bytes))
                 try copy(plan.inventory.packs[number], reader, verifier)
             }
             try rewriter.finish()

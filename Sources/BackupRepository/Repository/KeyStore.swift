@@ -107,16 +107,15 @@ struct KeyStore {
             // The copy may be the one that opened the repository.
             if old.copy != old.key, !holds(old.copy, layout.keyCopy) { try publish(old.copy, to: layout.keyCopy) }
         } catch {
-            return BackupError(
-                error.code, "it is not certain whether the password was changed: \(error.message)", path: layout.key,
+            return error.with(
+                nil, "it is not certain whether the password was changed: \(error.message)", path: layout.key,
                 remedy:
                     "Keep both passwords. When the disk works again, see which one opens the repository, and run backupfs passwd again."
             )
         }
         // Otherwise the new password opens it, too; a check reports that.
         if !holds(old.copy, layout.keyCopy) { try? publish(old.copy, to: layout.keyCopy) }
-        return BackupError(
-            error.code, "the password has not been changed: \(error.message)", path: error.path, remedy: error.remedy)
+        return error.with(nil, "the password has not been changed: \(error.message)")
     }
 
     private func holds(_ key: KeyFile, _ path: String) -> Bool { (try? read(path)) == key }

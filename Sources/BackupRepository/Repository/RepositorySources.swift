@@ -98,8 +98,8 @@ extension Repository {
                 (id: id, error: BackupError(.repositoryDamaged, "what the repository knows of a source of backups is missing"))
             }
             return (damaged + missing).map { id, error in
-                BackupError(
-                    error.code, error.message, path: layout.sourcePath(of: id),
+                error.with(
+                    path: layout.sourcePath(of: id),
                     remedy:
                         "No backup is affected. The next backup of its store writes it again. If that store is gone, copy the file back from another copy of the repository: a new store takes the app and the settings from it."
                 )

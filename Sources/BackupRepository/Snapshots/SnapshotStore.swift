@@ -158,8 +158,8 @@ final class SnapshotStore: Sendable {
             }
             return try SnapshotRecord(decoding: try protection.open(bytes, as: .snapshotRecord))
         } catch {
-            throw BackupError(
-                error.code, error.message, path: path,
+            throw error.with(
+                path: path,
                 remedy: error.remedy ?? "Copy this file back from another copy of the repository, if there is one.")
         }
     }
@@ -176,8 +176,8 @@ final class SnapshotStore: Sendable {
         } catch {
             if error.code == .notFound { return nil }
             damages.append(
-                BackupError(
-                    error.code, error.message, path: error.path ?? path,
+                error.with(
+                    path: error.path ?? path,
                     remedy: error.code == .unsupportedVersion
                         ? "Use a newer version of backupfs. The label stays as it is."
                         : "Rename the snapshot or set its pin again: that rewrites the label."))

@@ -28,20 +28,23 @@ public final class MountSession: Sendable {
     /// The mountpoint: absolute, without symbolic links.
     public let mountpoint: String
     private let server: TreeServer
+    private let requests: RequestMonitor
     /// Bytes that report events (`Event`).
     private let events: SystemIO.Pipe
 
     /// Checks everything that can be checked in advance, and clears the mountpoint of a mount left by a crash. Mounts nothing.
     /// - Parameters:
+    ///   - requests: counts and traces the requests.
     ///   - reportFailure: called for every request that failed with an input/output error.
     /// - Throws: errors of `FUSEAvailability.check` and `Mountpoint.prepare`.
     public init(
         tree: any TreeOperations, mountpoint: String, options: MountOptions = MountOptions(),
-        reportFailure: FailureReport? = nil
+        requests: RequestMonitor = RequestMonitor(), reportFailure: FailureReport? = nil
     ) throws(BackupError) {
         try FUSEAvailability.check(options)
         self.mountpoint = try Mountpoint.prepare(mountpoint, options: options)
         self.options = options
+        self.requests = requests
         server = TreeServer(tree: tree, options: options, reportFailure: reportFailure)
         events = try SystemIO.Pipe()
     }
@@ -80,7 +83,8 @@ public final class MountSession: Sendable {
                 session, maximumThreadCount: Self.maximumThreadCount, limits: Self.waitingThreadCounts,
                 wait: { tree.wait(of: InodeNumber($0.node), for: $1) },
                 isPending: { tree.isPending(InodeNumber($0.node), forAttributes: $1 == .attributes) },
-                onStalled: { [server] in server.reportStall($0.name) }, onEnd: { [self] in send(.loopEnded) })
+                onStalled: { [server] in server.reportStall($0.name) }, onEnd: { [self] in send(.loopEnded) },
+                requests: requests)
             tree.setObserver(SessionObserver(notifier: notifier, loop: loop))
         } catch {
             notifier?.end()

@@ -17,7 +17,10 @@ struct Request: ~Copyable {
         self.raw = raw
     }
 
-    deinit { fuse_reply_err(raw, EIO) }
+    deinit {
+        LastReply.error = EIO
+        fuse_reply_err(raw, EIO)
+    }
 
     var server: TreeServer {
         guard let data = fuse_req_userdata(raw) else { preconditionFailure("the session has user data") }
@@ -48,6 +51,7 @@ struct Request: ~Copyable {
     consuming func fail(number: Int32) {
         let raw = raw
         forgetAnswering()
+        LastReply.error = number
         fuse_reply_err(raw, number)
     }
 
@@ -72,6 +76,7 @@ struct Request: ~Copyable {
         forgetAnswering()
         var entry = fuse_entry_param()
         entry.entry_timeout = timeout
+        LastReply.error = ENOENT
         fuse_reply_entry(raw, &entry)
     }
 
@@ -140,14 +145,12 @@ struct Request: ~Copyable {
     /// The reply to getxattr(2) and listxattr(2), which ask for the length first and then for the bytes.
     /// - Parameter limit: size of the caller's buffer in bytes; 0 requests the length.
     consuming func reply(attributeValue value: [UInt8], limit: Int) {
+        if value.count > Self.attributeValueLimitBytes { return fail(number: E2BIG) }
+        if limit > 0, limit < value.count { return fail(number: ERANGE) }
         let raw = raw
         forgetAnswering()
-        if value.count > Self.attributeValueLimitBytes {
-            fuse_reply_err(raw, E2BIG)
-        } else if limit == 0 {
+        if limit == 0 {
             fuse_reply_xattr(raw, value.count)
-        } else if limit < value.count {
-            fuse_reply_err(raw, ERANGE)
         } else {
             _ = value.withUnsafeBytes { fuse_reply_buf(raw, $0.baseAddress, $0.count) }
         }

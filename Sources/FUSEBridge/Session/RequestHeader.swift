@@ -11,7 +11,7 @@ struct RequestHeader {
     private static let nodeOffset = 16
     private static let processOffset = 32
 
-    private let opcode: UInt32
+    let opcode: UInt32
     /// The kernel's number for the request.
     let number: UInt64
     let node: UInt64
@@ -47,28 +47,53 @@ struct RequestHeader {
     var opensFolder: Bool { opcode == 27 }
 
     /// Its name in messages.
-    var name: StaticString {
+    var name: StaticString { Self.name(opcode) }
+
+    /// The name of an operation in messages, in the log and in metrics.
+    static func name(_ opcode: UInt32) -> StaticString {
         switch opcode {
         case 1: "lookup"
+        case 2, 42: "forget"
         case 3: "getattr"
         case 4: "setattr"
         case 5: "readlink"
+        case 6: "symlink"
+        case 8: "mknod"
+        case 9: "mkdir"
         case 10: "unlink"
         case 11: "rmdir"
         case 12, 45: "rename"
+        case 13: "link"
         case 14: "open"
         case 15: "read"
         case 16: "write"
+        case 17: "statfs"
+        case 18: "release"
         case 20: "fsync"
         case 21: "setxattr"
         case 22: "getxattr"
         case 23: "listxattr"
         case 24: "removexattr"
+        case 25: "flush"
+        case 26: "init"
         case 27: "opendir"
         case 28, 44: "readdir"
+        case 29: "releasedir"
         case 35: "create"
+        case 36: "interrupt"
+        case 47: "copy_file_range"
         default: "request"
         }
+    }
+
+    /// The bytes that it reads or writes (READ, WRITE, READDIR, READDIRPLUS; `struct fuse_read_in`).
+    func range(_ bytes: UnsafeRawBufferPointer) -> (offset: UInt64, length: UInt64)? {
+        guard [15, 16, 28, 44].contains(opcode), bytes.count >= Self.sizeBytes + 20 else { return nil }
+        // The handle comes first.
+        return (
+            bytes.loadUnaligned(fromByteOffset: Self.sizeBytes + 8, as: UInt64.self),
+            UInt64(bytes.loadUnaligned(fromByteOffset: Self.sizeBytes + 16, as: UInt32.self))
+        )
     }
 
     /// The number of the request that it interrupts (FUSE_INTERRUPT), because the program that waits for it has received a

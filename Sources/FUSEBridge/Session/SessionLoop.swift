@@ -37,6 +37,7 @@ final class SessionLoop: Sendable {
     private let wait: @Sendable (RequestHeader, RequestAim) -> RequestWait?
     private let isPending: @Sendable (RequestHeader, RequestHeader.Look) -> Bool
     private let onEnd: @Sendable () -> Void
+    private let requests: RequestMonitor
     private let state = Mutex(State())
     // Fields that every request uses are not part of the state: threads that take one lock for every request are ten times
     // slower.
@@ -58,7 +59,8 @@ final class SessionLoop: Sendable {
         _ session: OpaquePointer, maximumThreadCount: Int, limits: [RequestWait: Int],
         wait: @escaping @Sendable (RequestHeader, RequestAim) -> RequestWait?,
         isPending: @escaping @Sendable (RequestHeader, RequestHeader.Look) -> Bool,
-        onStalled: @escaping @Sendable (RequestHeader) -> Void, onEnd: @escaping @Sendable () -> Void
+        onStalled: @escaping @Sendable (RequestHeader) -> Void, onEnd: @escaping @Sendable () -> Void,
+        requests: RequestMonitor
     ) throws(BackupError) {
         _ = Self.isWakeSignalHandled
         self.session = Session(pointer: session)
@@ -76,14 +78,15 @@ final class SessionLoop: Sendable {
         self.lanes = lanes
         stuck = StuckRequests(
             Array(lanes.values), turnSeconds: StallLimits.turnSeconds,
-            onInterrupted: { Self.answer($0.number, EINTR, descriptor) },
+            onInterrupted: { Self.answer($0.number, EINTR, descriptor, requests) },
             onStalled: { header in
-                Self.answer(header.number, EIO, descriptor)
+                Self.answer(header.number, EIO, descriptor, requests)
                 onStalled(header)
             })
         self.wait = wait
         self.isPending = isPending
         self.onEnd = onEnd
+        self.requests = requests
         try state.withLock { (state) throws(BackupError) in try startThread(&state) }
     }
 
@@ -201,11 +204,12 @@ final class SessionLoop: Sendable {
 
     private func answerInterrupted(_ number: UInt64) {
         interrupts.remove(number)
-        Self.answer(number, EINTR, descriptor)
+        Self.answer(number, EINTR, descriptor, requests)
     }
 
     /// `struct fuse_out_header`: libfuse does not know the request, or its thread's own reply comes too late and has no effect.
-    private static func answer(_ number: UInt64, _ error: Int32, _ descriptor: Int32) {
+    private static func answer(_ number: UInt64, _ error: Int32, _ descriptor: Int32, _ requests: RequestMonitor) {
+        requests.noteFailure(error)
         var answer = (length: UInt32(16), error: -error, number: number)
         _ = withUnsafeBytes(of: &answer) { write(descriptor, $0.baseAddress, 16) }
     }
@@ -214,7 +218,9 @@ final class SessionLoop: Sendable {
         var buffer = fuse_buf()
         buffer.mem = request.baseAddress
         buffer.size = request.count
+        let served = requests.begin(UnsafeRawBufferPointer(request))
         fuse_session_process_buf(session.pointer, &buffer)
+        requests.end(served)
     }
 
     /// Counts one idle thread less; if it was the last one, starts another. If that fails, the existing threads have to do.

@@ -184,7 +184,7 @@ public struct BackupOperation: Sendable {
         let archives = try ArchiveSizes(
             of: directory, layout: layout, names: ManifestNaming.names(naming, root: directory, in: store.repository),
             time: createdAt, in: store.repository)
-        progress.noteArchived(files: archives.memberCount)
+        progress.update(always: true) { $0[.archive].processedItems = archives.memberCount }
         let storedBytes = writer.storedByteCount
         let record = SnapshotRecord(
             kind: kind, name: name, creationTime: createdAt, parent: parent?.id, root: root,
@@ -212,7 +212,7 @@ public struct BackupOperation: Sendable {
         var result = BackupResult(
             snapshot: snapshot, requestedName: label.map { FileName($0) }, storedBytes: storedBytes,
             unreadable: parts.unreadable + damage,
-            missing: records.facts.missingFiles.lines, mediaBytesRead: progress.mediaBytesRead,
+            missing: records.facts.missingFiles.lines, mediaBytesRead: progress[.media].processedBytes,
             warnings: [
                 otherStore.map { BackupWarning(.successor, $0) },
                 places.problemInMedia().map { BackupWarning(.places, $0.message) },

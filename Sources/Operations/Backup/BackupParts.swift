@@ -40,11 +40,15 @@ struct BackupParts {
     let reading: MediaReading
 
     func run() throws(BackupError) -> Stored {
-        progress.begin(hasMedia: store.mediaPath != nil)
+        progress.update(always: true) { $0[.media].isKnown = store.mediaPath == nil }
         let amongMedia = try store.databaseAmongMedia()
         let listing = store.mediaPath.map { path in
             MediaListing(path, amongMedia: amongMedia, earlier: earlier.folder("media")?.totals) { [progress] files, bytes in
-                progress.expectMedia(files: files, bytes: bytes)
+                progress.update { state in
+                    state[.media].isKnown = true
+                    state[.media].totalItems = files
+                    state[.media].totalBytes = bytes
+                }
             }
         }
         defer { listing?.end() }

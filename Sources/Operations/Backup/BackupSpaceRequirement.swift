@@ -38,10 +38,10 @@ struct BackupSpaceRequirement {
         guard let place = places.first(where: { path.hasPrefix($0 + "/") }), let space = try? FileSystem.space(at: place) else {
             return error
         }
-        return BackupError(
+        return error.with(
             .noSpace,
             "the backup does not fit on the disk, which has \(space.availableBytes) bytes free without it: \(error.message)",
-            path: place, remedy: error.remedy, findings: error.findings)
+            path: place)
     }
 }
 

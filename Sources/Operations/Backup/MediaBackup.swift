@@ -278,12 +278,15 @@ final class MediaBackup: Sendable {
             try content.append(block.bytes)
             offset += UInt64(block.count)
             if offset >= size { break }
-            progress.noteMedia(files: 0, bytes: offset - notedBytes)
+            progress.update { $0[.media].processedBytes += offset - notedBytes }
             notedBytes = offset
             block.count = try file.read(at: offset, into: block.writableBytes)
         }
         let stored = try content.finish()
-        progress.noteMedia(files: 1, bytes: offset - notedBytes)
+        progress.update { state in
+            state[.media].processedItems += 1
+            state[.media].processedBytes += offset - notedBytes
+        }
         return stored
     }
 
@@ -291,10 +294,10 @@ final class MediaBackup: Sendable {
         try MediaFile.stable(name, task.path(of: name), in: task.reader, metadata) { (file) throws(BackupError) in
             let policy = try file.bytes(at: 0, upTo: SQLiteHeader.byteCount).withUnsafeBytes { MediaFile.policy(of: $0) }
             try writer.requireStorable(byteCount: file.size, policy: policy)
-            let stored = try writer.store(file, policy: policy, earlier: task.earlierContent(name)) {
-                progress.noteMedia(files: 0, bytes: $0)
+            let stored = try writer.store(file, policy: policy, earlier: task.earlierContent(name)) { bytes in
+                progress.update { $0[.media].processedBytes += bytes }
             }
-            progress.noteMedia(files: 1, bytes: 0)
+            progress.update { $0[.media].processedItems += 1 }
             return stored
         }
     }
@@ -332,6 +335,10 @@ final class MediaBackup: Sendable {
 
     /// Counts an unchanged file. What an earlier pass stored is already counted.
     func noteUnchanged(_ status: FileStatus, in task: MediaFolderTask) {
-        if task.earlierTrace == nil { progress.noteMedia(files: 1, bytes: 0, skippedBytes: status.size) }
+        guard task.earlierTrace == nil else { return }
+        progress.update { state in
+            state[.media].processedItems += 1
+            state[.media].skippedBytes += status.size
+        }
     }
 }

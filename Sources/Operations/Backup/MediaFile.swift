@@ -85,7 +85,7 @@ final class MediaFile: ByteSource {
     private static func unreadable(_ error: BackupError, _ path: String) -> BackupError {
         switch error.code {
         case .interrupted, .noResources: error
-        default: BackupError(.sourceUnreadable, error.message, path: path)
+        default: BackupError(.sourceUnreadable, error.message, path: path, cause: .error(error))
         }
     }
 

@@ -27,7 +27,7 @@ struct RecordsBackup {
     func run() throws(BackupError) -> StoredRecords {
         let state = try databaseState()
         if let state, state == earlier.databaseState, let records = try takeOver(state) {
-            progress.skipData()
+            progress.update { $0[.data].totalBytes = 0 }
             return records
         }
         expectBytes()
@@ -37,7 +37,8 @@ struct RecordsBackup {
     /// The database is read once; the export is written, then read when it is stored. Its size is estimated from the earlier one.
     private func expectBytes() {
         let databaseBytes = FileSystem.statusIfPresent(database.path)?.size ?? 0
-        progress.expectData(bytes: databaseBytes + 2 * (earlier.file(["export.json"])?.size ?? databaseBytes))
+        let expected = databaseBytes + 2 * (earlier.file(["export.json"])?.size ?? databaseBytes)
+        progress.update { $0[.data].totalBytes = expected }
     }
 
     /// Identifies a state of the database, also across runs of the program and definitions.
@@ -79,15 +80,15 @@ extension RecordsBackup {
             let rendered = try store.withWorkFolder { (folder) throws(BackupError) in
                 try AppRendering(
                     of: database, in: folder, createdAt: createdAt, checksDatabase: true,
-                    progress: { [progress] in progress.noteData(bytes: $0) }
+                    progress: { [progress] bytes in progress.update { $0[.data].processedBytes += bytes } }
                 ) {
                     (copy) throws(BackupError) in
                     let policy = ChunkingPolicy.database(pageSizeBytes: try AppRendering.pageSizeBytes(of: copy))
                     try writer.requireStorable(byteCount: copy.size, policy: policy)
                     let earlierContent = earlier.content(["database.sqlite"])
                     aside.submit { [writer, progress] () throws(BackupError) in
-                        let stored = try writer.store(copy, policy: policy, earlier: earlierContent) {
-                            progress.noteData(bytes: $0)
+                        let stored = try writer.store(copy, policy: policy, earlier: earlierContent) { bytes in
+                            progress.update { $0[.data].processedBytes += bytes }
                         }
                         storedDatabase.withLock { $0 = stored }
                     }
@@ -96,15 +97,16 @@ extension RecordsBackup {
             rendering = rendered
             try writer.requireStorable(byteCount: rendered.export.size, policy: .structuredText)
             let collectionBytes = rendered.collections.reduce(0) { $0 + $1.file.size }
-            progress.expectData(bytes: rendered.database.size + rendered.export.size + collectionBytes)
+            progress.update { $0[.data].totalBytes = rendered.database.size + rendered.export.size + collectionBytes }
             aside.submit { [writer] () throws(BackupError) in
                 let found = try SourceChecksums.of(rendered.export, workers: writer.workers)
                 checksums.withLock { $0 = found }
             }
             for (name, source) in rendered.collections {
                 let fileName = FileName("\(name).json")
-                let stored = try writer.store(source, policy: .structuredText, earlier: earlier.content(["data", fileName])) {
-                    progress.noteData(bytes: $0)
+                let earlierContent = earlier.content(["data", fileName])
+                let stored = try writer.store(source, policy: .structuredText, earlier: earlierContent) { bytes in
+                    progress.update { $0[.data].processedBytes += bytes }
                 }
                 let entry = file(fileName, stored.content, stored.checksums)
                 collections.append(StoredRecords.Collection(collection: name, entry: entry, source: source))

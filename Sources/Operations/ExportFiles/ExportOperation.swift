@@ -74,7 +74,7 @@ public struct ExportOperation: Sendable {
             facts.sizeBytes = table.size
             let file = try OwnedDescriptor.open(path, O_WRONLY)
             try copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
-            progress.end()
+            progress.enter(.end)
             return path
         }
         if let path { try store.requireWritable(path) }
@@ -95,19 +95,19 @@ public struct ExportOperation: Sendable {
         } catch {
             unlink(draft)
             if error.path == store.database.path { throw error }
-            throw BackupError(error.code, error.message, path: target, remedy: error.remedy, findings: error.findings)
+            throw error.with(path: target)
         }
-        progress.end()
+        progress.enter(.end)
         return target
     }
 
     private func copy(
         _ table: ExtentTable, _ write: (UnsafeRawBufferPointer) throws(BackupError) -> Void
     ) throws(BackupError) {
-        progress.expect(bytes: table.size)
+        progress.update(always: true) { $0[.writing].totalBytes = table.size }
         try store.repository.copy(table) { (bytes) throws(BackupError) in
             try write(bytes)
-            progress.note(bytes: UInt64(bytes.count))
+            progress.update { $0[.writing].processedBytes += UInt64(bytes.count) }
         }
     }
 
@@ -120,7 +120,7 @@ public struct ExportOperation: Sendable {
                 let file = OwnedDescriptor(owning: dup(descriptor), path: "standard output")
                 try copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
             }
-            progress.end()
+            progress.enter(.end)
         }
     }
 

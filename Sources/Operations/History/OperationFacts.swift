@@ -9,6 +9,8 @@ public struct OperationFacts: Sendable, Equatable {
     /// If it differs from the result that the error implies, or there is no error.
     public var result: OperationResult?
     public var error: BackupError.Code?
+    /// What led to the error, without texts and paths.
+    public private(set) var causes: String?
     /// The subject of the error.
     public var fileKind: FileKind?
     /// The backup that was created, read or removed.
@@ -37,6 +39,12 @@ public struct OperationFacts: Sendable, Equatable {
     public var hasFailedHook = false
 
     public init() {}
+
+    /// The operation has failed.
+    public mutating func note(_ failure: BackupError) {
+        error = failure.code
+        causes = failure.causeChain
+    }
 
     mutating func note(_ backup: BackupResult) {
         note(backup.snapshot)

@@ -105,7 +105,7 @@ extension Store {
             record(.ok)
             return result
         } catch {
-            facts.error = error.code
+            facts.note(error)
             if facts.fileKind == nil { facts.fileKind = error.path.flatMap(kind) }
             record(OperationResult(error.code))
             throw error

@@ -1,48 +1,42 @@
 import BackupCore
 import BackupRepository
+import Formats
 import Glibc
-import Logging
 import Restore
 import SystemIO
 
 /// The log of a store: a line for each finished operation and for some other events, with time, result and size, but nothing from
 /// the data.
 public struct OperationLog: Sendable {
+    /// Lines below it are left out.
+    let level: LogLevel
     /// `nil` where nothing is logged.
-    private let logger: Logger?
-    private let app: String
-
-    /// - Parameters:
-    ///   - sink: `nil` for none.
-    ///   - app: the name in the app's definition.
-    init(level: LogLevel, sink: LogSink?, app: String) {
-        logger = sink.map { sink in
-            Logger(label: "backupfs") { _ in StructuredLogHandler(level: level.ofLogger, sink: sink) }
-        }
-        self.app = app
-    }
+    let sink: LogSink?
+    /// The name in the app's definition.
+    let app: String
 
     /// An operation has ended.
     public func note(_ record: OperationRecord) {
         let seconds =
             "\(record.durationMilliseconds / 1_000).\(String(record.durationMilliseconds % 1_000 + 1_000).dropFirst()) s"
         let error = record.facts.error.map { " (\($0.rawValue))" } ?? ""
-        write(
-            record.level, "\(record.operation.rawValue) \(record.result.rawValue)\(error) in \(seconds)", record.logFields)
+        // The causes are for those who look for a fault.
+        let fields = record.logFields(withCauses: level <= .debug)
+        write(record.level, "\(record.operation.rawValue) \(record.result.rawValue)\(error) in \(seconds)", fields)
     }
 
     /// An operation begins.
     func noteBeginning(_ operation: OperationKind, isAutomatic: Bool) {
         write(
             .debug, "\(operation.rawValue) begun",
-            [.operation: operation.rawValue.field, .phase: "begun", .isAutomatic: isAutomatic ? true.field : nil])
+            [.operation: operation.rawValue, .phase: "begun", .isAutomatic: isAutomatic ? Optional(true) : nil])
     }
 
     /// A restore has failed partway, and its changes are about to be rolled back.
     func noteRollback() {
         write(
             .notice, "\(RestoreOperation.rollingBackMessage.english)",
-            [.operation: OperationKind.restore.rawValue.field, .phase: "rollback"])
+            [.operation: OperationKind.restore.rawValue, .phase: "rollback"])
     }
 
     /// A backup was made with a warning. The status has its text: the log contains no texts.
@@ -50,8 +44,8 @@ public struct OperationLog: Sendable {
         write(
             .warning, "backup \(backup.name) has a warning (\(warning.kind.rawValue)); see: backupfs status",
             [
-                .operation: OperationKind.backup.rawValue.field, .phase: "warning", .warning: warning.kind.rawValue.field,
-                .snapshot: backup.name.description.field, .isAutomatic: isAutomatic ? true.field : nil,
+                .operation: OperationKind.backup.rawValue, .phase: "warning", .warning: warning.kind.rawValue,
+                .snapshot: backup.name.description, .isAutomatic: isAutomatic ? Optional(true) : nil,
             ])
     }
 
@@ -60,38 +54,61 @@ public struct OperationLog: Sendable {
         write(
             event.phase.level, "schedule \(event.phase.rawValue)",
             [
-                .operation: "schedule", .phase: event.phase.rawValue.field,
-                .dueAt: event.dueAt.map { ISO8601.format($0.wholeSeconds).field }, .error: event.error?.rawValue.field,
+                .operation: "schedule", .phase: event.phase.rawValue, .dueAt: event.dueAt?.wholeSeconds,
+                .error: event.error?.rawValue,
             ])
     }
 
     /// A backup was removed: its name, and the rule that removed it.
-    func note(_ event: RemovalEvent) {
-        let rule = event.rule.isEmpty ? nil : event.rule
+    /// - Parameter rule: the retention rule, which did not keep this backup; empty if the user named it.
+    func noteRemoval(of backup: Snapshot, rule: String) {
+        let rule = rule.isEmpty ? nil : rule
         write(
-            .info, "removed \(event.snapshot)\(rule.map { ": kept by none of \($0)" } ?? "")",
-            [.operation: "retention", .phase: "removed", .snapshot: event.snapshot.field, .rule: rule?.field])
+            .info, "removed \(backup.name)\(rule.map { ": kept by none of \($0)" } ?? "")",
+            [
+                .operation: "retention", .phase: "removed", .snapshot: backup.name.description, .rule: rule,
+            ])
     }
 
-    private func write(_ level: LogLevel, _ message: String, _ fields: KeyValuePairs<LogField, Logger.MetadataValue?>) {
-        guard let logger, level.ofLogger >= logger.logLevel else { return }
-        var metadata: Logger.Metadata = [
-            LogField.app.rawValue: app.field, LogField.process.rawValue: getpid().field,
-        ]
-        for (field, value) in fields { metadata[field.rawValue] = value }
-        logger.log(level: level.ofLogger, "\(message)", metadata: metadata)
+    /// Whether the log has a line for each request of a mount.
+    public var tracesRequests: Bool { sink != nil && level == .trace }
+
+    /// A mount has answered a request.
+    public func note(_ request: ServedRequest) {
+        let result = request.error ?? "ok"
+        write(
+            .trace, "request \(request.operation) of \(request.inode): \(result) in \(request.durationMicroseconds) us",
+            [
+                .operation: "request", .phase: request.operation, .result: request.error == nil ? "ok" : "failed",
+                .inode: request.inode, .offset: request.range?.offset, .length: request.range?.length,
+                .errorNumber: request.error, .durationMicroseconds: request.durationMicroseconds,
+            ])
+    }
+
+    private func write(_ level: LogLevel, _ message: String, _ fields: KeyValuePairs<LogField, any JSONConvertible>) {
+        guard let sink, level >= self.level else { return }
+        let own: KeyValuePairs<LogField, any JSONConvertible> = [.app: app, .process: getpid()]
+        sink.write(LogLine(at: SystemClock.now(), level, message, Array(fields) + Array(own)))
     }
 }
 
-extension BinaryInteger {
-    /// As a log field that stays a number.
-    var field: Logger.MetadataValue { .stringConvertible(Int64(clamping: self)) }
-}
-
-extension Bool {
-    var field: Logger.MetadataValue { .stringConvertible(self) }
-}
-
-extension String {
-    var field: Logger.MetadataValue { .string(self) }
+extension BackupError {
+    /// The kinds of its causes, nearest first, without texts and paths: `accessDenied < open the file: EACCES`; `nil` if there
+    /// are none.
+    var causeChain: String? {
+        var parts: [String] = []
+        var next = cause
+        while let cause = next {
+            next = nil
+            switch cause {
+            // The template has no values, such as a new name.
+            case .system(let action, let number): parts.append("\(action.template): \(SystemCall.name(number))")
+            case .sqlite(let code): parts.append("SQLite \(code)")
+            case .error(let error):
+                parts.append(error.code.rawValue)
+                next = error.cause
+            }
+        }
+        return parts.isEmpty ? nil : parts.joined(separator: " < ")
+    }
 }

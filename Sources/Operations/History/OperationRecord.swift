@@ -1,6 +1,5 @@
 import BackupCore
 import Formats
-import Logging
 import SystemIO
 
 /// A finished operation, as the log and the history record it.
@@ -36,17 +35,16 @@ public struct OperationRecord: Sendable, Equatable {
         }
     }
 
-    var logFields: KeyValuePairs<LogField, Logger.MetadataValue?> {
+    func logFields(withCauses: Bool) -> KeyValuePairs<LogField, any JSONConvertible> {
         [
-            .operation: operation.rawValue.field, .phase: "ended", .result: result.rawValue.field,
-            .isAutomatic: isAutomatic ? true.field : nil, .startedAt: ISO8601.format(startedAt).field,
-            .durationMilliseconds: durationMilliseconds.field, .sizeBytes: facts.sizeBytes?.field,
-            .fileCount: facts.fileCount?.field, .recordCount: facts.recordCount?.field,
-            .storedByteCount: facts.storedByteCount?.field, .freedByteCount: facts.freedByteCount?.field,
-            .removedCount: facts.removedCount?.field, .unreadableCount: facts.unreadableCount?.field,
-            .snapshot: facts.snapshot?.field, .safetyBackup: facts.safetyBackup?.field, .strategy: facts.strategy?.field,
-            .format: facts.format?.field, .outcome: facts.outcome?.field, .hooks: facts.hasFailedHook ? "failed" : nil,
-            .error: facts.error?.rawValue.field, .fileKind: facts.fileKind?.rawValue.field,
+            .operation: operation.rawValue, .phase: "ended", .result: result.rawValue,
+            .isAutomatic: isAutomatic ? Optional(true) : nil, .startedAt: startedAt,
+            .durationMilliseconds: durationMilliseconds, .sizeBytes: facts.sizeBytes, .fileCount: facts.fileCount,
+            .recordCount: facts.recordCount, .storedByteCount: facts.storedByteCount, .freedByteCount: facts.freedByteCount,
+            .removedCount: facts.removedCount, .unreadableCount: facts.unreadableCount, .snapshot: facts.snapshot,
+            .safetyBackup: facts.safetyBackup, .strategy: facts.strategy, .format: facts.format, .outcome: facts.outcome,
+            .hooks: facts.hasFailedHook ? Optional("failed") : nil, .error: facts.error?.rawValue,
+            .causes: withCauses ? facts.causes : nil, .fileKind: facts.fileKind?.rawValue,
         ]
     }
 }

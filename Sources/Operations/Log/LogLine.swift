@@ -1,23 +1,34 @@
 import BackupCore
 import Formats
 import Glibc
-import Logging
 import SystemIO
 
 /// One line of the log, independent of its destination.
 struct LogLine: Sendable {
+    /// To the millisecond.
     let time: Timestamp
-    let level: Logger.Level
+    let level: LogLevel
     /// For readers of the journal; made of fields alone.
     let message: String
-    let fields: [(field: LogField, value: Logger.MetadataValue)]
+    /// In their order, without those that have no value.
+    private let fields: [(field: LogField, value: OrderedJSON)]
+
+    init(at now: Timestamp, _ level: LogLevel, _ message: String, _ fields: [(key: LogField, value: any JSONConvertible)]) {
+        time = Timestamp(seconds: now.seconds, nanoseconds: now.nanoseconds / 1_000_000 * 1_000_000)
+        self.level = level
+        self.message = message
+        let values = Dictionary(fields.map { ($0.key, $0.value.json) }) { first, _ in first }
+        self.fields = LogField.allCases.compactMap { field in
+            values[field].flatMap { $0 == .null ? nil : (field: field, value: $0) }
+        }
+    }
 
     /// Without a trailing line feed.
     var json: [UInt8] {
         let head = [
             OrderedJSON.Member("ts", time), OrderedJSON.Member("level", level.rawValue),
         ]
-        return OrderedJSON.object(head + fields.map { .init($0.field.rawValue, Self.json($0.value)) }).compactText
+        return OrderedJSON.object(head + fields.map { .init($0.field.rawValue, $0.value) }).compactText
     }
 
     var journalFields: [Journal.Field] {
@@ -25,13 +36,11 @@ struct LogLine: Sendable {
             Journal.Field("MESSAGE", message), Journal.Field("PRIORITY", "\(level.priority)"),
             Journal.Field("SYSLOG_IDENTIFIER", "backupfs"),
         ]
-        return head + fields.map { Journal.Field($0.field.journalName, $0.value.description) }
-    }
-
-    /// Numbers stay numbers.
-    private static func json(_ value: Logger.MetadataValue) -> OrderedJSON {
-        if case .stringConvertible(let value) = value, let known = value as? any JSONConvertible { return known.json }
-        return .text(value.description)
+        return head
+            + fields.map { (field, value) -> Journal.Field in
+                if case .text(let word) = value { return Journal.Field(field.journalName, word) }
+                return Journal.Field(field.journalName, String(decoding: value.compactText, as: UTF8.self))
+            }
     }
 }
 
@@ -61,8 +70,14 @@ enum LogField: String, CaseIterable, Sendable {
     case outcome
     case hooks
     case error
+    case causes
     case fileKind
     case dueAt
+    case inode
+    case offset
+    case length
+    case errorNumber = "errno"
+    case durationMicroseconds = "durationUs"
     case process = "pid"
 
     /// The name in the journal, such as `BACKUPFS_DURATION_MS`.
@@ -73,8 +88,8 @@ enum LogField: String, CaseIterable, Sendable {
     }
 }
 
-/// Severity of a log line, with the words of swift-log and syslog(3).
-public enum LogLevel: String, CaseIterable, Sendable {
+/// Severity of a log line, with the words of syslog(3) and, below them, `trace`; in rising order.
+public enum LogLevel: String, CaseIterable, Sendable, Comparable {
     case trace
     case debug
     case info
@@ -83,11 +98,6 @@ public enum LogLevel: String, CaseIterable, Sendable {
     case error
     case critical
 
-    /// The words are the same.
-    var ofLogger: Logger.Level { Logger.Level(rawValue: rawValue) ?? .critical }
-}
-
-extension Logger.Level {
     /// The number in syslog(3).
     var priority: Int {
         switch self {
@@ -98,6 +108,11 @@ extension Logger.Level {
         case .error: 3
         case .critical: 2
         }
+    }
+
+    /// Whether the first is less severe.
+    public static func < (one: LogLevel, other: LogLevel) -> Bool {
+        one.priority == other.priority ? one == .trace && other == .debug : one.priority > other.priority
     }
 }
 
@@ -145,29 +160,4 @@ public struct LogSettings: Sendable, Equatable {
     public var oldFileCount = 4
 
     public init() {}
-}
-
-/// Turns the metadata that a `Logger` receives into lines: only the fields that the log has, nothing else.
-struct StructuredLogHandler: LogHandler {
-    var metadata: Logger.Metadata = [:]
-    var logLevel: Logger.Level
-    let sink: LogSink
-
-    init(level: Logger.Level, sink: LogSink) {
-        logLevel = level
-        self.sink = sink
-    }
-
-    subscript(metadataKey key: String) -> Logger.MetadataValue? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        let given = metadata.merging(event.metadata ?? [:]) { $1 }
-        let fields = LogField.allCases.compactMap { field in given[field.rawValue].map { (field, $0) } }
-        let now = SystemClock.now()
-        let time = Timestamp(seconds: now.seconds, nanoseconds: now.nanoseconds / 1_000_000 * 1_000_000)
-        sink.write(LogLine(time: time, level: event.level, message: event.message.description, fields: fields))
-    }
 }

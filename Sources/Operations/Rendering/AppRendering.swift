@@ -77,9 +77,7 @@ final class AppRendering: Sendable {
             aside.fail(error)
             try? aside.wait()
             // The user knows the app's database, not the copy.
-            throw error.path == databasePath
-                ? BackupError(error.code, error.message, path: database.path, remedy: error.remedy, findings: error.findings)
-                : error
+            throw error.path == databasePath ? error.with(path: database.path) : error
         }
         refused = found.withLock { $0 }
         try FileSystem.removeFile(databasePath)

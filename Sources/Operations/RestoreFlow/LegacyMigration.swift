@@ -136,7 +136,7 @@ public struct LegacyMigration {
             let tokenizer = JSONTokenizer(file)
             while try tokenizer.next() != .end {}
         } catch let error where error.code == .invalidContent {
-            throw BackupError(error.code, error.message, path: path, remedy: error.remedy, findings: error.findings)
+            throw error.with(path: path)
         }
         var offset: UInt64 = 0
         while offset < file.size {

@@ -16,14 +16,15 @@ extension RestoreRunner {
                 .repositoryDamaged, ImportMessages.corruptedFile, path: source.name,
                 remedy:
                     "Restore its undamaged parts with: backupfs restore --allow-damaged \(ShellWords.text(of: [source.name]))",
-                findings: [error.path.map { "\($0): \(error.message)" } ?? error.message] + error.findings)
+                findings: [error.path.map { "\($0): \(error.message)" } ?? error.message] + error.findings, cause: .error(error))
         case .invalidContent where source.origin == .foreign:
             guard let other = otherApp(of: source) else { return error }
             return BackupError(
                 .invalidContent,
                 ImportMessages.failure("this is an export of \(other.title), and this store is for \(store.definition.title)"),
                 path: source.name,
-                remedy: "Restore it in a store for that app. Make one with: backupfs init --app \(other.name) --store DIR")
+                remedy: "Restore it in a store for that app. Make one with: backupfs init --app \(other.name) --store DIR",
+                cause: .error(error))
         default: return error
         }
     }

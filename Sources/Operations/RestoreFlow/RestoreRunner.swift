@@ -177,7 +177,7 @@ public struct RestoreRunner: Sendable {
                         checked, fileName: source.name,
                         report: { progress in
                             if progress.phase == RestoreOperation.rollingBackMessage { store.log.noteRollback() }
-                            steps.note(progress)
+                            steps.update(always: true) { $0.phase = progress.phase }
                         }, outcome: { report.outcome = $0 }, room: room,
                         prepare: { () throws(BackupError) in
                             report.hooks = try hooks.runBefore(source.name, strategy)
@@ -189,7 +189,7 @@ public struct RestoreRunner: Sendable {
                         () throws(BackupError) in
                         let made = try backup.make(
                             .safety, label: nil, tag: nil, requiresAllFiles: replacesMedia, steps.noteSaving)
-                        steps.beginImport()
+                        steps.enter(.importing)
                         report.safetyBackup = store.nameInSafety(made.snapshot)
                         report.safetySnapshot = made.snapshot.id
                         // Only the newest few are kept without a pin, and this one may hold the only copies.

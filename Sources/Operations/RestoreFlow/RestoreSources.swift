@@ -37,7 +37,7 @@ extension RestoreRunner {
             guard error.code == .notFound, source != "latest" else { throw error }
             throw BackupError(
                 .notFound, "there is no such file, and no such backup", path: source,
-                remedy: "Check the path, or see: backupfs snapshots")
+                remedy: "Check the path, or see: backupfs snapshots", cause: .error(error))
         }
         try require(snapshot, named: source)
         return try self.source(of: snapshot, named: snapshot.name.description)
@@ -138,5 +138,22 @@ enum UnknownFields {
             unknown.prefix(shownCount).map { "\($0.key) (\($0.value))" } + (unknown.count > shownCount ? ["…"] : [])
         return
             "the app's definition does not know these fields of the backup: \(MessageText.shortened(shown.joined(separator: ", ")))"
+    }
+}
+
+/// A source that counts its bytes as they are read.
+final class CountingByteSource: ByteSource {
+    private let source: any ByteSource
+    private let note: @Sendable (UInt64) -> Void
+
+    init(_ source: any ByteSource, note: @escaping @Sendable (UInt64) -> Void) {
+        self.source = source
+        self.note = note
+    }
+
+    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+        let count = try source.read(at: offset, into: buffer)
+        note(UInt64(count))
+        return count
     }
 }

@@ -63,8 +63,8 @@ extension ForgetOperation {
             throw BackupError(
                 .notPermitted, error.message,
                 remedy:
-                    "Leave out --now: then the backups that you name can be brought back. To delete them for good all the same, add --other-source."
-            )
+                    "Leave out --now: then the backups that you name can be brought back. To delete them for good all the same, add --other-source.",
+                cause: .error(error))
         }
     }
 
@@ -115,15 +115,13 @@ struct RemovalProgress {
 
     func willRemove(_ report: ProgressHandler) throws(BackupError) {
         try Cancellation.check()
-        report(
-            OperationProgress(
-                phase: "Removing backups...", processedItems: UInt64(removed.count), totalItems: UInt64(planned.count)))
+        report(.step("Removing backups...", removed.count, of: planned.count))
     }
 
     mutating func didRemove(_ id: SnapshotID) throws(BackupError) {
         if let snapshot = planned[id] {
             removed.append(snapshot)
-            store.log.note(RemovalEvent(snapshot: snapshot.name.description, rule: rule))
+            store.log.noteRemoval(of: snapshot, rule: rule)
         }
         try FaultInjection.reached("forget.removed")
     }

@@ -59,8 +59,8 @@ public struct UndeleteOperation: Sendable {
         do {
             return try store.repository.bringBackSnapshot(removed.snapshot.id, as: newName, pinned: pinned)
         } catch let error where error.code == .alreadyExists {
-            throw BackupError(
-                .alreadyExists, error.message, path: (newName ?? name).description,
+            throw error.with(
+                path: (newName ?? name).description,
                 remedy:
                     "Bring it back under another name: backupfs undelete \(removed.snapshot.id.hexadecimal.prefix(8)) --as NAME")
         }

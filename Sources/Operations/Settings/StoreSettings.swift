@@ -66,15 +66,12 @@ public struct StoreSettings: Sendable, Equatable {
                 try setting.take(&self, value)
             } catch {
                 problems.append(
-                    BackupError(
-                        .invalidContent, "line \(text.line(of: setting)): \(setting.name): \(error.message)", path: text.path,
-                        remedy: error.remedy))
+                    error.with(
+                        .invalidContent, "line \(text.line(of: setting)): \(setting.name): \(error.message)", path: text.path))
             }
         }
         guard let first = problems.first else { return }
-        throw BackupError(
-            .invalidContent, first.message, path: text.path, remedy: first.remedy,
-            findings: problems.count == 1 ? [] : problems.map(\.message))
+        throw problems.count == 1 ? first : first.with(findings: problems.map(\.message))
     }
 
     /// The error for a file without its last line. The program does not add that line itself: only a person can see what is

@@ -12,14 +12,16 @@ public struct PrometheusText: Sendable {
 
     public let text: String
 
-    /// - Parameter repository: how much space the backups use.
-    public init(_ state: StoreState, repository: RepositoryTotals) {
+    /// - Parameters:
+    ///   - repository: how much space the backups use.
+    ///   - requests: those of the store's mount, if it has one.
+    public init(_ state: StoreState, repository: RepositoryTotals, requests: RequestCounts?) {
         // The labels of the store: several may be monitored on one machine.
         let common = [(name: "app", value: state.definition.name), (name: "store", value: state.storePath)]
         var text = ""
-        func add(_ name: String, _ help: String, _ samples: [Sample]) {
+        func add(_ name: String, _ help: String, _ samples: [Sample], type: String = "gauge") {
             guard !samples.isEmpty else { return }
-            text += "# HELP backupfs_\(name) \(help)\n# TYPE backupfs_\(name) gauge\n"
+            text += "# HELP backupfs_\(name) \(help)\n# TYPE backupfs_\(name) \(type)\n"
             for sample in samples {
                 let labels = (common + sample.labels).map { "\($0.name)=\"\(Self.escaped($0.value))\"" }.joined(separator: ",")
                 text += "backupfs_\(name){\(labels)} \(sample.value)\n"
@@ -60,7 +62,7 @@ public struct PrometheusText: Sendable {
             records.map { Sample(labels: [("collection", $0.name)], value: Int64($0.count)) })
         add("operation_running", "Whether an operation runs.", state.isRunning ? 1 : 0)
         let percents = state.operation.flatMap { operation in
-            operation.percent.map { [Sample(labels: [("operation", operation.name)], value: Int64($0))] }
+            operation.progress.percent.map { [Sample(labels: [("operation", operation.name)], value: Int64($0))] }
         }
         add("operation_percent", "How far the running operation is.", percents ?? [])
         add("last_error", "Whether the last operation that failed has not gone well since.", state.hasFailed ? 1 : 0)
@@ -68,6 +70,18 @@ public struct PrometheusText: Sendable {
             [Sample(labels: [("operation", failure.name), ("code", failure.code)], value: failure.at.seconds)]
         }
         add("last_error_timestamp_seconds", "When an operation failed last.", failures ?? [])
+        func count(_ name: String, _ help: String, _ label: String, _ counts: [String: UInt64]) {
+            let samples = counts.sorted { $0.key < $1.key }.map {
+                Sample(labels: [(label, $0.key)], value: Self.number($0.value))
+            }
+            add(name, help, samples, type: "counter")
+        }
+        count(
+            "fuse_requests_total", "Requests that the mount has served since it began, by operation.", "operation",
+            requests?.served ?? [:])
+        count(
+            "fuse_request_failures_total", "Requests that the mount has answered with an error, by errno.", "errno",
+            requests?.failed ?? [:])
         self.text = text
     }
 

@@ -51,7 +51,7 @@ extension Store {
                 guard error.code == .busy else { throw error }
                 try FaultInjection.reached("media.waiting")
                 guard SystemClock.monotonicNanoseconds() < end else {
-                    throw BackupError(.busy, refusal, path: path, remedy: error.remedy)
+                    throw error.with(.busy, refusal, path: path)
                 }
                 try Cancellation.check()
                 usleep(Self.mediaPauseMicroseconds)

@@ -11,7 +11,6 @@ public final class OperationMonitor: Sendable {
         var name: String?
         var startedAt: Timestamp?
         var progress: OperationProgress?
-        var timing: OperationTiming?
         var lastWrittenAt: Timestamp?
         var cancellation: Cancellation?
     }
@@ -39,9 +38,7 @@ public final class OperationMonitor: Sendable {
         let cancellation = Cancellation.current ?? Cancellation()
         let first = OperationProgress(phase: phase, percent: percent)
         state.withLock {
-            $0 = State(
-                name: name, startedAt: SystemClock.now(), progress: first,
-                timing: OperationTiming(startingAt: SystemClock.monotonicNanoseconds()), cancellation: cancellation)
+            $0 = State(name: name, startedAt: SystemClock.now(), cancellation: cancellation)
         }
         note(first, handler)
         defer {
@@ -77,12 +74,12 @@ public final class OperationMonitor: Sendable {
     public var isRunning: Bool { state.withLock { $0.name != nil } }
 
     private func note(_ progress: OperationProgress, _ handler: ProgressHandler?) {
+        var progress = progress
         let now = SystemClock.now()
         let mustWrite = state.withLock { state in
+            progress.time(after: state.progress, at: SystemClock.monotonicNanoseconds())
             let isNewPhase = state.progress?.phase != progress.phase || state.lastWrittenAt == nil
             state.progress = progress
-            state.timing?.note(
-                processedBytes: progress.processedBytes, totalBytes: progress.totalBytes, at: SystemClock.monotonicNanoseconds())
             // Readers need regular updates, not every step.
             guard isNewPhase || state.lastWrittenAt.map({ now.seconds > $0.seconds }) ?? true else { return false }
             state.lastWrittenAt = now
@@ -98,11 +95,12 @@ public final class OperationMonitor: Sendable {
     /// The operation of this process, or `nil`.
     func currentOperation() -> OperationState? {
         let state = state.withLock { $0 }
-        guard let name = state.name, let startedAt = state.startedAt, let progress = state.progress, let timing = state.timing
+        guard let name = state.name, let startedAt = state.startedAt, let progress = state.progress,
+            let timing = progress.timing
         else { return nil }
+        let reading = timing.reading(at: SystemClock.monotonicNanoseconds())
         return OperationState(
-            name: name, startedAt: startedAt, progress: progress,
-            timing: timing.reading(at: SystemClock.monotonicNanoseconds()))
+            name: name, startedAt: ISO8601.format(startedAt.wholeSeconds), progress: progress, timing: reading)
     }
 
     /// The operation that some process recorded, as text; valid only while the operation lock is held.
@@ -135,36 +133,18 @@ public final class OperationMonitor: Sendable {
 /// The state of an operation at one moment: of this process, or as recorded by another. The member `operation` of `status.json`.
 public struct OperationState: JSONConvertible, Sendable, Equatable {
     /// `backup`, `restore`.
-    public internal(set) var name: String
-    public internal(set) var startedAt: String
-    public internal(set) var phase: Message
-    public internal(set) var message: Message
-    public internal(set) var percent: Int?
-    public internal(set) var processedItems: UInt64
-    public internal(set) var totalItems: UInt64
-    public internal(set) var processedBytes: UInt64
-    /// `nil` while unknown.
-    public internal(set) var totalBytes: UInt64?
-    public internal(set) var timing: OperationTiming.Reading
-
-    init(name: String, startedAt: Timestamp, progress: OperationProgress, timing: OperationTiming.Reading) {
-        self.name = name
-        self.startedAt = ISO8601.format(startedAt.wholeSeconds)
-        phase = progress.phase
-        message = progress.message
-        percent = progress.percent
-        processedItems = progress.processedItems
-        totalItems = progress.totalItems
-        processedBytes = progress.processedBytes
-        totalBytes = progress.totalBytes > 0 ? progress.totalBytes : nil
-        self.timing = timing
-    }
+    public let name: String
+    public let startedAt: String
+    public let progress: OperationProgress
+    public let timing: OperationTiming.Reading
 
     public var json: OrderedJSON {
         [
-            "operation": name, "startedAt": startedAt, "phase": phase, "message": message, "percent": percent,
-            "processedItems": processedItems, "totalItems": totalItems, "processedBytes": processedBytes,
-            "totalBytes": totalBytes, "elapsedSeconds": Self.decimal(timing.elapsedSeconds),
+            "operation": name, "startedAt": startedAt, "phase": progress.phase, "message": progress.message,
+            "percent": progress.percent, "processedItems": progress.processedItems, "totalItems": progress.totalItems,
+            "processedBytes": progress.processedBytes,
+            "totalBytes": progress.totalBytes > 0 ? Optional(progress.totalBytes) : nil,
+            "elapsedSeconds": Self.decimal(timing.elapsedSeconds),
             "rollingBytesPerSecond": Self.whole(timing.rollingBytesPerSecond),
             "averageBytesPerSecond": Self.whole(timing.averageBytesPerSecond),
             "peakBytesPerSecond": Self.whole(timing.peakBytesPerSecond),
@@ -191,18 +171,17 @@ extension OperationState {
         self.name = name
         self.startedAt = startedAt
         // Constant texts have a translation; those that contain numbers stay as written.
-        self.phase = Message(stringLiteral: phase)
-        message = Message(stringLiteral: values.text("message") ?? phase)
-        percent = values.number("percent").map { (number: UInt64) in Int(min(number, 100)) }
-        processedItems = values.number("processedItems") ?? 0
-        totalItems = values.number("totalItems") ?? 0
-        processedBytes = values.number("processedBytes") ?? 0
-        totalBytes = values.number("totalBytes")
-        timing = OperationTiming.Reading(
-            elapsedSeconds: values.number("elapsedSeconds") ?? 0,
-            rollingBytesPerSecond: values.number("rollingBytesPerSecond") ?? 0,
-            averageBytesPerSecond: values.number("averageBytesPerSecond") ?? 0,
-            peakBytesPerSecond: values.number("peakBytesPerSecond") ?? 0, remainingSeconds: values.number("remainingSeconds"))
+        progress = OperationProgress(
+            phase: Message(stringLiteral: phase), message: Message(stringLiteral: values.text("message") ?? phase),
+            processedItems: values.number("processedItems") ?? 0, totalItems: values.number("totalItems") ?? 0,
+            processedBytes: values.number("processedBytes") ?? 0, totalBytes: values.number("totalBytes") ?? 0,
+            percent: values.number("percent").map { (number: UInt64) in Int(min(number, 100)) })
+        var timing = OperationTiming.Reading(elapsedSeconds: values.number("elapsedSeconds") ?? 0)
+        timing.rollingBytesPerSecond = values.number("rollingBytesPerSecond") ?? 0
+        timing.averageBytesPerSecond = values.number("averageBytesPerSecond") ?? 0
+        timing.peakBytesPerSecond = values.number("peakBytesPerSecond") ?? 0
+        timing.remainingSeconds = values.number("remainingSeconds")
+        self.timing = timing
     }
 }
 

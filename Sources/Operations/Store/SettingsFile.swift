@@ -83,8 +83,7 @@ public struct SettingsFile: Sendable {
             try OutputPaths(settings, paths).check(paths.resolve(log), isLog: true)
             return nil
         } catch {
-            return BackupError(
-                error.code, "\(Setting.logFile.name): \(error.message)", path: error.path, remedy: error.remedy)
+            return error.with(nil, "\(Setting.logFile.name): \(error.message)")
         }
     }
 
@@ -94,9 +93,7 @@ public struct SettingsFile: Sendable {
             try settings.schedule?.requireTime(after: SystemClock.now())
             return nil
         } catch {
-            return BackupError(
-                .invalidContent, "line \(line): \(Setting.schedule.name): \(error.message)", path: path,
-                remedy: error.remedy)
+            return error.with(.invalidContent, "line \(line): \(Setting.schedule.name): \(error.message)", path: path)
         }
     }
 
@@ -158,7 +155,7 @@ public struct SettingsFile: Sendable {
                     try setting.take(&overridden, text)
                 } catch {
                     guard setting == .log || setting == .logLevel else { throw error }
-                    throw BackupError(error.code, "$\(variable): \(error.message)", remedy: error.remedy)
+                    throw error.with(nil, "$\(variable): \(error.message)")
                 }
             }
             return problems

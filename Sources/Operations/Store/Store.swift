@@ -223,9 +223,9 @@ public final class Store: Sendable {
         guard (try? FileSystem.exists(paths.restoreJournal)) != false, let failure = recoveryFailure.withLock({ $0 }) else {
             return nil
         }
-        return BackupError(
-            failure.code, "a restore was interrupted and cannot be finished yet: \(failure.message)", path: failure.path,
-            remedy: failure.remedy ?? "Mend that, and run any command again.", findings: failure.findings)
+        return failure.with(
+            nil, "a restore was interrupted and cannot be finished yet: \(failure.message)",
+            remedy: failure.remedy ?? "Mend that, and run any command again.")
     }
 
     /// Call before reading the app's data.

@@ -19,6 +19,8 @@ public struct StorePaths: Sendable {
     public var mountLock: String { "\(root)/mount.lock" }
     /// The mountpoint, while the mount lock is held.
     public var mountRecord: String { "\(root)/mountpoint" }
+    /// How many requests the mount has answered, while the mount lock is held.
+    public var requestRecord: String { "\(root)/mount.requests" }
     /// Output of a mount in the background.
     public var mountLog: String { "\(root)/mount.log" }
     /// The activity of the running operation, for other processes.
@@ -86,7 +88,8 @@ public struct StorePaths: Sendable {
     /// The store's own top-level entries.
     private var ownPaths: [String] {
         [
-            settings, identity, operationLock, mountLock, mountRecord, mountLog, operationRecord, lastErrorRecord, spool,
+            settings, identity, operationLock, mountLock, mountRecord, requestRecord, mountLog, operationRecord, lastErrorRecord,
+            spool,
             catalogs,
             restoreJournal, hookRecord, history, scheduleState, noticeState, noticeLock, backupWarnings, lastBackup, lastRestore,
             mediaReadRecord,

@@ -66,9 +66,8 @@ struct MediaExchangeProbe {
         } catch {
             try exchange.undo()
             guard Self.isObstacle(error) else { throw error }
-            throw BackupError(
-                .notSupported, "the media cannot be exchanged: \(error.message)", path: error.path,
-                remedy: MediaObstacles.remedy)
+            throw error.with(
+                .notSupported, "the media cannot be exchanged: \(error.message)", remedy: MediaObstacles.remedy)
         }
     }
 

@@ -85,7 +85,7 @@ package struct RestoreJournal: Sendable, Equatable {
         do {
             return try decode(bytes)
         } catch let error where error.code == .repositoryDamaged {
-            throw BackupError(
+            throw error.with(
                 .damagedContent, "the journal of an interrupted restore is damaged: \(error.message)", path: path,
                 remedy: "Keep a copy of the store, check the app's data, and then remove this file.")
         }

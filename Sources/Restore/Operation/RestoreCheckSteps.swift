@@ -152,9 +152,7 @@ extension RestoreOperation {
             guard fault.code == .damagedContent else { return error }
             // The message is the first finding, which the list of findings need not contain.
             let findings = error.findings.isEmpty ? [error.message] : error.findings
-            return BackupError(
-                error.code, error.message, path: error.path, remedy: error.remedy,
-                findings: Array((findings + fault.findings).prefix(ImportValidator.findingLimit)))
+            return error.with(findings: Array((findings + fault.findings).prefix(ImportValidator.findingLimit)))
         }
     }
 
@@ -181,8 +179,7 @@ extension RestoreOperation {
         } catch {
             // Records whose files are now at other paths are not the backup's.
             guard error.code == .notSupported, !checked.movesFiles else {
-                throw BackupError(
-                    error.code, error.message, path: database.path, remedy: error.remedy, findings: error.findings)
+                throw error.with(path: database.path)
             }
             return true
         }

@@ -58,9 +58,7 @@ extension RestoreOperation {
             try stageMedia(checked, &media, &journal)
         } catch {
             guard error.code != .interrupted else { throw error }
-            throw BackupError(
-                error.code, ImportMessages.extractionFailure(error.message), path: error.path, remedy: error.remedy,
-                findings: error.findings)
+            throw error.with(nil, ImportMessages.extractionFailure(error.message))
         }
     }
 

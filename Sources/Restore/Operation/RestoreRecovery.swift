@@ -102,8 +102,6 @@ extension BackupError {
     /// The same error, with the folder to which an undo has moved files of the app.
     public func telling(ofKeptMedia path: String?) -> BackupError {
         guard let path else { return self }
-        return BackupError(
-            code, "\(message); media files that were in the way when the old ones came back were kept in \(path)",
-            path: self.path, remedy: remedy, findings: findings)
+        return with(nil, "\(message); media files that were in the way when the old ones came back were kept in \(path)")
     }
 }

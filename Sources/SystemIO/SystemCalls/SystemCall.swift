@@ -1,4 +1,5 @@
 import BackupCore
+import CLinux
 import Glibc
 
 /// The only place that turns an errno of the operating system into a typed error.
@@ -64,7 +65,14 @@ public enum SystemCall {
             remedy = "Its file system has gone. Check whether its disk or its server can be reached, and mount it again."
         default: code = .inputOutput
         }
-        return BackupError(code, "could not \(action): \(reason(number))", path: path, remedy: remedy)
+        return BackupError(
+            code, "could not \(action): \(reason(number))", path: path, remedy: remedy,
+            cause: .system(action: action, number: number))
+    }
+
+    /// The name of an errno, such as `ENOENT`.
+    public static func name(_ number: Int32) -> String {
+        strerrorname_np(number).map { String(cString: $0) } ?? "errno \(number)"
     }
 
     /// The C library's messages. The library translates them by its own locale, which this program does not set.

@@ -101,8 +101,8 @@ final class TreeContext: Sendable {
             wasNewestKnown.withLock { $0 = isNewestKnown }
         } catch {
             guard error.code == .notFound || error.code == .noRepository else { throw error }
-            throw BackupError(
-                .inputOutput, "the repository cannot be reached: \(error.message)", path: error.path,
+            throw error.with(
+                .inputOutput, "the repository cannot be reached: \(error.message)",
                 remedy: "Check that its disk is connected and mounted.")
         }
         announcer.announce(repository.snapshots())

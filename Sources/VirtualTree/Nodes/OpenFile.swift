@@ -84,7 +84,7 @@ final class OpenExtents: OpenFile {
         } catch {
             // The user knows the file; the message names the chunk and the pack.
             let message: Message = error.path.map { "\(error.message) (\($0))" } ?? error.message
-            throw BackupError(error.code, message, path: path(), remedy: error.remedy, findings: error.findings)
+            throw error.with(nil, message, path: path())
         }
     }
 }

@@ -114,9 +114,8 @@ final class SnapshotsFolder: FolderNode {
                     let others = made.incompleteness.map { [$0.message] + $0.findings } ?? []
                     return MadeSnapshot(
                         id: made.id,
-                        incompleteness: BackupError(
-                            error.code, "the backup is not pinned: \(error.message)", path: error.path, remedy: error.remedy,
-                            findings: error.findings + others))
+                        incompleteness: error.with(
+                            nil, "the backup is not pinned: \(error.message)", findings: error.findings + others))
                 }
             }
             return try answer(backup, looks: looks, unless: isCancelled)

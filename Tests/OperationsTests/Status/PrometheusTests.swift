@@ -1,3 +1,4 @@
+import BackupCore
 import Foundation
 import TestSupport
 import Testing
@@ -107,5 +108,11 @@ struct PrometheusTests {
         #expect(try samples(sandbox, "cat $R/collector/backupfs.prom").count == 13)
         let result = try sandbox.run("backupfs status --prometheus $R/none/x.prom --store $S")
         #expect(result.exitCode == 1 && result.errors.contains("\(sandbox.path)/none"), "\(result.errors)")
+    }
+
+    @Test func `the counts of requests survive the way through the store's file; lines of later versions do not matter`() {
+        let counts = RequestCounts(parsing: "served read 12\nserved lookup 3\nfailed ENOENT 2\nlater x 1\nserved odd\n")
+        #expect(counts.served == ["read": 12, "lookup": 3] && counts.failed == ["ENOENT": 2])
+        #expect(RequestCounts(parsing: counts.text) == counts)
     }
 }
