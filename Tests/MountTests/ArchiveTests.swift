@@ -42,7 +42,7 @@ struct ArchiveTests {
         }
     }
 
-    @Test func `its bytes are the same whoever reads them, however often, and in whatever order`() throws {
+    @Test func `its bytes are the same for each reader, however often, and in whatever order`() throws {
         try Room.withMount("--sample") { room in
             try room.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/archive.zip $R/first.zip")
             let told = try room.sh("stat -c %s $M/snapshots/one/archive.zip")

@@ -59,7 +59,7 @@ struct CopyProgramTests {
         try room.sh("rm -f $M/restore/x.json; cp $R/other.json $M/restore/other.json; rm $M/restore/other.json")
     }
 
-    @Test func `each restores a good file and is told of a bad one`() throws {
+    @Test func `each restores a good file and gets an error for a bad one`() throws {
         try Room.withMount { room in
             room.variables["SFTP"] = Self.sftpServer
             try room.write(SampleDocument.text, to: "old.json")
@@ -123,7 +123,7 @@ struct CopyProgramTests {
         }
     }
 
-    @Test func `of two files at once one is restored, and the other one is restored too or told to wait`() throws {
+    @Test func `of two files at once one is restored, and the other one is restored too or gets EBUSY`() throws {
         try Room.withMount("--sample") { room in
             try room.write(SampleDocument.variant("one", expenses: 3_000), to: "one.json")
             try room.write(SampleDocument.variant("two", expenses: 3_000), to: "two.json")

@@ -234,7 +234,7 @@ struct EndOfMountTests {
         }
     }
 
-    @Test func `other backup programs leave the mount out when told to stay on one file system`() throws {
+    @Test func `other backup programs leave the mount out when they are to stay on one file system`() throws {
         try withBackup { room in
             let found = try room.sh(
                 """

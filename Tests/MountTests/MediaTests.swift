@@ -214,7 +214,7 @@ struct MediaTests {
         }
     }
 
-    @Test func `a photo that cannot be read is told of, and the rest is backed up`() throws {
+    @Test func `a photo that cannot be read is reported, and the rest is backed up`() throws {
         try PhotoDiary.withMount { room in
             try room.sh("mkfifo $P/pipe")
             try room.fails("mkdir $M/snapshots/one", saying: "", exitCode: nil)

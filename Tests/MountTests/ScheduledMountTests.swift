@@ -35,7 +35,7 @@ import Testing
     }
 
     /// A mount and a timer whose backups both fail.
-    @Test func `U-B4: failures are told once, whichever process has them, and the mount waits for no command`() throws {
+    @Test func `U-B4: failures are reported once, whichever process has them, and the mount waits for no command`() throws {
         try room { room in
             try room.sh(
                 """
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `backupfs cancel ends what somebody does in the mount`() throws {
+    @Test func `backupfs cancel ends an operation of the mount`() throws {
         try Room.use { room in
             try room.sh("backupfs init --store $S")
             try room.sh(

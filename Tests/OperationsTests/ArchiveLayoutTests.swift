@@ -139,7 +139,7 @@ import Testing
         #expect(try room.sh(Self.state) == Self.new)
     }
 
-    @Test func `other files of an archive are told of, but for what desktops leave`() throws {
+    @Test func `other files of an archive are reported, except what desktops leave`() throws {
         let room = try Self.room()
         try room.sh(
             """

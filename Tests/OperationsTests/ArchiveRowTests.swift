@@ -78,7 +78,7 @@ struct ArchiveRowTests {
         try room.sh("unzip -tq $R/archive.zip; backupfs restore $R/archive.zip --yes --store $S")
     }
 
-    @Test func `VAL-01: faults of files are told together with faults of records`() throws {
+    @Test func `VAL-01: faults of files are reported together with faults of records`() throws {
         let room = try Self.room()
         try Self.pack(room) {
             $0.replacing("\"categoryId\":1,\"name\":\"two\"", with: "\"categoryId\":99,\"name\":\"two\"").replacing(
@@ -111,7 +111,7 @@ struct ArchiveRowTests {
         #expect(try room.sh("ls -A $S/app/photos; ls -A $S/app | grep -c staging || true") == "0")
     }
 
-    @Test func `ZIP-10: names with backslashes are refused from Windows, and told of from elsewhere`() throws {
+    @Test func `ZIP-10: names with backslashes are refused from Windows, and reported from elsewhere`() throws {
         let room = try Self.room()
         try Self.pack(room)
         let script = """

@@ -126,7 +126,7 @@ struct BackupTests {
         #expect(result.unreadable.isEmpty)
     }
 
-    @Test func `what cannot be read is told, and the rest is backed up`() throws {
+    @Test func `what cannot be read is reported, and the rest is backed up`() throws {
         let room = try Room()
         let store = try room.makeDiary()
         try room.sh(
@@ -151,7 +151,7 @@ struct BackupTests {
     }
 
     /// The backup pauses after it has listed the folder.
-    @Test func `what the app deletes meanwhile is left out, and nobody is told`() throws {
+    @Test func `what the app deletes meanwhile is left out, without a warning`() throws {
         let room = try Room()
         _ = try room.makeDiary()
         let result = try room.sh(

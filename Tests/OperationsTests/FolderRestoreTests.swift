@@ -71,7 +71,7 @@ struct FolderRestoreTests {
     }
 
     /// The remains of a killed restore, and the work folder of a running one.
-    @Test func `leftovers are swept, and nobody else's work is`() throws {
+    @Test func `leftovers are swept, and no work of another process is`() throws {
         let room = try Room()
         let store = try room.makeDiary()
         let snapshot = try Self.backUp(store, "one")
@@ -93,7 +93,7 @@ struct FolderRestoreTests {
         }
     }
 
-    @Test func `what is damaged is left out and told, and the rest is there`() throws {
+    @Test func `what is damaged is left out and reported, and the rest is there`() throws {
         let room = try Room()
         let store = try room.makeDiary()
         try room.sh(

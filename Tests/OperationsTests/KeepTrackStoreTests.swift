@@ -26,7 +26,7 @@ import Testing
         return room
     }
 
-    @Test func `RST-13, RST-14: a restore adds by UUID unless it is told to replace`() throws {
+    @Test func `RST-13, RST-14: a restore adds by UUID unless its strategy is replace`() throws {
         let room = try Self.room((10..<20).map { Self.entry($0, "1") })
         let text = Self.export((15..<25).map { Self.entry($0, "2") })
         try text.write(toFile: room("second.json"), atomically: true, encoding: .utf8)

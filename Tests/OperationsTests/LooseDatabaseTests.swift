@@ -64,7 +64,7 @@ struct LooseDatabaseTests {
         #expect(try room.sh("cat $R/private/thesis.txt; sqlite3 $R/app.db 'select count(*) from t'") == "thesis1")
     }
 
-    @Test func `a log that is another database's is told of`() throws {
+    @Test func `a log that is another database's is reported`() throws {
         try room.sh("python3 $R/make.py 'other wal' $R/in ''; ls $R/in/x.db-wal")
         let result = try room.run("backupfs restore $R/in/x.db --yes --store $S")
         #expect(result.status == 1 && result.complaint.contains("-wal"), "\(result)")

@@ -45,7 +45,7 @@ struct LostDataTests {
         #expect(try room.sh("backupfs snapshots --store $S | grep -c two || true; ls $S/app") == "0\nphotos")
     }
 
-    @Test func `a damaged database stays untouched until somebody moves it away`() throws {
+    @Test func `a damaged database stays untouched until a user moves it away`() throws {
         let room = try Self.prepare()
         let old = try room.sh(PhotoDiary.describe)
         try room.sh(

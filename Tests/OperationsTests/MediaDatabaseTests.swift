@@ -8,7 +8,7 @@ import Testing
 struct MediaDatabaseTests {
     /// A writer with a log that checkpoints often: copied file by file, database and log would be from different moments.
     @Test(.timeLimit(.minutes(3)))
-    func `R-A15: a database among the media is copied through SQLite, whoever writes to it meanwhile`() throws {
+    func `R-A15: a database among the media is copied through SQLite, also while the app writes to it`() throws {
         let room = try Room()
         _ = try room.makeDiary()
         try room.write(

@@ -78,7 +78,7 @@ struct MergingTests {
         }
     }
 
-    @Test func `what is told of the strategies`() throws {
+    @Test func `what the strategies report`() throws {
         let room = try Self.makeTracker()
         let text = try room.sh("backupfs restore $R/other.json --strategy merge --dry-run --store $S")
         #expect(

@@ -70,7 +70,7 @@ struct RestoringTests {
         #expect(store.repository.snapshots(kind: .snapshot).map(\.name) == ["one"])
     }
 
-    @Test func `SAF-03: a refused file changes nothing, makes no safety backup, and is told of`() throws {
+    @Test func `SAF-03: a refused file changes nothing, makes no safety backup, and is reported`() throws {
         let room = try Room()
         let store = try room.makeDiary()
         let old = try room.sh(PhotoDiary.describe)
@@ -91,7 +91,7 @@ struct RestoringTests {
         #expect(try room.sh(PhotoDiary.leftovers) == "")
     }
 
-    @Test func `a preview changes nothing and waits for nobody`() throws {
+    @Test func `a preview changes nothing and waits for no other process`() throws {
         let room = try Room()
         let store = try room.makeDiary()
         try room.sh("backupfs export --zip -o $R/live.zip --store $S")

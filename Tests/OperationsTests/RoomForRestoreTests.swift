@@ -51,7 +51,7 @@ struct RoomForRestoreTests {
         #expect(result.output == "exit 1\ndatabase.sqlite\nphotos\nopen\n", "\(result)")
     }
 
-    @Test func `too little room for the media or for the safety backup is told before anything is made`() throws {
+    @Test func `too little space for the media or for the safety backup is reported before anything is made`() throws {
         let room = try Room()
         // Not testable where mounting is not permitted.
         guard try room.run("mkdir $R/disk; mount -t tmpfs -o size=60m tmpfs $R/disk").status == 0 else { return }

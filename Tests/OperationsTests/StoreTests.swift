@@ -49,7 +49,7 @@ struct StoreTests {
         try room.sh("rm $S/spool/CACHEDIR.TAG; ln -s /nowhere/at/all $S/spool/CACHEDIR.TAG; backupfs status --store $S")
     }
 
-    @Test func `a folder of somebody else is left as it is`() throws {
+    @Test func `a folder of another user is left as it is`() throws {
         let room = try Room()
         try room.sh("mkdir $S; echo mine > $S/file")
         let error = failure { _ = try StoreCreation().create(at: room.storePath) }
@@ -191,7 +191,7 @@ struct StoreTests {
         #expect(try room.run("backupfs status", ["HOME": ""]).status == 2)
     }
 
-    @Test func `ARC-07: what a crash left is swept, what somebody works on is not`() throws {
+    @Test func `ARC-07: what a crash left is swept, what another process works on is not`() throws {
         let room = try Room()
         let store = try StoreCreation().create(at: room.storePath)
         // Names in the program's own form, with 32 digits, are its own; the rest belongs to the user.

@@ -51,7 +51,7 @@ struct HelperScriptTests {
         }
     }
 
-    @Test func `health: a mount that hangs is told of in time`() throws {
+    @Test func `health: a mount that hangs is reported in time`() throws {
         try Room.withInstallation { room in
             try room.sh("backupfs init --store $S")
             try room.mount()

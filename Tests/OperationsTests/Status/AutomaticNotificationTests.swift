@@ -35,7 +35,7 @@ struct AutomaticNotificationTests {
 
     // MARK: - When
 
-    @Test func `U-B4: after three failures in a row a user is told once, each day, and once when it works again`() throws {
+    @Test func `U-B4: after three failures in a row a user is notified once, each day, and once when it works again`() throws {
         let room = try room()
         for minute in [10, 20] { #expect(try due(room, "2026-01-11T00:\(minute):00Z", Self.fault).status == 1) }
         #expect(try told(room) == [])
@@ -63,7 +63,7 @@ struct AutomaticNotificationTests {
                     """)
     }
 
-    @Test func `one failure between backups that succeed is told to nobody`() throws {
+    @Test func `one failure between backups that succeed has no notification`() throws {
         let room = try room()
         for day in 11...15 {
             try due(room, "2026-01-\(day)T00:10:00Z", Self.fault)
@@ -73,7 +73,7 @@ struct AutomaticNotificationTests {
         #expect(try told(room) == [])
     }
 
-    @Test func `U-B4: an app that holds its database for days is told of`() throws {
+    @Test func `U-B4: an app that holds its database for days is reported`() throws {
         let room = try room()
         try room.sh(
             DatabaseInUseTests.hold + """
@@ -87,7 +87,7 @@ struct AutomaticNotificationTests {
         #expect(lines.first?.contains("the app holds its database locked. Close the app") == true, "\(lines)")
     }
 
-    @Test func `U-B4: a repository that is not there is told of, also before the store opens`() throws {
+    @Test func `U-B4: a repository that is not there is reported, also before the store opens`() throws {
         let room = try room()
         try room.sh("mv $S/repository $R/away")
         // Not due yet.
@@ -120,7 +120,7 @@ struct AutomaticNotificationTests {
         #expect(try told(room).first?.contains("another operation is running: backup, by process") == true)
     }
 
-    @Test func `U-B4: none for three days after one was due is told, though fewer have failed`() throws {
+    @Test func `U-B4: none for three days after one was due is reported, though fewer have failed`() throws {
         let room = try room("notify: '\(Self.note)'\nnotify-failures: 100")
         try due(room, "2026-01-11T00:10:00Z")
         for day in [12, 13, 14] { try due(room, "2026-01-\(day)T00:10:00Z", Self.fault) }
@@ -147,7 +147,7 @@ struct AutomaticNotificationTests {
 
     // MARK: - By what, and in what way
 
-    @Test func `all of them are told where a user wants that, by both commands`() throws {
+    @Test func `all of them are reported where a user wants that, by both commands`() throws {
         let room = try room(
             """
             notify: 'echo $BACKUPFS_EVENT,$BACKUPFS_NAME >> told'
@@ -246,7 +246,7 @@ struct AutomaticNotificationTests {
         #expect(try told(room).count == 3)
     }
 
-    @Test func `a clock that goes to and fro each minute has it told once a day`() throws {
+    @Test func `a clock that goes to and fro each minute has it reported once a day`() throws {
         let schedule = try Schedule(parsing: "daily")
         var state = NotificationState(begunAt: Timestamp(seconds: 1_700_000_000))
         var notices = 0
@@ -259,7 +259,7 @@ struct AutomaticNotificationTests {
         #expect((2...4).contains(notices), "\(notices)")
     }
 
-    @Test func `where nothing can be remembered a failure is told at once`() throws {
+    @Test func `where nothing can be remembered a failure is reported at once`() throws {
         let room = try room()
         try room.sh("rm -f $S/notice.state; mkdir $S/notice.state")
         #expect(try due(room, "2026-01-11T00:00:00Z", Self.fault).status == 1)
@@ -270,7 +270,7 @@ struct AutomaticNotificationTests {
     }
 
     @Test(.enabled(if: Machine.isRoot, "NOT TESTED: mounting a small disk needs root"))
-    func `on a full disk it is told once as well`() throws {
+    func `on a full disk it is reported once as well`() throws {
         let room = try Room()
         try room.sh("mkdir $R/disk; mount -t tmpfs -o size=8m,mode=700 tmpfs $R/disk")
         defer { _ = try? room.run("umount -l $R/disk") }
