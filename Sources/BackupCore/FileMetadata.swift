@@ -1,6 +1,8 @@
 /// The owner of a file: user and group, as numbers.
 public struct FileOwner: Hashable, Sendable {
+    /// The user ID.
     public let user: UInt32
+    /// The group ID.
     public let group: UInt32
 
     public init(user: UInt32, group: UInt32) {
@@ -11,7 +13,9 @@ public struct FileOwner: Hashable, Sendable {
 
 /// An extended attribute of a file (xattr(7)): its name with the namespace, and its value.
 public struct ExtendedAttribute: Hashable, Sendable {
+    /// With the namespace ("user.comment").
     public let name: [UInt8]
+    /// Any bytes, not necessarily text.
     public let value: [UInt8]
 
     public init(name: [UInt8], value: [UInt8]) {

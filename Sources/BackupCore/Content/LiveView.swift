@@ -2,11 +2,13 @@
 public protocol LiveView: AnyObject, Sendable {
     /// The entries of the folder at `path` (empty for `live/` itself), sorted by name; `nil` when there is no such folder.
     func children(of path: [FileName]) throws(BackupError) -> [LiveEntry]?
+    /// The entry at `path`; `nil` when there is none, and for `live/` itself.
     func entry(at path: [FileName]) throws(BackupError) -> LiveEntry?
 }
 
 /// A file or folder of `live/`.
 public struct LiveEntry: Sendable {
+    /// What the entry is. Sockets, pipes and devices are not shown.
     public enum Kind: Sendable, Equatable { case file, directory, symbolicLink }
 
     public let name: FileName
@@ -15,6 +17,7 @@ public struct LiveEntry: Sendable {
     public let permissions: UInt16
     /// Exact size in bytes.
     public let size: UInt64
+    /// Of the underlying file; for generated content, that of the state of the data.
     public let modificationTime: Timestamp
     /// Distinguishes the file's states: at one path, the same version means the same bytes. `nil` for content generated on each
     /// read.
