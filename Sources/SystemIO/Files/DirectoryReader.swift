@@ -14,6 +14,7 @@ public struct EntryAttributes: Sendable {
 /// concurrent renames of folders do no harm.
 public struct DirectoryReader: ~Copyable, Sendable {
     public let descriptor: OwnedDescriptor
+    /// As given when it was opened; a rename of the folder does not change it.
     public var path: String { descriptor.path }
 
     /// - Parameter followsLink: whether the path may be a symbolic link.

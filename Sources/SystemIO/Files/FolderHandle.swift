@@ -6,6 +6,7 @@ import Glibc
 /// concurrent renames of folders do no harm. An existing entry is never opened for writing or replaced.
 public final class FolderHandle: Sendable {
     private let descriptor: OwnedDescriptor
+    /// As given when it was opened; a rename of the folder does not change it.
     public var path: String { descriptor.path }
 
     /// - Throws: `notFound`, `notADirectory`, `accessDenied`. Does not follow a symbolic link.

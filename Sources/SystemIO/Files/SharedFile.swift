@@ -5,6 +5,7 @@ import Glibc
 /// A file open for reading by several threads concurrently; releasing the last reference closes it.
 public final class SharedFile: ByteSource {
     private let descriptor: OwnedDescriptor
+    /// As given when it was opened.
     public let path: String
     /// Size in bytes when it was opened.
     public let size: UInt64
@@ -31,6 +32,7 @@ public final class SharedFile: ByteSource {
     /// For calls that take a descriptor, as long as this file lives.
     public var rawDescriptor: Int32 { descriptor.rawValue }
 
+    /// Of the open file, also after another one has taken its place.
     public func status() throws(BackupError) -> FileStatus { try descriptor.status() }
 
     /// - Throws: also `interrupted`, in a thread whose operation was cancelled.

@@ -10,7 +10,9 @@ public enum Environment {
     public static var makeDirectoryWait: String? { text("BACKUPFS_MKDIR_WAITS") }
     /// `BACKUPFS_LOG`, `BACKUPFS_LOG_LEVEL`, `BACKUPFS_LOG_FILE`: override the settings of the log.
     public static var log: String? { text("BACKUPFS_LOG") }
+    /// Overrides the level of the log in the settings.
     public static var logLevel: String? { text("BACKUPFS_LOG_LEVEL") }
+    /// Overrides the file of the log in the settings.
     public static var logFile: String? { text("BACKUPFS_LOG_FILE") }
 
     /// `BACKUPFS_STALL_SECONDS`: for tests, how long storage may be idle before callers that wait for it get an error.
