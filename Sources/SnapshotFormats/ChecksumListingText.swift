@@ -5,6 +5,7 @@ import SystemIO
 
 /// `SHA256SUMS` and `MD5SUMS` of a stored folder: every stored file below it, in the order of the directory objects.
 extension ChecksumListing {
+    /// The digest that the list has, and with it its name.
     public enum Algorithm: Sendable {
         case md5
         case sha256

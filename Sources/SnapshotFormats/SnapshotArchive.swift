@@ -141,6 +141,7 @@ public enum SnapshotArchive {
 /// The names of some files of a snapshot in its archive, where they do not follow from the
 /// paths: an app may name photos by the keys of their records. A file may have several.
 public struct ArchiveNames: Sendable {
+    /// All names follow from the paths.
     public static let none = ArchiveNames([:], listsFilledFolders: true)
 
     /// Whether non-empty folders have entries of their own. Some apps reject archives that contain any; an empty folder always
@@ -204,7 +205,9 @@ extension SnapshotArchive {
 
 /// Exact sizes of a backup's archives in bytes.
 public struct ArchiveSizes {
+    /// That of archive.zip.
     public let zip: UInt64
+    /// That of archive.tar.
     public let tar: UInt64
     /// The number of members, the same in the ZIP and the tar archive.
     public let memberCount: UInt64

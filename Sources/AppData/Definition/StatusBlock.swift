@@ -16,6 +16,7 @@ public struct StatusBlock: Sendable, Equatable {
 
     /// An action of the app's screens, and the command that performs it.
     public struct Action: Sendable, Equatable {
+        /// What the app's screen calls it.
         public let label: Message
         /// The arguments after `backupfs` on the command line.
         public let command: String
@@ -26,8 +27,11 @@ public struct StatusBlock: Sendable, Equatable {
         }
     }
 
+    /// The title above the lines.
     public let heading: Message
+    /// The lines, in their order.
     public let contents: [Content]
+    /// Shown after the lines.
     public let actions: [Action]
 
     public init(heading: Message, contents: [Content], actions: [Action]) {
@@ -40,6 +44,7 @@ public struct StatusBlock: Sendable, Equatable {
 /// The name of a backup stage in an app's own documents, and the percentage at which it begins.
 public struct BackupPhase: Sendable, Equatable {
     public let stage: BackupStage
+    /// 0 to 100.
     public let percent: Int
     public let message: Message
     /// The message with `{current}` and `{total}` in it, in this order, for stages that go from file to file.

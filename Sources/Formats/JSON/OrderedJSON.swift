@@ -12,8 +12,11 @@ public indirect enum OrderedJSON: Sendable, Equatable {
     /// JSON text that this program wrote earlier, included unchanged.
     case written([UInt8])
 
+    /// A member of an object. Names may repeat: nothing checks that.
     public struct Member: Sendable, Equatable {
+        /// Not escaped.
         public let name: String
+        /// Any value, also another object.
         public let value: OrderedJSON
 
         public init(_ name: String, _ value: OrderedJSON) {
@@ -33,8 +36,10 @@ public indirect enum OrderedJSON: Sendable, Equatable {
         return .written(Array(text.dropLast()))
     }
 
+    /// The text, or `null`.
     public static func optional(_ text: String?) -> OrderedJSON { text.map { .text($0) } ?? .null }
 
+    /// The number; one that does not fit into 64 bits with a sign loses its upper bits.
     public static func integer<Value: BinaryInteger>(_ value: Value) -> OrderedJSON {
         let number: Int64 = Int64(truncatingIfNeeded: value)
         return OrderedJSON.integer(number)
