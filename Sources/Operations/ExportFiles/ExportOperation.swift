@@ -8,6 +8,7 @@ import SystemIO
 
 /// Writes the live data, or a backup, as files that need no special program.
 public struct ExportOperation: Sendable {
+    /// What is written: one file, or a folder of files.
     public enum Form: Sendable {
         case json, archive(ArchiveFormat)
 

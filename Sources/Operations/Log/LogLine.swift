@@ -153,6 +153,7 @@ public struct LogSettings: Sendable, Equatable {
 
     /// `nil` for the journal where systemd runs the program as a service, and for the file elsewhere.
     public var destination: LogDestination?
+    /// The least important level that is written.
     public var level = LogLevel.info
     /// Absolute, or relative to the store's folder; `nil` for `backupfs.log` in it.
     public var path: String?

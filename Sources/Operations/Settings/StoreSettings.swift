@@ -10,9 +10,11 @@ public struct StoreSettings: Sendable, Equatable {
 
     /// A built-in app's name, or the name of a definition file in the store.
     public var app: String
+    /// Path of the app's database; absolute, or relative to the store.
     public var databasePath: String
     /// `nil` when the app has no media folder.
     public var mediaPath: String?
+    /// Path of the repository; absolute, or relative to the store.
     public var repositoryPath: String
     /// `nil` for the language of the environment.
     public var language: Language?
@@ -24,12 +26,17 @@ public struct StoreSettings: Sendable, Equatable {
     public var skipsUnchanged = true
     /// After how many hours to read media files again that have no change time.
     public var readAgainHours = Self.standardReadAgainHours
+    /// How long `mkdir` in the mount waits for its backup.
     public var makeDirectoryWait = MakeDirectoryWait.standard
+    /// Which backups are removed.
     public var retention = RetentionSettings()
     /// Whether a restore refuses a file of a later app version, instead of trying it with a warning.
     public var refusesNewerSchema = false
+    /// Commands before and after restores.
     public var hooks = HookSettings()
+    /// The command that reports results to people.
     public var notices = NotificationSettings()
+    /// Level and place of the log.
     public var log = LogSettings()
     /// Whether the file has its last line; without it, some settings may be missing, including those of retention.
     public var hasEnd = true
@@ -189,6 +196,7 @@ public struct NotificationSettings: Sendable, Equatable {
     static let standardOverdueDays = 3
     static let overdueDaysRange = 1...3_650
 
+    /// Run by /bin/sh; `nil` for none.
     public var command: String?
     /// Whether to run it; `nil` for the app definition's default.
     public var isOn: Bool?

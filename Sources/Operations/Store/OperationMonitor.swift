@@ -142,15 +142,22 @@ public final class OperationMonitor: Sendable {
 public struct OperationState: Sendable, Equatable {
     /// `backup`, `restore`.
     public internal(set) var name: String
+    /// In ISO 8601.
     public internal(set) var startedAt: String
+    /// The current step.
     public internal(set) var phase: Message
     public internal(set) var message: Message
+    /// 0 to 100; `nil` while unknown.
     public internal(set) var percent: Int?
+    /// Records or files that are done.
     public internal(set) var processedItems: UInt64
+    /// 0 while unknown.
     public internal(set) var totalItems: UInt64
+    /// Bytes that have been read or written.
     public internal(set) var processedBytes: UInt64
     /// `nil` while unknown.
     public internal(set) var totalBytes: UInt64?
+    /// Speed and remaining time.
     public internal(set) var timing: OperationTiming.Reading
 
     init(name: String, startedAt: Timestamp, progress: OperationProgress, timing: OperationTiming.Reading) {

@@ -16,12 +16,14 @@ public struct SettingsFile: Sendable {
     /// A setting that is in force.
     public struct Value: Sendable {
         public let name: SettingName
+        /// The value as `config get` prints it.
         public let text: String
         public let origin: Origin
     }
 
     private let paths: StorePaths
 
+    /// Path of `store.yaml`.
     public var path: String { paths.settings }
 
     /// - Throws: `noRepository` when there is no store.

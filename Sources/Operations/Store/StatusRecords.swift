@@ -168,6 +168,7 @@ public struct RecordCount: Sendable, Equatable {
     public let name: String
     /// For display: "cars".
     public let plural: String
+    /// Number of records.
     public let count: Int
 }
 
@@ -219,17 +220,23 @@ public struct StatusStatistics: Sendable {
 
     /// A word and how often it occurs.
     public struct Count: Sendable, Equatable {
+        /// The word.
         public let name: String
+        /// How often it occurs.
         public let count: Int
     }
 
     /// One collection.
     public struct Collection: Sendable {
+        /// Its name in the export.
         public let name: String
         /// For people.
         public let plural: String
+        /// Number of records.
         public let count: Int
+        /// The first date in any record; `nil` when none has one.
         public let earliest: Timestamp?
+        /// The last date in any record; `nil` when none has one.
         public let latest: Timestamp?
         /// The latest months up to the limit, in order: `2026-01`.
         public let months: [Count]
@@ -239,7 +246,9 @@ public struct StatusStatistics: Sendable {
         public let trueCounts: [Count]
     }
 
+    /// Size of the database file; `nil` when there is none.
     public let databaseBytes: UInt64?
+    /// In the definition's order.
     public let collections: [Collection]
 
     init(_ statistics: [CollectionStatistics], databaseBytes: UInt64?) {
