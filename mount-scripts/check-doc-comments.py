@@ -19,7 +19,8 @@ MODIFIER = r"(?:public|package|internal|private|fileprivate|open|final|static|cl
     r"override|required|convenience|indirect|lazy|weak|unowned|nonisolated|isolated|prefix|postfix|infix|dynamic)(?:\([a-z]+\))?"
 DECLARATION = re.compile(
     rf"^[ ]*(?:@\w+(?:\([^)\n]*\))?[ ]+)*((?:{MODIFIER}[ ]+)*)"
-    r"(struct|class|enum|protocol|actor|extension|func|var|let|init|subscript|typealias|associatedtype)\b[ ]*(`?[\w.]+`?|[^\s\w(]+)?",
+    r"(struct|class|enum|protocol|actor|extension|func|var|let|init|subscript|typealias|associatedtype)\b[ ]*"
+    r"(`?[\w.]+`?|[^\s\w(]+)?",
     re.MULTILINE)
 TYPES = {"struct", "class", "enum", "protocol", "actor", "extension"}
 # What the standard library and the packages require.
@@ -27,7 +28,8 @@ REQUIRED_ELSEWHERE = {
     "==", "<", "hash", "description", "debugDescription", "encode", "init(from:)", "init(rawValue:)", "rawValue", "RawValue",
     "allCases", "id", "next", "makeIterator", "startIndex", "endIndex", "index", "Element", "Index", "Iterator",
     "init(arrayLiteral:)", "init(stringLiteral:)", "init(dictionaryLiteral:)", "init(stringInterpolation:)",
-    "init(literalCapacity:interpolationCount:)", "appendLiteral", "init(argument:)", "configuration", "run",
+    "init(literalCapacity:interpolationCount:)", "appendLiteral", "subscript(position:)", "init(argument:)", "configuration",
+    "run",
 }
 
 
@@ -46,7 +48,8 @@ class Declaration:
 
     @property
     def full_name(self):
-        return f"init({''.join(label + ':' for label in self.labels)})" if self.kind == "init" else self.name
+        labels = "".join(label + ":" for label in self.labels)
+        return f"{self.kind}({labels})" if self.kind in ("init", "subscript") else self.name
 
 
 def head_of(code, start):
@@ -84,8 +87,10 @@ def labels_of(head):
 
 def is_named_by_type(head, kind, name):
     """Whether a stored property has the name of its type, or a part of it."""
-    match = re.match(r"(?:let|var)\s+`?\w+`?\s*:\s*(?:any |some )?([\w.]+)\??\s*$", head.strip()) if kind in ("let", "var") else None
-    return match is not None and f" {words_of(name)} " in f" {words_of(match.group(1).split('.')[-1])} "
+    match = re.match(r"(?:let|var)\s+`?\w+`?\s*:\s*(?:any |some )?([\w.]+)\??\s*$", head.strip())
+    if kind not in ("let", "var") or match is None:
+        return False
+    return f" {words_of(name)} " in f" {words_of(match.group(1).split('.')[-1])} "
 
 
 def words_of(name):
@@ -95,7 +100,7 @@ def words_of(name):
 def is_documented(lines, number):
     """Whether a doc comment is above line `number` (from 1); attributes may stand between."""
     index = number - 2
-    while index >= 0 and re.match(r"\s*(@\w|#if)", lines[index]):
+    while index >= 0 and re.fullmatch(r"\s*(@\w+(\([^)]*\))?\s*)+", lines[index]):
         index -= 1
     return index >= 0 and lines[index].lstrip().startswith("///")
 
@@ -104,7 +109,7 @@ def declarations_of(path):
     text = path.read_text()
     lines, code = text.split("\n"), code_of(text)
     heads = {match.start(2): match for match in DECLARATION.finditer(code)}
-    stack, pending, index = [], Enclosing("other"), 0
+    stack, pending = [], Enclosing("other")
     for position in sorted([*heads, *(match.start() for match in re.finditer(r"[{}]", code))]):
         if position in heads:
             match = heads[position]
@@ -155,7 +160,9 @@ def main():
             return False
         if declaration.full_name in REQUIRED_ELSEWHERE or enclosing.kind == "extension" and enclosing.parents:
             return True
-        return any(declaration.full_name in requirements.get(parent, ()) for parent in parents.get(enclosing.name, ()))
+        # An extension of a protocol has the defaults of its requirements.
+        protocols = [enclosing.name, *parents.get(enclosing.name, ())]
+        return any(declaration.full_name in requirements.get(name, ()) for name in protocols)
 
     def is_memberwise(declaration):
         return declaration.kind == "init" and declaration.enclosing is not None and set(declaration.arguments) <= properties.get(

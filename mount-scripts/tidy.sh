@@ -94,6 +94,7 @@ if command -v python3 >/dev/null; then
     run_check mount-scripts/check-lines.py README.md CONTRIBUTING.md SECURITY.md changelog Docs .github Sources Tests
     run_check mount-scripts/changelog.py --check
     run_check mount-scripts/check-architecture.py
+    run_check mount-scripts/check-doc-comments.py
 else
     echo "NOTE: python3 is not installed; the pages were not checked." >&2
 fi
