@@ -19,7 +19,7 @@ public struct DifferenceDocument: Sendable {
     public struct RecordChange: Sendable {
         public let change: Change
         public let key: JSONKey
-        /// The members that differ, of a changed record; only when they were requested.
+        /// The members that differ.
         public let fields: [FieldChange]
     }
 
@@ -29,7 +29,7 @@ public struct DifferenceDocument: Sendable {
         public let name: String
         /// By kind of change.
         public let counts: [Change: Int]
-        /// Each record, up to the limit; empty unless they were requested.
+        /// Up to the limit of each kind.
         public let changes: [RecordChange]
     }
 
@@ -56,7 +56,7 @@ public struct DifferenceDocument: Sendable {
     public let collections: [Collection]
     /// By kind of change.
     public let fileCounts: [Change: Int]
-    /// Up to the limit, in the order of their paths.
+    /// Up to the limit of each kind.
     public let files: [FileDifference]
     public let json: OrderedJSON
 

@@ -56,7 +56,7 @@ public struct StoreState: Sendable {
     public let databaseError: BackupError?
     /// `nil` when the database cannot be read, or is too large to be read for this.
     public let statistics: StatusStatistics?
-    /// The last operation, if it failed.
+    /// The last operation that failed, also when the same one has succeeded since.
     public let failure: FailedOperation?
     /// The last operations, oldest first.
     public let history: [OperationRecord]

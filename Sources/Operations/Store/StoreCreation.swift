@@ -24,7 +24,7 @@ public struct StoreCreation {
     /// Fills a new database and media folder with sample data, with this many expenses if the app has any; `nil` for none.
     public var sampleRecordCount: Int?
 
-    /// What `init` uses without `--app`.
+    /// What `init` uses without an app and without a database.
     public static let defaultApp = "ev-charging-tracker"
     /// Expenses of the sample data, unless a number is requested.
     public static let defaultSampleRecordCount = 1_200
