@@ -16,7 +16,7 @@ PACKAGE_FOLDER = .build/package
 
 .DEFAULT_GOAL := build
 .PHONY: help build mount umount test test-all crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz soak two-hosts property \
-	install uninstall deb test-deb clean
+	screenshot install uninstall deb test-deb clean
 
 help:
 	@echo 'make               build $(RELEASE_BINARY)'
@@ -45,6 +45,7 @@ help:
 	@echo 'make property      back up and restore databases and folders that are made from random numbers, MINUTES=10 of it'
 	@echo 'make two-hosts     two hosts back up, forget and prune in one repository over sshfs, MINUTES=20 of it, one of them suspended now'
 	@echo '                   and then; every backup must verify (as root)'
+	@echo 'make screenshot    make Docs/images/file-manager.png again'
 	@echo 'make install       install the program, man pages, completions, units and the mount helper (PREFIX=$(PREFIX), DESTDIR, SBINDIR=/usr/sbin)'
 	@echo 'make uninstall     remove them from there'
 	@echo 'make deb           make a Debian package in $(PACKAGE_FOLDER)'
@@ -131,6 +132,11 @@ soak: test-fuse check build
 # Databases and trees of files from random numbers, as long as is said. What fails names its number.
 property: test-fuse check build
 	$(TESTS) BACKUPFS_PROPERTY_MINUTES=$(or $(MINUTES),10) $(RUN_TESTS) --filter 'GeneratedDatabaseTests|GeneratedMetadataTests'
+
+# The picture in README.md, of a store and a mount that are there for this alone.
+screenshot: fuse build
+	@mount-scripts/install-dependencies.sh screenshot
+	@mount-scripts/screenshot.sh $(CURDIR)/$(RELEASE_BINARY)
 
 # No dependency on `build`: `sudo make install` must not build as root what was built by another user.
 install uninstall: export BINARY = $(CURDIR)/$(RELEASE_BINARY)

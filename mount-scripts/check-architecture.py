@@ -44,6 +44,8 @@ def code_of(text):
                 index += len(delimiter) + len(hashes)
                 stack.pop()
             elif character == "\\" and not hashes:
+                # A string of several lines can have a backslash at the end of a line.
+                out.append("\n" if text.startswith("\n", index + 1) else "")
                 index += 2
             else:
                 out.append("\n" if character == "\n" else "")

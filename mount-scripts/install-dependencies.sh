@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing: install-dependencies.sh build|test|hosts|bench|records|package|package-test
+# Installs what is missing: install-dependencies.sh build|test|hosts|screenshot|bench|records|package|package-test
 # Nothing is asked of the package manager when everything is there already.
 set -euo pipefail
 
@@ -60,6 +60,20 @@ procps                command -v pgrep
 EOF_LIST
 }
 
+# For `make screenshot`.
+screenshot_packages() {
+    cat <<'EOF_LIST'
+xvfb                  command -v Xvfb
+pcmanfm               command -v pcmanfm
+xdotool               command -v xdotool
+imagemagick           command -v import
+adwaita-icon-theme    test -e /usr/share/icons/Adwaita
+gnome-themes-extra    test -e /usr/share/themes/Adwaita/gtk-2.0
+fonts-dejavu-core     test -e /usr/share/fonts/truetype/dejavu
+shared-mime-info      test -e /usr/share/mime/mime.cache
+EOF_LIST
+}
+
 # For `make deb`.
 package_packages() {
     cat <<'EOF_LIST'
@@ -109,6 +123,7 @@ list_packages() {
     case $purpose in
         test) test_packages ;;
         hosts) host_packages ;;
+        screenshot) screenshot_packages ;;
         bench) bench_packages ;;
         records) record_packages ;;
         package) package_packages ;;

@@ -33,7 +33,7 @@ END
         for file in mount-scripts/systemd/"$kind"/*; do echo "644 fill $file $prefix/lib/systemd/$kind/${file##*/}"; done
     done
     # With the folders they have here, since they refer to each other.
-    for file in README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md changelog/TEMPLATE.md LICENSE Docs/*.md Docs/*/*.md Docs/reference/*.json; do echo "644 copy $file $documents/$file"; done
+    for file in README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md changelog/TEMPLATE.md LICENSE Docs/*.md Docs/*/*.md Docs/reference/*.json Docs/images/*.png; do echo "644 copy $file $documents/$file"; done
 }
 
 generate() {
@@ -68,7 +68,7 @@ uninstall_all() {
     local target
     while read -r _ _ _ target; do rm -f -- "$destination$target"; done < <(list)
     # Folders that no other program uses.
-    for target in "$documents"/Docs/{how-to,reference,explanation,decisions} "$documents"/{Docs,changelog} "$documents" "$share/backupfs"; do
+    for target in "$documents"/Docs/{how-to,reference,explanation,decisions,images} "$documents"/{Docs,changelog} "$documents" "$share/backupfs"; do
         if [ -d "$destination$target" ]; then rmdir --ignore-fail-on-non-empty -- "$destination$target"; fi
     done
 }

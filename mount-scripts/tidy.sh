@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 
 readonly line_limit=500
 # Foundation is slow to start and to bridge, and nothing on the way of a read may touch it.
-readonly foundation_free=(BackupCore SystemIO BackupRepository VirtualTree FUSEBridge)
+readonly foundation_free=(BackupCore SystemIO BackupRepository SnapshotFormats VirtualTree FUSEBridge)
 readonly pages=(README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md changelog Docs .github)
 violations=0
 
@@ -94,6 +94,7 @@ if command -v python3 >/dev/null; then
     run_check mount-scripts/check-lines.py README.md CONTRIBUTING.md SECURITY.md changelog Docs .github Sources Tests
     run_check mount-scripts/changelog.py --check
     run_check mount-scripts/check-architecture.py
+    run_check mount-scripts/check-doc-comments.py
 else
     echo "NOTE: python3 is not installed; the pages were not checked." >&2
 fi

@@ -17,6 +17,10 @@ done
 read -ra fuse <<< "$(pkg-config --cflags fuse3)"
 for option in "${fuse[@]}"; do options+=(-Xcc "$option"); done
 
+# SwiftPM makes the name of the package from the name of the clone's folder; the build's manifest has it.
+package=$(sed -nE '/"-module-name","BackupCore"/ s/.*"-package-name","([^"]+)".*/\1/p' "$build.yaml")
+[ -n "$package" ] || { echo "$build.yaml does not name the package; run swift build first" >&2; exit 1; }
+
 texts() {
     local target sources=()
     for target in Sources/*/; do
@@ -24,7 +28,7 @@ texts() {
         mapfile -t sources < <(find "Sources/$target" "$build/$target.build/DerivedSources" -name '*.swift' 2> /dev/null)
         if [ "${#sources[@]}" -eq 0 ] || [ "$target" = backupfs ]; then continue; fi
         # Only the lines of the tree are passed on; should the compiler fail, what it says is all there is to see.
-        "${swift}c" -dump-ast -parse-as-library -DDEBUG -DSWIFT_PACKAGE -swift-version 6 -package-name main -module-name "$target" \
+        "${swift}c" -dump-ast -parse-as-library -DDEBUG -DSWIFT_PACKAGE -swift-version 6 -package-name "$package" -module-name "$target" \
             -I "$build/Modules" -module-cache-path "$build/ModuleCache" "${options[@]}" "${sources[@]}" 2>&1 \
             || { echo "the module $target could not be read; build it first" >&2; return 1; }
     done

@@ -16,7 +16,9 @@ public enum FileKind: UInt8, Sendable {
 
 /// The owner of a file: user and group, as numbers.
 public struct FileOwner: Hashable, Sendable {
+    /// The user ID.
     public let user: UInt32
+    /// The group ID.
     public let group: UInt32
 
     public init(user: UInt32, group: UInt32) {
@@ -27,7 +29,9 @@ public struct FileOwner: Hashable, Sendable {
 
 /// An extended attribute of a file (xattr(7)): its name with the namespace, and its value.
 public struct ExtendedAttribute: Hashable, Sendable {
+    /// With the namespace ("user.comment").
     public let name: [UInt8]
+    /// Any bytes, not necessarily text.
     public let value: [UInt8]
 
     public init(name: [UInt8], value: [UInt8]) {

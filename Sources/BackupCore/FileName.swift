@@ -4,9 +4,11 @@ public struct FileName: Hashable, Comparable, Sendable, CustomStringConvertible,
     /// Linux's limit for one component.
     public static let byteCountLimit = 255
 
+    /// Without a terminating NUL.
     public let bytes: [UInt8]
 
     public init(bytes: [UInt8]) { self.bytes = bytes }
+    /// The text in UTF-8.
     public init(_ text: some StringProtocol) { bytes = Array(text.utf8) }
     public init(stringLiteral text: String) { bytes = Array(text.utf8) }
 

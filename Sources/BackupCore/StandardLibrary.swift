@@ -8,12 +8,14 @@ extension FixedWidthInteger {
         return other < 0 ? .min : .max
     }
 
+    /// The difference, or the nearest value that the type can hold.
     public func subtractingSaturating(_ other: Self) -> Self {
         let (difference, overflows) = subtractingReportingOverflow(other)
         guard overflows else { return difference }
         return other > 0 ? .min : .max
     }
 
+    /// The product, or the nearest value that the type can hold.
     public func multipliedSaturating(by other: Self) -> Self {
         let (product, overflows) = multipliedReportingOverflow(by: other)
         guard overflows else { return product }

@@ -1,5 +1,6 @@
 /// A point in time, in the file system's form: seconds since 1970-01-01T00:00:00Z and nanoseconds within the second.
 public struct Timestamp: Hashable, Comparable, Sendable {
+    /// Rounded down: negative before 1970.
     public let seconds: Int64
     /// 0 to 999,999,999, also before 1970: -0.5 s is `seconds` -1 and 500,000,000 ns.
     public let nanoseconds: UInt32

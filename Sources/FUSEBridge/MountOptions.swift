@@ -25,15 +25,23 @@ public struct MountOptions: Sendable, Equatable {
     public var storePath: String?
     /// The file named by `password_file=`.
     public var passwordFilePath: String?
+    /// `allow_other`: all users may look, as far as permissions allow.
     public var allowsOthers = false
+    /// `allow_root`: root may look as well.
     public var allowsRoot = false
+    /// `ro`: the kernel refuses every change.
     public var isReadOnly = false
     /// User and group that own the files; `nil` means the mounting user and group.
     public var ownerUser: UInt32?
+    /// See `ownerUser`.
     public var ownerGroup: UInt32?
+    /// `max_read=`: the longest read that the kernel sends.
     public var maximumReadBytes = MountOptions.largestRequestBytes
+    /// `fsname=`: the source that the mount table shows.
     public var fileSystemName = "backupfs"
+    /// `subtype=`: the type in the mount table after `fuse.`.
     public var subtype = "backupfs"
+    /// `nonempty`: the mountpoint may contain files, which the mount hides.
     public var allowsNonEmptyMountpoint = false
     /// Options that go to the kernel or to fusermount3 unchanged, in the given order.
     public var passedOptions: [String] = []

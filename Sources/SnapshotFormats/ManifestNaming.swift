@@ -7,6 +7,7 @@ import Synchronization
 /// The place where an export records the names of media files in the app's archive: a collection of the export. Stored with each
 /// snapshot, so its archive stays the same whatever happens to the definition.
 public struct ManifestNaming: Sendable {
+    /// The name of the collection in the export.
     public let collection: String
     /// The members with the path of a file in records, and with its path in the archive.
     let recordPathField: String
@@ -36,6 +37,7 @@ public struct ManifestNaming: Sendable {
         (collection, recordPathField, archivePathField, folder) = (parts[0], parts[1], parts[2], parts[3])
     }
 
+    /// What `init?(_:)` reads: four parts on lines of their own.
     public var text: String { [collection, recordPathField, archivePathField, folder].joined(separator: "\n") }
 
     /// The names of a snapshot's media files; empty without such a collection.
@@ -162,6 +164,7 @@ public final class StoredMediaCatalog: MediaCatalog {
 
 /// Orders a folder's entries so that whole paths ascend by their bytes: a folder sorts as its name with a slash.
 public enum MediaOrder {
+    /// Whether `left` comes first. Both are entries of one folder.
     public static func precedes(_ left: (name: FileName, isFolder: Bool), _ right: (name: FileName, isFolder: Bool)) -> Bool {
         let slash: [UInt8] = [UInt8(ascii: "/")]
         let leftBytes = left.isFolder ? left.name.bytes + slash : left.name.bytes

@@ -218,7 +218,9 @@ extension SnapshotArchive {
 
 /// Exact sizes of a backup's archives in bytes.
 public struct ArchiveSizes {
+    /// That of archive.zip.
     public let zip: UInt64
+    /// That of archive.tar.
     public let tar: UInt64
     /// The number of members, the same in the ZIP and the tar archive.
     public let memberCount: UInt64

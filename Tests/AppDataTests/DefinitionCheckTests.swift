@@ -110,7 +110,7 @@ import Testing
         #expect(check.tables[3].columns.map(\.line) == [48, 49, 50, 51, 52, 53])
     }
 
-    @Test func `all problems are told at once, in the order of the lines`() throws {
+    @Test func `all problems are reported at once, in the order of the lines`() throws {
         let yaml = """
             format: 1
             titel: Garage
@@ -229,7 +229,7 @@ import Testing
             ])
     }
 
-    @Test func `what is no mapping, no list or no YAML is told once`() {
+    @Test func `what is no mapping, no list or no YAML is reported once`() {
         #expect(Self.texts("") == [#"line 1: the definition is empty. Begin with format: "1"."#])
         #expect(Self.texts("- a").count == 1)
         let scalar = Self.complete.replacing("media: {folder: photos}", with: "media: photos")

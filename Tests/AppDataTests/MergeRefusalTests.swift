@@ -50,7 +50,7 @@ struct MergeRefusalTests {
         #expect(try database.currentFormat().schemaVersion == 5)
     }
 
-    @Test func `a database that nobody has described`() throws {
+    @Test func `a database without an app definition`() throws {
         let folder = try TemporaryFolder()
         try sqlite(folder("any.sqlite"), "CREATE TABLE t (id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1)")
         let introspected = try IntrospectedDefinition(of: folder("any.sqlite"), mediaFolder: nil)

@@ -236,7 +236,7 @@ struct MergeTests {
         #expect(try sqlite(database.path, "SELECT * FROM shelves ORDER BY id") == "a|Novels|1\nb|Travel|0\nc|Poems|0\n")
     }
 
-    @Test func `notes are told up to a hundred, and then counted`() throws {
+    @Test func `notes are listed up to a hundred, and then counted`() throws {
         let folder = try TemporaryFolder()
         let database = try Library.database(
             folder,

@@ -35,7 +35,7 @@ struct OperationTimingTests {
         #expect(timing.reading(at: 26 * Self.second).peakBytesPerSecond == 1_000)
     }
 
-    @Test func `what is not known is not told`() throws {
+    @Test func `what is not known is not reported`() throws {
         var timing = OperationTiming(startingAt: Self.second)
         #expect(
             timing.reading(at: Self.second)

@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `a damaged or missing key file is made anew from its copy`() throws {
+    @Test func `a damaged or missing key file is made again from its copy`() throws {
         _ = try create()
         let whole = try readFile("\(path)/key")
         for position in [0, 20, 100, whole.count / 2, whole.count - 1] {

@@ -39,7 +39,7 @@ struct KernelCacheTests {
         #expect(tree.state.withLock { $0.lookedUp.count } == 0)
     }
 
-    @Test func `what the kernel is told it no longer believes`() throws {
+    @Test func `the kernel reads again what it is asked to invalidate`() throws {
         let tree = MemoryTree(timeoutSeconds: Self.hour)
         tree.add("old", .file([1]))
         let changed = tree.add("changed", .file([1]))

@@ -58,7 +58,7 @@ struct TARReaderTests {
         #expect(entries.count == files.count + 2 + (command.contains("ustar") ? 0 : 1))
     }
 
-    @Test func `times come to the nanosecond where they are told so, also before 1970`() throws {
+    @Test func `times are exact to the nanosecond where the file has them so, also before 1970`() throws {
         let folder = try TemporaryFolder()
         try expectSuccess(
             "sh", "-c",

@@ -43,7 +43,7 @@ struct ArchiveTests {
         }
     }
 
-    @Test func `its bytes are the same whoever reads them, however often, and in whatever order`() throws {
+    @Test func `its bytes are the same for each reader, however often, and in whatever order`() throws {
         try Sandbox.withMount("--sample") { sandbox in
             try sandbox.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/archive.zip $R/first.zip")
             let told = try sandbox.sh("stat -c %s $M/snapshots/one/archive.zip")

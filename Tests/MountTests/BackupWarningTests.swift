@@ -26,7 +26,7 @@ import Testing
 
     private func warnings(_ sandbox: Sandbox) throws -> String { try sandbox.sh("jq -r '.lastBackup.warnings[]' $M/status.json") }
 
-    @Test func `warnings of the schedule's backup are told by the status, the log and mount.log`() throws {
+    @Test func `warnings of the schedule's backup are in the status, the log and mount.log`() throws {
         try sandbox { sandbox in
             let now = Self.time("2026-01-12T09:00:00Z")
             try sandbox.sh("backupfs mount --store $S $M", now)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `warnings of mkdir are told until there is a backup without any`() throws {
+    @Test func `warnings of mkdir are shown until there is a backup without any`() throws {
         try sandbox { sandbox in
             let now = Self.time("2026-01-11T09:00:00Z").merging(["BACKUPFS_SCHEDULE": "off"]) { $1 }
             let mount = try sandbox.start("exec backupfs mount -f --store $S $M 2>$R/said", now)

@@ -30,7 +30,7 @@ struct ChangesBesideTests {
         }
     }
 
-    @Test func `a record that somebody takes away is noticed within a second`() throws {
+    @Test func `a record that another process takes away is noticed within a second`() throws {
         try Sandbox.withMount("--sample") { sandbox in
             try sandbox.sh("mkdir $M/snapshots/one $M/snapshots/two; stat $M/snapshots/one/export.json >/dev/null")
             try sandbox.sh(
@@ -44,7 +44,7 @@ struct ChangesBesideTests {
         }
     }
 
-    @Test func `a mount ends at once while somebody deletes what it shows`() throws {
+    @Test func `a mount ends at once while a user deletes what it shows`() throws {
         try Sandbox.use { sandbox in
             try sandbox.sh("backupfs init --store $S --sample")
             try sandbox.mount()

@@ -59,7 +59,7 @@ struct CopyProgramTests {
         try sandbox.sh("rm -f $M/restore/x.json; cp $R/other.json $M/restore/other.json; rm $M/restore/other.json")
     }
 
-    @Test func `each restores a good file and is told of a bad one`() throws {
+    @Test func `each restores a good file and gets an error for a bad one`() throws {
         try Sandbox.withMount { sandbox in
             sandbox.variables["SFTP"] = Self.sftpServer
             try sandbox.write(SampleDocument.text, to: "old.json")
@@ -123,7 +123,7 @@ struct CopyProgramTests {
         }
     }
 
-    @Test func `of two files at once one is restored, and the other one is restored too or told to wait`() throws {
+    @Test func `of two files at once one is restored, and the other one is restored too or gets EBUSY`() throws {
         try Sandbox.withMount("--sample") { sandbox in
             try sandbox.write(SampleDocument.variant("one", expenses: 3_000), to: "one.json")
             try sandbox.write(SampleDocument.variant("two", expenses: 3_000), to: "two.json")

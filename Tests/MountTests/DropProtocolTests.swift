@@ -84,7 +84,7 @@ struct DropProtocolTests {
         "cp $R/bad.json $M/restore/x.part && mv $M/restore/x.part $M/restore/x.json", "cat $R/a > $M/restore/x.json",
         "dd if=$R/bad.json of=$M/restore/x.json conv=fsync status=none",
     ])
-    func `a program that copies a bad file in is told`(copier: String) throws {
+    func `a program that copies a bad file in gets an error`(copier: String) throws {
         try withFiles { sandbox in
             let before = try sandbox.state()
             // mv has its own message for EINVAL from a rename.
@@ -99,7 +99,7 @@ struct DropProtocolTests {
         }
     }
 
-    @Test func `where a program cannot be told, the report tells`() throws {
+    @Test func `where a program gets no error, the report has it`() throws {
         try withFiles { sandbox in
             for copier in [
                 "printf '%s\\n' \"$(cat $R/bad.json)\" > $M/restore/x.json", "rsync -a --inplace $R/bad.json $M/restore/x.json",

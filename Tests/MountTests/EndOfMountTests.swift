@@ -235,7 +235,7 @@ struct EndOfMountTests {
         }
     }
 
-    @Test func `other backup programs leave the mount out when told to stay on one file system`() throws {
+    @Test func `other backup programs leave the mount out when they are to stay on one file system`() throws {
         try withBackup { sandbox in
             let found = try sandbox.sh(
                 """

@@ -72,7 +72,7 @@ struct ExploreCommandTests {
         }
     }
 
-    @Test func `differences are told record by record and file by file`() throws {
+    @Test func `differences are shown record by record and file by file`() throws {
         try PhotoDiary.withMount { sandbox in
             try sandbox.sh(
                 """

@@ -23,7 +23,7 @@ struct HiddenProcessTests {
 
     @Test(
         .enabled(if: OrdinaryUserTests.isPossible && Machine.hasTool("unshare"), "needs root, setpriv, unshare and fusermount3"))
-    func `T-B6: root, whom the mount cannot look at, is told of a refusal by any of its threads`() throws {
+    func `T-B6: root, whom the mount cannot examine, gets a refusal in any of its threads`() throws {
         try Sandbox.use { sandbox in
             let mode = try sandbox.sh("stat -c %a /dev/fuse")
             try sandbox.sh("chmod 666 /dev/fuse")

@@ -174,7 +174,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test func `a machine without FUSE is told so`() throws {
+    @Test func `a machine without FUSE gets a message that says so`() throws {
         try Sandbox.use { sandbox in
             try sandbox.sh("backupfs init --store $S")
             let hide = "unshare -m bash -e -c 'mount -t tmpfs none /dev; mknod -m 666 /dev/null c 1 3"

@@ -216,7 +216,7 @@ struct MediaTests {
         }
     }
 
-    @Test func `a photo that cannot be read is told of, and the rest is backed up`() throws {
+    @Test func `a photo that cannot be read is reported, and the rest is backed up`() throws {
         try PhotoDiary.withMount { sandbox in
             try sandbox.sh("mkfifo $P/pipe")
             try sandbox.fails("mkdir $M/snapshots/one", saying: "", exitCode: nil)

@@ -74,7 +74,7 @@ struct ProgressTests {
         }
     }
 
-    @Test func `a notice of what was asked for by the mount keeps nobody waiting`() throws {
+    @Test func `a notification of what was requested through the mount keeps no program waiting`() throws {
         try Sandbox.use { sandbox in
             try sandbox.sh(
                 """

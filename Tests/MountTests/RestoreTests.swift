@@ -188,7 +188,7 @@ struct RestoreTests {
         }
     }
 
-    @Test func `VAL-12: unknown fields are ignored and told of`() throws {
+    @Test func `VAL-12: unknown fields are ignored and reported`() throws {
         try Sandbox.withMount { sandbox in
             try sandbox.write(
                 SampleDocument.replacing("\"carId\": 1\n", "\"carId\": 1,\n      \"mood\": {\"a\": [1, null]}\n"),

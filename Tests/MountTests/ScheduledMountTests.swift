@@ -36,7 +36,7 @@ import Testing
     }
 
     /// A mount and a timer whose backups both fail.
-    @Test func `U-B4: failures are told once, whichever process has them, and the mount waits for no command`() throws {
+    @Test func `U-B4: failures are reported once, whichever process has them, and the mount waits for no command`() throws {
         try sandbox { sandbox in
             try sandbox.sh(
                 """
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `backupfs cancel ends what somebody does in the mount`() throws {
+    @Test func `backupfs cancel ends an operation of the mount`() throws {
         try Sandbox.use { sandbox in
             try sandbox.sh("backupfs init --store $S")
             try sandbox.sh(

@@ -64,7 +64,7 @@ struct SecurityTests {
 
     /// `before-restore` of a planted store would run as the user who inspects it.
     @Test(.enabled(if: canBeOthers, "NOT TESTED: another user needs root and setpriv"))
-    func `a store of somebody else is not opened, and nothing in it is touched`() throws {
+    func `a store of another user is not opened, and nothing in it is touched`() throws {
         try Sandbox.use { sandbox in
             try sandbox.sh(
                 """
@@ -171,7 +171,7 @@ struct SecurityTests {
     // MARK: Secrets
 
     /// A core file contains the whole memory of the process.
-    @Test func `a process that has a key leaves no core file, and lets nobody look into it`() throws {
+    @Test func `a process that has a key leaves no core file, and cannot be traced`() throws {
         try Sandbox.use { sandbox in
             try sandbox.write("xyzzy plugh\n", to: "password")
             try sandbox.sh(

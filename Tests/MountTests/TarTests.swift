@@ -89,7 +89,7 @@ struct TarTests {
         }
     }
 
-    @Test func `its bytes are the same whoever reads them, however often, and in whatever order`() throws {
+    @Test func `its bytes are the same for each reader, however often, and in whatever order`() throws {
         try PhotoDiary.withMount { sandbox in
             try sandbox.sh("\(Self.oddPhotos); mkdir $M/snapshots/one; cp $M/snapshots/one/archive.tar $R/first.tar")
             let told = try sandbox.sh("stat -c %s $M/snapshots/one/archive.tar")

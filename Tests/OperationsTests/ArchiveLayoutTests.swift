@@ -141,7 +141,7 @@ import Testing
         #expect(try sandbox.sh(Self.state) == Self.new)
     }
 
-    @Test func `other files of an archive are told of, but for what desktops leave`() throws {
+    @Test func `other files of an archive are reported, except what desktops leave`() throws {
         let sandbox = try Self.sandbox()
         try sandbox.sh(
             """

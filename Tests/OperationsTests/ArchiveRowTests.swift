@@ -79,7 +79,7 @@ struct ArchiveRowTests {
         try sandbox.sh("unzip -tq $R/archive.zip; backupfs restore $R/archive.zip --yes --store $S")
     }
 
-    @Test func `VAL-01: faults of files are told together with faults of records`() throws {
+    @Test func `VAL-01: faults of files are reported together with faults of records`() throws {
         let sandbox = try Self.sandbox()
         try Self.pack(sandbox) {
             $0.replacing("\"categoryId\":1,\"name\":\"two\"", with: "\"categoryId\":99,\"name\":\"two\"").replacing(
@@ -112,7 +112,7 @@ struct ArchiveRowTests {
         #expect(try sandbox.sh("ls -A $S/app/photos; ls -A $S/app | grep -c staging || true") == "0")
     }
 
-    @Test func `ZIP-10: names with backslashes are refused from Windows, and told of from elsewhere`() throws {
+    @Test func `ZIP-10: names with backslashes are refused from Windows, and reported from elsewhere`() throws {
         let sandbox = try Self.sandbox()
         try Self.pack(sandbox)
         let script = """

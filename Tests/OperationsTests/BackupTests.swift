@@ -129,7 +129,7 @@ struct BackupTests {
         #expect(result.unreadable.isEmpty)
     }
 
-    @Test func `what cannot be read is told, and the rest is backed up`() throws {
+    @Test func `what cannot be read is reported, and the rest is backed up`() throws {
         let sandbox = try Sandbox()
         let store = try sandbox.makeDiary()
         try sandbox.sh(
@@ -154,7 +154,7 @@ struct BackupTests {
     }
 
     /// The backup pauses after it has listed the folder.
-    @Test func `what the app deletes meanwhile is left out, and nobody is told`() throws {
+    @Test func `what the app deletes meanwhile is left out, without a warning`() throws {
         let sandbox = try Sandbox()
         _ = try sandbox.makeDiary()
         let result = try sandbox.sh(

@@ -71,7 +71,7 @@ struct CommandMessageTests {
         #expect(log == ["\"restore\",\"rollback\",", "\"restore\",\"ended\",\"failed\""], "\(log)")
     }
 
-    @Test func `ERR-04: a damaged backup is told as one, with the way to restore the rest`() throws {
+    @Test func `ERR-04: a damaged backup is reported as one, with the way to restore the rest`() throws {
         let sandbox = try Sandbox()
         _ = try sandbox.makeDiary()
         try sandbox.sh("head -c 300000 /dev/urandom > $S/app/photos/one.jpg; backupfs backup --label one --store $S")

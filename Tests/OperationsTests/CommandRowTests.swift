@@ -23,7 +23,7 @@ struct CommandRowTests {
         #expect(readme.contains("Backup files are not encrypted."))
     }
 
-    @Test func `PER-15: programs are told of one phase ten times a second at most, and of its end always`() throws {
+    @Test func `PER-15: programs hear of one phase ten times a second at most, and of its end always`() throws {
         let sandbox = try Self.sandbox("--app smilepile")
         try sandbox.sh("cd $S/app/photos; for i in $(seq 1 3000); do echo $i > $i.jpg; done")
         let start = Date()
@@ -66,7 +66,7 @@ struct CommandRowTests {
         try sandbox.sh("backupfs restore $R/a.json --yes --store $S")
     }
 
-    @Test func `VAL-13: a file that is not there, or cannot be read, is told as a file`() throws {
+    @Test func `VAL-13: a file that is not there, or cannot be read, is reported as a file`() throws {
         let sandbox = try Self.sandbox()
         for name in ["nosuch.json", "NOSUCH.ZIP", "nosuch.sqlite"] {
             let missing = try sandbox.run("cd $R; backupfs restore \(name) --yes --store $S")

@@ -42,7 +42,7 @@ struct DamagedRestoreTests {
     ]
 
     @Test(arguments: damages)
-    func `it is refused, or the rest is restored and what is missing is told`(name: String, script: String, path: String) throws {
+    func `it is refused, or the rest is restored and the gaps are reported`(name: String, script: String, path: String) throws {
         try withDamaged(script) { sandbox in
             let state = try sandbox.sh(PhotoDiary.describe)
             let refused = try sandbox.run("backupfs restore $R/bad --yes --store $S")

@@ -114,7 +114,7 @@ struct DatabaseInMediaRestoreTests {
         #expect(result.output == "x.db\ncompleted\nok\n3200|3200\nkept\n1\nexit 0\n", "\(result)")
     }
 
-    @Test(arguments: [3, 4, 5]) func `after a crash at which nobody came a log comes to its database`(number: Int) throws {
+    @Test(arguments: [3, 4, 5]) func `after a crash that no user repairs a log comes to its database`(number: Int) throws {
         let sandbox = try Self.prepareLog()
         let result = try sandbox.run(
             """
@@ -139,7 +139,7 @@ struct DatabaseInMediaRestoreTests {
         #expect(result.output == "ok\n202|7778\nkept\n", "\(result)")
     }
 
-    @Test func `nobody gets at a database until its log is there`() throws {
+    @Test func `no reader reaches a database until its log is there`() throws {
         let sandbox = try Self.prepareLog()
         let result = try sandbox.run(
             """

@@ -72,7 +72,7 @@ struct FolderRestoreTests {
     }
 
     /// The remains of a killed restore, and the work folder of a running one.
-    @Test func `leftovers are swept, and nobody else's work is`() throws {
+    @Test func `leftovers are swept, and no work of another process is`() throws {
         let sandbox = try Sandbox()
         let store = try sandbox.makeDiary()
         let snapshot = try Self.backUp(store, "one")
@@ -94,7 +94,7 @@ struct FolderRestoreTests {
         }
     }
 
-    @Test func `what is damaged is left out and told, and the rest is there`() throws {
+    @Test func `what is damaged is left out and reported, and the rest is there`() throws {
         let sandbox = try Sandbox()
         let store = try sandbox.makeDiary()
         try sandbox.sh(

@@ -53,7 +53,7 @@ struct HookTests {
         }
     }
 
-    @Test func `when the second fails the restore stands, and it is told`() throws {
+    @Test func `when the second fails the restore stands, and the failure is reported`() throws {
         try withHooks(nil, "echo could not start; exit 3") { sandbox in
             let text = try sandbox.sh("backupfs restore one --yes --store $S")
             #expect(text.contains("Warning: the command after-restore failed: exit code 3\n- could not start"))

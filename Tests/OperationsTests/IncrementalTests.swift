@@ -80,7 +80,7 @@ struct IncrementalTests {
     }
 
     /// A missing pack loses nothing that can still be read from the app.
-    @Test func `what is lost in the repository is stored anew`() throws {
+    @Test func `what is lost in the repository is stored again`() throws {
         let sandbox = try Sandbox()
         let store = try Self.makeAgedDiary(sandbox)
         _ = try Self.backUp(store, "one")
@@ -92,7 +92,7 @@ struct IncrementalTests {
     }
 
     /// Packs of one kind only: listings without photos, and photos without listings.
-    @Test(arguments: ["00", "01"]) func `what is lost in part is stored anew`(kind: String) throws {
+    @Test(arguments: ["00", "01"]) func `what is lost in part is stored again`(kind: String) throws {
         let sandbox = try Sandbox()
         let store = try Self.makeAgedDiary(sandbox)
         _ = try Self.backUp(store, "one")

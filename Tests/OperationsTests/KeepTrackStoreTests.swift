@@ -26,7 +26,7 @@ import Testing
         return sandbox
     }
 
-    @Test func `RST-13, RST-14: a restore adds by UUID unless it is told to replace`() throws {
+    @Test func `RST-13, RST-14: a restore adds by UUID unless its strategy is replace`() throws {
         let sandbox = try Self.sandbox((10..<20).map { Self.entry($0, "1") })
         let text = Self.export((15..<25).map { Self.entry($0, "2") })
         try text.write(toFile: sandbox("second.json"), atomically: true, encoding: .utf8)

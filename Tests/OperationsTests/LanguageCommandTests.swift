@@ -102,7 +102,7 @@ struct LanguageCommandTests {
         #expect(other == english)
     }
 
-    @Test func `L10-01: a refusal is told in the language, with the name of the file and the reason`() throws {
+    @Test func `L10-01: a refusal is in the reader's language, with the name of the file and the reason`() throws {
         let sandbox = try sandbox()
         try sandbox.sh("printf 'no backup' > $R/broken.json")
         let refused = try sandbox.run("backupfs restore $R/broken.json --yes --store $S", Self.russian)

@@ -119,7 +119,7 @@ struct LiveTests {
         #expect(failure { _ = try buffer.withUnsafeMutableBytes { try source.read(at: offset, into: $0) } }?.code == .inputOutput)
     }
 
-    @Test func `a media file that changes is an error for whoever began to read it`() throws {
+    @Test func `a media file that changes is an error for each reader that has begun`() throws {
         let sandbox = try Sandbox()
         let store = try sandbox.makeDiary()
         let view = try LiveData(store: store).view()

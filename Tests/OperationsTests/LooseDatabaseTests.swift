@@ -64,7 +64,7 @@ struct LooseDatabaseTests {
         #expect(try sandbox.sh("cat $R/private/thesis.txt; sqlite3 $R/app.db 'select count(*) from t'") == "thesis1")
     }
 
-    @Test func `a log that is another database's is told of`() throws {
+    @Test func `a log that is another database's is reported`() throws {
         try sandbox.sh("python3 $R/make.py 'other wal' $R/in ''; ls $R/in/x.db-wal")
         let result = try sandbox.run("backupfs restore $R/in/x.db --yes --store $S")
         #expect(result.exitCode == 1 && result.errors.contains("-wal"), "\(result)")

@@ -45,7 +45,7 @@ struct LostDataTests {
         #expect(try sandbox.sh("backupfs snapshots --store $S | grep -c two || true; ls $S/app") == "0\nphotos")
     }
 
-    @Test func `a damaged database stays untouched until somebody moves it away`() throws {
+    @Test func `a damaged database stays untouched until a user moves it away`() throws {
         let sandbox = try Self.prepare()
         let old = try sandbox.sh(PhotoDiary.describe)
         try sandbox.sh(

@@ -92,7 +92,7 @@ struct LostDatabaseSafetyTests {
     }
 
     @Test(arguments: loss)
-    func `empty logs that nobody uses are no hindrance, and are cleared away`(loss: String) throws {
+    func `empty logs that no process uses are no hindrance, and are cleared away`(loss: String) throws {
         let sandbox = try Self.prepare()
         let before = try sandbox.sh(Self.dump)
         try sandbox.sh("\(loss); : > $R/data/ev.db-wal; head -c 32768 /dev/zero > $R/data/ev.db-shm; : > $R/data/ev.db-journal")

@@ -121,7 +121,7 @@ struct LostDatabaseTests {
     }
 
     @Test(.enabled(if: Machine.isRoot, "NOT TESTED: files of other users need root"))
-    func `what root makes anew belongs to the owner of the folder`() throws {
+    func `what root makes again belongs to the owner of the folder`() throws {
         let sandbox = try Sandbox()
         _ = try sandbox.makeDiary()
         try sandbox.sh(

@@ -7,7 +7,7 @@ import Testing
 /// Databases that are not the app's records, but are among its media or are all that it has.
 struct MediaDatabaseTests {
     /// A writer with a log that checkpoints often: copied file by file, database and log would be from different moments.
-    @Test func `R-A15: a database among the media is copied through SQLite, whoever writes to it meanwhile`() throws {
+    @Test func `R-A15: a database among the media is copied through SQLite, also while the app writes to it`() throws {
         let sandbox = try Sandbox()
         _ = try sandbox.makeDiary()
         try sandbox.write(

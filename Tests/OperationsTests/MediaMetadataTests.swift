@@ -117,7 +117,7 @@ import Testing
         try sandbox.sh("\(Self.reader) restore $R/r a $R/read; diff -r --no-dereference $R/media $R/read/media")
     }
 
-    @Test func `changed attributes and owners are noticed by the next backup, and told by diff`() throws {
+    @Test func `changed attributes and owners are noticed by the next backup, and shown by diff`() throws {
         let sandbox = try Self.makeSandbox()
         try sandbox.sh("\(Self.fill)\nsleep 2.2; backupfs backup --label a --store $S")
         try sandbox.sh("cd $R/media; setfattr -n user.comment -v other one.jpg; chown 77 sparse; setfattr -x user.tag shut/x")

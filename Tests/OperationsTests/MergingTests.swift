@@ -79,7 +79,7 @@ struct MergingTests {
         }
     }
 
-    @Test func `what is told of the strategies`() throws {
+    @Test func `what the strategies report`() throws {
         let sandbox = try Self.makeTracker()
         let text = try sandbox.sh("backupfs restore $R/other.json --strategy merge --dry-run --store $S")
         #expect(

@@ -124,8 +124,7 @@ struct MountedMediaTests {
         #expect(try sandbox.sh("\(PhotoDiary.leftovers); jq -r .result $S/restore/last.json") == "failed")
     }
 
-    @Test func `U-A2: a disk that is gone when a restore is to be finished keeps nobody from reading, and loses nothing`() throws
-    {
+    @Test func `U-A2: a disk that is gone when a restore is to be finished prevents no read, and loses nothing`() throws {
         let sandbox = try Self.prepare()
         let result = try Self.isolated(
             sandbox,

@@ -108,7 +108,7 @@ struct MovedMediaTests {
     }
 
     /// The unreadable file is in a folder that is walked twice.
-    @Test func `what cannot be read is told once, however often it was tried`() throws {
+    @Test func `what cannot be read is reported once, however often it was tried`() throws {
         let sandbox = try Sandbox()
         _ = try sandbox.makeDiary()
         try sandbox.sh("mkfifo $S/app/photos/pipe $S/app/photos/2024/pipe")

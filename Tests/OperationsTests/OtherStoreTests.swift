@@ -39,7 +39,7 @@ struct OtherStoreTests {
         #expect(try sandbox.sh("\(records); ls $S/app/photos; cat $S/app/photos/one.jpg") == "1\n2024\nmine.jpg\none.jpg\nother")
     }
 
-    @Test func `R-B11: before its commit a restore that died keeps nobody waiting, and a store that is gone can be forgotten`()
+    @Test func `R-B11: before its commit a dead restore keeps no process waiting, and a store that is gone can be forgotten`()
         throws
     {
         let sandbox = try Sandbox()

@@ -73,7 +73,7 @@ struct RestoringTests {
         #expect(store.repository.snapshots(kind: .snapshot).map(\.name) == ["one"])
     }
 
-    @Test func `SAF-03: a refused file changes nothing, makes no safety backup, and is told of`() throws {
+    @Test func `SAF-03: a refused file changes nothing, makes no safety backup, and is reported`() throws {
         let sandbox = try Sandbox()
         let store = try sandbox.makeDiary()
         let old = try sandbox.sh(PhotoDiary.describe)
@@ -94,7 +94,7 @@ struct RestoringTests {
         #expect(try sandbox.sh(PhotoDiary.leftovers) == "")
     }
 
-    @Test func `a preview changes nothing and waits for nobody`() throws {
+    @Test func `a preview changes nothing and waits for no other process`() throws {
         let sandbox = try Sandbox()
         let store = try sandbox.makeDiary()
         try sandbox.sh("backupfs export --zip -o $R/live.zip --store $S")

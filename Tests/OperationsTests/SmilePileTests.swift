@@ -91,7 +91,7 @@ import Testing
         try sandbox.sh("sqlite3 $S/app/database.sqlite \"\(sql)\"")
     }
 
-    @Test func `EXP-04: a photo without its file is told of, and the backup is made`() throws {
+    @Test func `EXP-04: a photo without its file is reported, and the backup is made`() throws {
         let sandbox = try Self.sandbox()
         let result = try sandbox.run("backupfs backup --store $S --label a")
         #expect(
@@ -272,7 +272,7 @@ import Testing
         #expect(try sandbox.sh("sqlite3 $S/app/database.sqlite .dump | sha256sum; cat $S/app/photos/* | sha256sum") == before)
     }
 
-    @Test func `a photo that the archive lacks keeps its record, and is told of`() throws {
+    @Test func `a photo that the archive lacks keeps its record, and is reported`() throws {
         let sandbox = try Self.sandbox()
         try Self.pack(sandbox)
         try sandbox.sh("zip -qd $R/phone.smilepile photos/11_tom.jpg")
@@ -282,7 +282,7 @@ import Testing
         #expect(try Self.rows(sandbox, "SELECT path FROM photos WHERE id = 11") == "/data/user/0/app/cache/tom.jpg")
     }
 
-    @Test func `a damaged photo that the export names is left out, and told of once`() throws {
+    @Test func `a damaged photo that the export names is left out, and reported once`() throws {
         let sandbox = try Self.sandbox()
         try Self.pack(sandbox)
         try sandbox.sh(

@@ -56,7 +56,7 @@ struct StaleIndexTests {
         #expect(mended.exitCode == 0 && mended.errors == "", "\(mended)")
     }
 
-    @Test func `U-B4: automatic backups that are not whole are told of like failures`() throws {
+    @Test func `U-B4: automatic backups that are not whole are reported like failures`() throws {
         let sandbox = try Sandbox()
         try sandbox.sh(
             """
@@ -74,7 +74,7 @@ struct StaleIndexTests {
                 == "failing,sourceUnreadable,2026-01-13_10-00-00\nfailing,sourceUnreadable,2026-01-14_10-00-00")
     }
 
-    @Test func `an index of a database that nobody has described is looked at as well`() throws {
+    @Test func `an index of a database without an app definition is examined as well`() throws {
         let sandbox = try Sandbox()
         try sandbox.sh(
             """

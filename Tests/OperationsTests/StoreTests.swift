@@ -50,7 +50,7 @@ struct StoreTests {
         try sandbox.sh("rm $S/spool/CACHEDIR.TAG; ln -s /nowhere/at/all $S/spool/CACHEDIR.TAG; backupfs status --store $S")
     }
 
-    @Test func `a folder of somebody else is left as it is`() throws {
+    @Test func `a folder of another user is left as it is`() throws {
         let sandbox = try Sandbox()
         try sandbox.sh("mkdir $S; echo mine > $S/file")
         let error = failure { _ = try StoreCreation().create(at: sandbox.storePath) }
@@ -194,7 +194,7 @@ struct StoreTests {
         #expect(try sandbox.run("backupfs status", ["HOME": ""]).exitCode == 2)
     }
 
-    @Test func `ARC-07: what a crash left is swept, what somebody works on is not`() throws {
+    @Test func `ARC-07: what a crash left is swept, what another process works on is not`() throws {
         let sandbox = try Sandbox()
         let store = try StoreCreation().create(at: sandbox.storePath)
         // Names in the program's own form, with 32 digits, are its own; the rest belongs to the user.

@@ -194,7 +194,7 @@ struct WholeDatabaseTests {
             """)
     }
 
-    @Test func `changed columns are refused and told, and adapted to where the definition says so`() throws {
+    @Test func `changed columns are refused and named, and adapted to where the definition says so`() throws {
         let sandbox = try Sandbox()
         let result = try sh(
             sandbox,

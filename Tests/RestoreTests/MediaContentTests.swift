@@ -33,7 +33,7 @@ struct MediaContentTests {
 
     private static let new = "2024/two.jpg=new 2025/three.jpg=new one.jpg=new z.jpg=new "
 
-    @Test func `U-A3: the folder itself stays, and whoever stands in it sees the new files`() throws {
+    @Test func `U-A3: the folder itself stays, and a process that stands in it sees the new files`() throws {
         let folder = try TemporaryFolder()
         let exchange = try Self.build(folder)
         let inode = try FileSystem.status(folder("app/photos")).inode

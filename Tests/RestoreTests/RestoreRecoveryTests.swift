@@ -129,7 +129,7 @@ struct RestoreRecoveryTests {
         #expect(try folder.sh(Self.look) == "newest\nphotos")
     }
 
-    @Test func `a staged folder that is gone is told of, and nothing is exchanged with anything else`() throws {
+    @Test func `a staged folder that is gone is reported, and nothing is exchanged with anything else`() throws {
         let folder = try TemporaryFolder()
         let database = try Self.build(
             Crash(state: .prepared, marker: "this", media: .staged, outcome: .completed, photo: "new"), folder)

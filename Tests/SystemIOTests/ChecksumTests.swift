@@ -81,7 +81,7 @@ struct ChecksumTests {
         #expect(combined == CRC32.of(bytes))
     }
 
-    @Test func `a hasher that has finished begins anew`() {
+    @Test func `a hasher that has finished starts again`() {
         var hasher = SHA256Hasher()
         Array("abc".utf8).withUnsafeBytes { hasher.update($0) }
         let first = hasher.finish()

@@ -248,7 +248,7 @@ struct DirectoryTests {
         }
     }
 
-    @Test func `R-A8: moving replaces nothing, and what is there already is told`() throws {
+    @Test func `R-A8: moving replaces nothing, and what is there already is reported`() throws {
         let folder = try TemporaryFolder()
         for name in ["a", "b"] {
             try FileSystem.makeDirectories(folder(name))

@@ -24,7 +24,7 @@ struct FileObservationTests {
         }
     }
 
-    @Test func `every change is told, in its order`() throws {
+    @Test func `every change is reported, in its order`() throws {
         let folder = try TemporaryFolder()
         let witness = Witness()
         let path = folder.path
@@ -68,7 +68,7 @@ struct FileObservationTests {
         #expect(try readFile(folder("f")) == [1, 9, 3])
     }
 
-    @Test func `what is read, lies elsewhere or comes later is not told`() throws {
+    @Test func `what is read, lies elsewhere or comes later is not reported`() throws {
         let folder = try TemporaryFolder()
         let witness = Witness()
         try FileSystem.makeDirectory(folder("in"))

@@ -61,7 +61,7 @@ struct FileWritingTests {
     }
 
     /// The draft's name can be guessed, and a folder may be open to others.
-    @Test func `a draft never goes through a link that somebody has planted`() throws {
+    @Test func `a draft never goes through a planted link`() throws {
         let folder = try TemporaryFolder()
         try writeFile(folder("victim"), Array("untouched".utf8))
         try shell("ln -s victim \"$1/f.tmp-$2\"; ln \"$1/victim\" \"$1/g.tmp-$2\"", folder.path, "\(getpid())")
@@ -72,7 +72,7 @@ struct FileWritingTests {
         #expect(try DirectoryHandle(path: folder.path).names() == ["f", "g", "victim"])
     }
 
-    @Test func `a lock never goes through a link that somebody has planted`() throws {
+    @Test func `a lock never goes through a planted link`() throws {
         let folder = try TemporaryFolder()
         try writeFile(folder("victim"), [])
         try shell(

@@ -71,7 +71,7 @@ struct ProcessTests {
         _ = try AdvisoryLock(path: path)
     }
 
-    @Test func `a thread is told from its process`() throws {
+    @Test func `a thread is distinguished from its process`() throws {
         #expect(ProcessIdentity.process(ofThread: getpid()) == getpid())
         let isDone = DispatchSemaphore(value: 0)
         let observed = Mutex<(thread: Int32, process: Int32?)>((0, 0))

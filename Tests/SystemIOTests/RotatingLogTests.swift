@@ -14,7 +14,7 @@ struct RotatingLogTests {
         String(decoding: try folder.read(name), as: UTF8.self)
     }
 
-    @Test func `a file that would become too large is begun anew, and so many old ones stay`() throws {
+    @Test func `a file that would become too large is rotated, and the given number of old ones stays`() throws {
         let folder = try TemporaryFolder()
         let file = RotatingLog(path: folder("log"))
         // Two lines of five bytes fit, a third does not.
@@ -31,7 +31,7 @@ struct RotatingLogTests {
         #expect(try text(folder, "log") == "a line that is longer\n")
     }
 
-    @Test func `many at once lose no line and tear none, whatever is begun anew meanwhile`() throws {
+    @Test func `many at once lose no line and tear none, however often files rotate meanwhile`() throws {
         let folder = try TemporaryFolder()
         let before = try DirectoryHandle(path: "/proc/self/fd").names().count
         let failures = Mutex(0)
@@ -83,7 +83,7 @@ struct RotatingLogTests {
         }
     }
 
-    @Test func `somebody who holds the lock for ever keeps nobody from writing`() throws {
+    @Test func `a process that holds the lock for ever keeps no other from writing`() throws {
         let folder = try TemporaryFolder()
         let file = RotatingLog(path: folder("log"))
         try file.append(bytes("one"), limitBytes: 4, oldFileCount: 1)

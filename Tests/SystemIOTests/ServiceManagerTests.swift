@@ -62,7 +62,7 @@ struct ServiceManagerTests {
         #expect(errorCode { _ = try ServiceManager(socket: address) } == .notSupported)
     }
 
-    @Test func `nobody listens`() throws {
+    @Test func `no manager listens`() throws {
         let folder = try TemporaryFolder()
         let manager = try ServiceManager(socket: folder("nobody"))
         #expect(errorCode { try manager.send(.stopping) } == .notFound)

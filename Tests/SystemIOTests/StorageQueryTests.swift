@@ -25,7 +25,7 @@ struct StorageQueryTests {
         #expect(question.answer() == 2)
     }
 
-    @Test func `while storage stalls, one thread waits for it and nobody else does`() {
+    @Test func `while storage stalls, one thread waits for it and no other does`() {
         let storage = Storage()
         let question = StorageQuery(StorageTimeout(nanoseconds: 50_000_000)) { storage.ask() }
         #expect(question.answer() == 1)

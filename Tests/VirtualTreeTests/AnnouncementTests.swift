@@ -26,7 +26,7 @@ struct AnnouncementTests {
         }
     }
 
-    @Test func `names that went or mean something else are told, new ones need not be`() throws {
+    @Test func `names that went or mean something else are announced, new ones need not be`() throws {
         let test = try TestTree()
         let observer = Observer()
         test.tree.setObserver(observer)
@@ -65,7 +65,7 @@ struct AnnouncementTests {
         #expect(before == Array("1".utf8) && after == Array("2".utf8))
     }
 
-    @Test func `while something is made nothing is told`() throws {
+    @Test func `while something is made nothing is announced`() throws {
         let announcer = SnapshotAnnouncer()
         let observer = Observer()
         announcer.setObserver(observer)

@@ -79,7 +79,7 @@ struct ContentTests {
         #expect(try test.tree.find("snapshots/other/archive.tar").inode == path)
     }
 
-    @Test func `the size of an archive is asked once, and of no archive that nobody looks at`() throws {
+    @Test func `the size of an archive is asked once, and only of an archive that is used`() throws {
         let test = try TestTree()
         func measured() -> [String] { test.services.state.withLock { $0.measuredSnapshots } }
         _ = try test.tree.names("snapshots")
@@ -91,7 +91,7 @@ struct ContentTests {
         #expect(measured() == ["first tar", "first zip"])
     }
 
-    @Test func `an archive whose size cannot be told hides no other file`() throws {
+    @Test func `an archive without a known size hides no other file`() throws {
         let test = try TestTree()
         test.services.state.withLock { $0.sizeFailure = BackupError(.repositoryDamaged, "a folder is damaged") }
         #expect(try test.tree.names("snapshots/first").filter { $0.hasPrefix("a") } == ["archive.zip"])

@@ -96,7 +96,7 @@ struct DropTests {
 
     /// As with `/proc` mounted `hidepid=2`: there is no process of these numbers.
     @Test(arguments: [(Int32.max, Int32.max - 1), (getpid(), .max), (.max, 1)])
-    func `T-B6: whoever cannot be looked at is told of a refusal`(opener: Int32, closer: Int32) throws {
+    func `T-B6: a program that cannot be examined gets the refusal`(opener: Int32, closer: Int32) throws {
         let test = try TestTree()
         let tree = test.tree
         let flags = O_RDWR | O_CREAT

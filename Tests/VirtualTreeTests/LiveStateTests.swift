@@ -24,7 +24,7 @@ struct LiveStateTests {
         return String(decoding: buffer[..<count], as: UTF8.self)
     }
 
-    @Test func `states are told apart by the kernel and not by people`() throws {
+    @Test func `states differ for the kernel and not for people`() throws {
         let test = try Self.tree()
         let tree = test.tree
         let first = try tree.find("live/export.json")

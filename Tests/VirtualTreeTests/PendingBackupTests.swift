@@ -241,7 +241,7 @@ struct PendingBackupTests {
         }
     }
 
-    @Test func `who waits for it is told when it has ended`() throws {
+    @Test func `each waiter learns when it has ended`() throws {
         final class Observer: TreeObserver {
             let endedCount = Atomic(0)
             func nameChanged(_ name: FileName, in parent: InodeNumber) {}

@@ -7,6 +7,7 @@ import SystemIO
 /// The app's SQLite database. Each operation opens its own connection and closes it again: operations of several threads do not
 /// block each other, and see a file that has replaced the old one.
 public struct AppDatabase: Sendable {
+    /// Path of the database file, which may be missing.
     public let path: String
     public let definition: AppDefinition
     /// How long a writer waits for another one, in seconds.

@@ -5,6 +5,7 @@ import SystemIO
 public struct IntrospectedDefinition: Sendable {
     /// The definition, to be saved as a file.
     public let yaml: String
+    /// The name in the definition: lower-case words joined by hyphens.
     public let name: String
     /// The present tables of the database, in export order.
     public let tables: [(name: String, columns: [String], rowCount: Int)]

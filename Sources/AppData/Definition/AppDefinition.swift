@@ -28,21 +28,27 @@ public struct AppDefinition: Sendable {
     public let coversWholeDatabase: Bool
     /// How to treat a file whose columns differ from those that the database has now.
     public let schemaDrift: SchemaDrift
+    /// How exports, archives and safety backups are named in `exports/` and `safety/`.
     public let fileNames: FileNamePatterns
     /// The members of the exported object, in order; every collection is in it once.
     public private(set) var envelope: [EnvelopeMember]
+    /// The member with the export's version and time.
     public let metadata: ObjectDefinition
+    /// The member with the app's settings; `nil` for an app that exports none.
     public let settings: ObjectDefinition?
     /// In the order of the envelope.
     public private(set) var collections: [CollectionDefinition]
     public let media: MediaDefinition?
+    /// Where media files are in the archive; without rules, at their own paths.
     public let archiveLayout: ArchivePathMap
+    /// In the order in which they run.
     public let migrations: [MigrationDefinition]
     /// When automatic backups run, if the store's settings do not say.
     public let schedule: Schedule
     /// The app's own switch for them: a boolean setting. `schedule` applies only while it is not false.
     public private(set) var scheduleSwitch: String?
     public let retention: RetentionDefinition
+    /// What a restore uses that names none.
     public let defaultStrategy: ImportStrategy
     /// All strategies of the app, the default first.
     public let strategies: [ImportStrategy]
@@ -52,6 +58,7 @@ public struct AppDefinition: Sendable {
     public let backupPhases: [BackupPhase]
     /// What `backupfs status` shows to people; empty for the same output as for any app.
     public let statusBlocks: [StatusBlock]
+    /// For stores whose settings do not say.
     public let announcements: AppNotifications
     /// Values that never leave the database.
     public private(set) var secrets: [SecretRule] = []
@@ -199,6 +206,7 @@ public enum SchemaDrift: String, Sendable, CaseIterable {
 /// A value that never leaves the app's database: it is in no export and in no copy of the database, and a restore does not change
 /// it.
 public struct SecretRule: Sendable, Equatable {
+    /// Name of a table in the database.
     public let table: String
     /// The row of a key/value table; `nil` for all rows of the table.
     public let key: String?
@@ -223,8 +231,11 @@ public enum Channel: String, CaseIterable, Sendable {
 
 /// The app's retention rules. The newest backup is always kept.
 public struct RetentionDefinition: Sendable, Equatable {
+    /// How many of the newest stay; `nil` for no rule by number.
     public let keepLast: Int?
+    /// How long a backup stays, in days; `nil` for no rule by age.
     public let keepWithinDays: Int?
+    /// How many safety backups stay.
     public let safetyKeepLast: Int
     /// The backups that are counted and removed.
     public let counted: RetentionScope
@@ -250,6 +261,7 @@ public enum RetentionScope: String, Sendable, CaseIterable {
 public struct MigrationDefinition: Sendable, Equatable {
     /// Unique and never changed: the database records it when done.
     public let name: String
+    /// One or more SQL statements.
     public let sql: String
 }
 

@@ -32,12 +32,14 @@ public struct CollectionDefinition: Sendable {
         return collection
     }
 
+    /// The field that identifies a record.
     public var keyField: FieldDefinition { fields[keyIndex] }
 }
 
 /// A collection's name at the start of a line: `Cars`. Those of the built-in apps are translated; others are shown as their
 /// definition has them.
 public enum CollectionHeading {
+    /// The plural name with a capital letter.
     public static func of(_ plural: String) -> Message {
         Message(stringLiteral: plural.prefix(1).uppercased() + plural.dropFirst())
     }

@@ -47,13 +47,19 @@ final class DefinitionFindings {
 /// A table that a definition names, with the lines that name it and its columns. Available as far as it could be read, also for a
 /// definition with problems.
 public struct DefinitionTable: Sendable, Equatable {
+    /// A column that the definition names.
     public struct Column: Sendable, Equatable {
+        /// As written in the definition.
         public let name: String
+        /// Of the first place that names it, from 1.
         public let line: Int
     }
 
+    /// As written in the definition.
     public let name: String
+    /// Of the first place that names it, from 1.
     public let line: Int
+    /// Each once.
     public let columns: [Column]
     /// Whether a restore writes whole rows, as for collections: values of columns that are not named would be lost. Key/value
     /// tables keep their other rows.

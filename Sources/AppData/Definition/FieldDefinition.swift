@@ -59,6 +59,7 @@ public enum FieldSource: String, Sendable, CaseIterable {
 
 /// A lower limit for a field's value.
 public struct FieldLimit: Sendable, Equatable {
+    /// The limit itself, which `isInclusive` allows or not.
     public let value: Double
     /// As written in the definition, for messages.
     public let text: String

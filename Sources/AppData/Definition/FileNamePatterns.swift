@@ -3,8 +3,10 @@ import SystemIO
 
 /// The app's own names for its files.
 public struct FileNamePatterns: Sendable, Equatable {
+    /// For the export of a backup.
     public let export: FileNamePattern
     private let backup: FileNamePattern
+    /// For safety backups.
     public let safety: FileNamePattern
     private let channels: [Channel: String]?
 

@@ -16,13 +16,17 @@ public struct StatusBlock: Sendable, Equatable {
 
     /// An action of the app's screens, and the command that performs it.
     public struct Action: Sendable, Equatable {
+        /// What the app's screen calls it.
         public let label: Message
         /// The arguments after `backupfs` on the command line.
         public let command: String
     }
 
+    /// The title above the lines.
     public let heading: Message
+    /// The lines, in their order.
     public let contents: [Content]
+    /// Shown after the lines.
     public let actions: [Action]
 }
 

@@ -5,6 +5,7 @@ import BackupCore
 public struct MediaPointer: Sendable {
     /// The collection of the records that have files, and its field with the path.
     public let collection: Int
+    /// Its index in the definition of the collection.
     public let field: Int
     /// The boolean field that marks records whose file is part of the app itself.
     public let exclusion: Int?
@@ -29,6 +30,7 @@ public struct MediaPointer: Sendable {
     /// - Parameter text: the value in the record.
     public func paths(_ text: some Collection<UInt8>) -> [[UInt8]] { Self.paths(text, folder: folder) }
 
+    /// The same for a media folder of that name.
     public static func paths(_ text: some Collection<UInt8>, folder: String) -> [[UInt8]] {
         let text = Array(text)
         let prefix = Array("\(folder)/".utf8)
@@ -81,6 +83,7 @@ public struct MediaFileFacts: Sendable {
     public let path: [UInt8]
     /// In bytes.
     public let size: UInt64
+    /// As `stat` has it: programs can set it.
     public let modificationTime: Timestamp
     /// `nil` when the file has not been read since it was written.
     public let checksums: Checksums?
@@ -92,6 +95,7 @@ public struct MediaFileFacts: Sendable {
         self.checksums = checksums
     }
 
+    /// The last component of the path.
     public var name: ArraySlice<UInt8> {
         path.lastIndex(of: UInt8(ascii: "/")).map { path[($0 + 1)...] } ?? path[...]
     }

@@ -35,6 +35,7 @@ public struct StorageKey: Sendable, Equatable {
 public enum PathText {
     private static let longestScalarBytes = 4
 
+    /// The text in UTF-8; the same bytes if they are UTF-8 already.
     public static func text(of path: some Collection<UInt8>) -> [UInt8] {
         let bytes = Array(path)
         guard !isText(bytes[...]) else { return bytes }
@@ -89,6 +90,7 @@ public struct MissingFiles: Sendable, Equatable {
     /// The number of examples; further records are only counted.
     static let exampleLimit = 100
 
+    /// All records without their file, also beyond the examples.
     public private(set) var count = 0
     /// "photo 4: gone.jpg": the first ones.
     public private(set) var examples: [Message] = []

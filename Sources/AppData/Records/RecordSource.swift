@@ -17,9 +17,11 @@ public protocol RecordSource {
 public protocol RecordVisitor: AnyObject {
     /// The metadata or settings object: once for each that is present.
     func visit(metadata: RecordBuffer) throws(BackupError)
+    /// See `visit(metadata:)`.
     func visit(settings: RecordBuffer) throws(BackupError)
     /// A collection is present, and its records follow; its index in the definition.
     func beginCollection(_ collection: Int) throws(BackupError)
+    /// A record of the collection with that index in the definition.
     func visit(record: RecordBuffer, of collection: Int) throws(BackupError)
     /// A member that is not in the definition: `cars.color`, or `comment` in the outermost object.
     func visit(unknownField path: String) throws(BackupError)

@@ -23,10 +23,15 @@ public struct CollectionStatistics: Sendable {
     /// A field with more different texts than this is not counted by text: they are names and notes, not kinds.
     public static let kindLimit = 50
 
+    /// The values of a numeric field in all records that have one.
     public struct Numbers: Sendable, Equatable {
+        /// Number of values, without null and missing ones.
         public var count = 0
+        /// Infinity when there are no values.
         public var minimum = Double.infinity
+        /// Minus infinity when there are no values.
         public var maximum = -Double.infinity
+        /// 0 when there are no values.
         public var sum = 0.0
 
         mutating func add(_ number: Double) {
@@ -39,14 +44,19 @@ public struct CollectionStatistics: Sendable {
 
     /// The name on the wire.
     public let name: String
+    /// The name for people ("cars").
     public let plural: String
+    /// Number of records.
     public private(set) var count = 0
     /// The number of records in which a boolean is true, by field name.
     public private(set) var trueCounts: [String: Int] = [:]
     /// The frequency of each text, for fields with few different texts.
     public private(set) var kinds: [String: [String: Int]] = [:]
+    /// By field name.
     public private(set) var numbers: [String: Numbers] = [:]
+    /// The first date in any record; `nil` when none has one.
     public private(set) var earliest: Timestamp?
+    /// The last date in any record.
     public private(set) var latest: Timestamp?
     /// Records per month in UTC, `2026-01`.
     public private(set) var months: [String: Int] = [:]

@@ -8,6 +8,7 @@ public struct BackupRows: Sendable {
     /// Tables of collections whose rows have, in that database, all columns that are required. Includes tables that only another
     /// of the app's formats names.
     private let tables: Set<SchemaName>
+    /// Columns whose values a restore changes while it copies rows.
     public var rewritten: [RewrittenColumn] = []
     private let databasePath: String
     /// Tables whose rows a restore leaves alone or writes by other means.

@@ -10,6 +10,7 @@ public struct DroppedDatabase: RecordSource, Sendable {
     /// The longest text or blob, in bytes.
     private static let valueLimitBytes: Int32 = 64 << 20
 
+    /// Path of the dropped file.
     public let path: String
     /// The app's definition, in the wire format of the file's data.
     public let definition: AppDefinition

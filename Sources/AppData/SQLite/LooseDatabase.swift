@@ -123,6 +123,7 @@ public enum LooseDatabase {
 public struct SQLiteHeader: Sendable {
     /// Every database file begins with these bytes, unless it is empty.
     public static let magic: [UInt8] = Array("SQLite format 3\0".utf8)
+    /// Length of the header.
     public static let byteCount = 100
 
     /// 512 to 65,536.

@@ -38,6 +38,7 @@ public struct SampleContent: Sendable {
 /// maintenance and notifications. The same number of expenses always gives the same data.
 public struct SampleData: RecordSource, Sendable {
     public let definition: AppDefinition
+    /// For all three cars together.
     public let expenseCount: Int
 
     /// - Throws: `invalidArgument` for another app's definition

@@ -109,6 +109,7 @@ struct SampleImage {
 public struct SamplePhoto: Sendable {
     /// Below the media folder.
     public let path: String
+    /// The time that its record has, in whole seconds.
     public let takenAt: Timestamp
     /// A PNG file.
     public let content: [UInt8]

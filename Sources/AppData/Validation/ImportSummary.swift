@@ -3,12 +3,15 @@ import SystemIO
 
 /// The content of a validated file: everything that a preview shows.
 public struct ImportSummary: Sendable {
+    /// How many records of a collection the file has.
     public struct CollectionCount: Sendable, Equatable {
         /// `plannedMaintenance`.
         public let name: String
+        /// `maintenance record`.
         public let singular: String
         /// `maintenance records`.
         public let plural: String
+        /// Number of records in the file.
         public let count: Int
         /// Whether they are the app's records, and not just the file's description of its own files.
         public let isTold: Bool
@@ -16,13 +19,17 @@ public struct ImportSummary: Sendable {
 
     /// Earliest and latest date of a collection.
     public struct DateRange: Sendable, Equatable {
+        /// The collection's name for people.
         public let plural: String
+        /// The first date in any of its records.
         public let earliest: Timestamp
+        /// The last date in any of its records.
         public let latest: Timestamp
     }
 
     /// When the file was created; `nil` for a database, which does not record it.
     public var createdAt: Timestamp?
+    /// The version that the file names.
     public let schemaVersion: Int
     /// The text members of the metadata object (`appVersion`, `deviceName`, `createdAt`).
     public let metadata: [String: String]
@@ -31,6 +38,7 @@ public struct ImportSummary: Sendable {
     /// One per collection, in the definition's order.
     public let counts: [CollectionCount]
     public let dateRange: DateRange?
+    /// What is allowed but unusual, in the order in which it was found.
     public let warnings: [Message]
     /// Values that the definition does not allow but that were accepted; `nil` when there are none.
     public let disallowedValues: DisallowedValues?
@@ -39,7 +47,9 @@ public struct ImportSummary: Sendable {
     /// The frequency of each member that is not in the definition: `cars.color`. At most 100 names.
     public let unknownFields: [String: Int]
 
+    /// The app's version that wrote the file, if it says so.
     public var appVersion: String? { metadata["appVersion"] }
+    /// The device that wrote the file, if it says so.
     public var deviceName: String? { metadata["deviceName"] }
 
     /// Number of records per collection of the definition: what `AppDatabase.replaceAll` must insert.
@@ -53,14 +63,17 @@ public struct ImportSummary: Sendable {
 
 /// The source document's exact words.
 public enum ImportMessages {
+    /// The file is not an export of this app, or not readable at all.
     public static let invalidFormat: Message = "Invalid file format. Please select a valid backup file."
-    public static let incompatibleVersion: Message = "This backup is from an incompatible version of the app."
+    static let incompatibleVersion: Message = "This backup is from an incompatible version of the app."
+    /// The file names a later schema than the app's.
     public static let newerVersion: Message =
         "This backup was created with a newer version of the app. Import may fail or cause data loss."
-    public static let muchOlderVersion: Message =
+    static let muchOlderVersion: Message =
         "This backup was created with a much older version of the app. Some data may be converted."
-    public static let deletesEverything: Message = "Importing will DELETE ALL existing data. This cannot be undone."
-    public static let restoringPreviousData: Message = "Import failed. Restoring previous data..."
+    static let deletesEverything: Message = "Importing will DELETE ALL existing data. This cannot be undone."
+    static let restoringPreviousData: Message = "Import failed. Restoring previous data..."
+    /// The file is not what its own checksums say.
     public static let corruptedFile: Message = "This backup file is corrupted and cannot be restored."
 
     /// For an archive that was verified but could not be unpacked.
@@ -74,6 +87,7 @@ public enum ImportMessages {
 
 /// Values of the app's data that its definition does not allow: a text that is not a date, a dangling reference.
 public struct DisallowedValues: Sendable {
+    /// All of them, also beyond the first few.
     public let count: Int
     /// Messages about the first few; empty for an earlier backup.
     public let examples: [Message]

@@ -30,6 +30,7 @@ public final class ByteStringSet: Sendable {
         self.table = table
     }
 
+    /// Compares bytes: case and normal form count.
     public func contains(_ text: UnsafeRawBufferPointer) -> Bool {
         var slot = Self.hash(text) & (table.count - 1)
         while true {
@@ -40,6 +41,7 @@ public final class ByteStringSet: Sendable {
         }
     }
 
+    /// The same for the UTF-8 of the text.
     public func contains(_ text: String) -> Bool { Array(text.utf8).withUnsafeBytes { contains($0) } }
 
     private func isEqual(_ index: Int, _ text: UnsafeRawBufferPointer) -> Bool {

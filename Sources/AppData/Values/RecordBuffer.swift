@@ -7,6 +7,7 @@ import SystemIO
 /// It distinguishes what a definition distinguishes: a missing member from a null one, and a value of a wrong kind from one that
 /// fits. For one thread at a time.
 public final class RecordBuffer {
+    /// The kind of a value; `missing` is a member that is not there.
     public enum Kind: UInt8, Sendable {
         case missing, null, integer, real, text, boolean, blob
         /// A number that the field cannot hold, in its original digits.
@@ -23,6 +24,7 @@ public final class RecordBuffer {
         var count = 0
     }
 
+    /// Number of fields of the definition; indexes are below it.
     public let fieldCount: Int
     // Not arrays: this avoids bounds and uniqueness checks in loops over millions of values. The bytes are bound to SQLite
     // statements by address, which must not move before the next change. Preconditions check indices.
@@ -62,19 +64,24 @@ public final class RecordBuffer {
         }
     }
 
+    /// Sets a value that is there and null.
     public func setNull(_ index: Int) { slot(index).pointee.kind = .null }
+    /// Sets the kind alone, for a value of a kind that its field does not allow.
     public func set(_ index: Int, kind: Kind) { slot(index).pointee.kind = kind }
 
+    /// Sets a whole number.
     public func set(_ index: Int, integer: Int64) {
         slot(index).pointee.kind = .integer
         slot(index).pointee.bits = integer
     }
 
+    /// Sets a number; the bits stay as they are.
     public func set(_ index: Int, real: Double) {
         slot(index).pointee.kind = .real
         slot(index).pointee.bits = Int64(bitPattern: real.bitPattern)
     }
 
+    /// Sets a boolean.
     public func set(_ index: Int, boolean: Bool) {
         slot(index).pointee.kind = .boolean
         slot(index).pointee.bits = boolean ? 1 : 0
@@ -91,6 +98,7 @@ public final class RecordBuffer {
         used += bytes.count
     }
 
+    /// Copies the UTF-8 of the text.
     public func set(_ index: Int, text: String) {
         var text = text
         text.withUTF8 { set(index, .text, bytes: UnsafeRawBufferPointer($0)) }
@@ -114,6 +122,7 @@ public final class RecordBuffer {
         }
     }
 
+    /// Sets a value of any kind.
     public func set(_ index: Int, _ value: FieldValue) {
         switch value {
         case .null: setNull(index)
@@ -131,8 +140,9 @@ public final class RecordBuffer {
         for (index, value) in record.values.enumerated() where index < fieldCount { set(index, value) }
     }
 
+    /// The kind that was set since the last `clear()`; otherwise `missing`.
     public func kind(_ index: Int) -> Kind { slot(index).pointee.kind }
-    public func isNullOrMissing(_ index: Int) -> Bool {
+    func isNullOrMissing(_ index: Int) -> Bool {
         slot(index).pointee.kind == .null || slot(index).pointee.kind == .missing
     }
 
@@ -152,6 +162,7 @@ public final class RecordBuffer {
         return UnsafeRawBufferPointer(start: storage + slot.offset, count: slot.count)
     }
 
+    /// The text; `nil` for every other kind.
     public func string(_ index: Int) -> String? {
         slot(index).pointee.kind == .text ? String(decoding: bytes(index), as: UTF8.self) : nil
     }
@@ -168,6 +179,7 @@ public final class RecordBuffer {
         }
     }
 
+    /// A copy of all values.
     public func record() -> Record { Record(values: (0..<fieldCount).map(value)) }
 
     private func reserve(_ count: Int) {
@@ -192,6 +204,7 @@ public enum FieldValue: Sendable, Hashable {
     case boolean(Bool)
     case blob([UInt8])
 
+    /// The text in UTF-8.
     public static func text(_ text: String) -> FieldValue { .text(Array(text.utf8)) }
 
     /// The text, if it is one.
@@ -212,6 +225,7 @@ public enum FieldValue: Sendable, Hashable {
 
 /// A standalone record, with one value per field of its definition. Streams use `RecordBuffer`, which avoids allocations.
 public struct Record: Sendable, Hashable {
+    /// In the order of the definition's fields.
     public var values: [FieldValue]
 
     public init(values: [FieldValue]) { self.values = values }

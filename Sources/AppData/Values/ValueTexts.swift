@@ -86,6 +86,7 @@ public enum EpochMilliseconds {
         return sumOverflow ? nil : sum
     }
 
+    /// The time of that many milliseconds since 1970; negative ones are before it.
     public static func time(_ milliseconds: Int64) -> Timestamp {
         let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1_000)
         // Before 1970, the fraction counts from the second before.

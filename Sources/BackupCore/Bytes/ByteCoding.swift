@@ -1,19 +1,23 @@
 /// Builds the repository's binary structures: little-endian integers and length-prefixed bytes.
 public struct ByteWriter: Sendable {
     @usableFromInline var storage: [UInt8] = []
+    /// All bytes so far.
     public var bytes: [UInt8] { storage }
 
     public init() {}
 
+    /// Appends the bytes of `value`, the lowest first.
     @inlinable
     public mutating func append<Value: FixedWidthInteger>(_ value: Value) {
         withUnsafeBytes(of: value.littleEndian) { storage.append(contentsOf: $0) }
     }
 
+    /// Appends the digest's bytes without a length: the reader knows its kind.
     public mutating func append(_ digest: some ByteDigest) {
         digest.withUnsafeBytes { storage.append(contentsOf: $0) }
     }
 
+    /// Appends the bytes as they are, without a length.
     public mutating func append(raw: some Collection<UInt8>) { storage.append(contentsOf: raw) }
 
     /// A 32-bit length, followed by the bytes.
@@ -22,8 +26,10 @@ public struct ByteWriter: Sendable {
         storage.append(contentsOf: value)
     }
 
+    /// Appends the text as UTF-8, after its 32-bit length in bytes.
     public mutating func append(_ text: String) { append(lengthPrefixed: text.utf8) }
 
+    /// Appends 12 bytes: the seconds in 64 bits, the nanoseconds in 32.
     public mutating func append(_ time: Timestamp) {
         append(time.seconds)
         append(time.nanoseconds)
@@ -39,14 +45,18 @@ public struct ByteReader: Sendable {
     @usableFromInline let bytes: ArraySlice<UInt8>
     @usableFromInline var position: Int
 
+    /// Begins at the first byte of the slice.
     public init(_ bytes: ArraySlice<UInt8>) {
         self.bytes = bytes
         position = bytes.startIndex
     }
 
+    /// Begins at the first byte.
     public init(_ bytes: [UInt8]) { self.init(bytes[...]) }
 
+    /// Number of bytes that have not been read.
     @inlinable public var remainingCount: Int { bytes.endIndex - position }
+    /// Whether every byte has been read.
     @inlinable public var isAtEnd: Bool { remainingCount == 0 }
 
     /// A little-endian integer.
@@ -56,6 +66,7 @@ public struct ByteReader: Sendable {
         return slice.withUnsafeBytes { Value(littleEndian: $0.loadUnaligned(as: Value.self)) }
     }
 
+    /// Reads as many bytes as the digest has; fails with `.repositoryDamaged` when fewer remain.
     @inlinable
     public mutating func readDigest<Digest: ByteDigest>(_: Digest.Type = Digest.self) throws(BackupError) -> Digest {
         let slice = try readRaw(count: Digest.byteCount)
@@ -86,6 +97,7 @@ public struct ByteReader: Sendable {
         return text
     }
 
+    /// Fails with `.repositoryDamaged` if the nanoseconds are a second or more.
     public mutating func readTimestamp() throws(BackupError) -> Timestamp {
         let seconds = try read(Int64.self)
         let nanoseconds = try read(UInt32.self)
@@ -96,6 +108,7 @@ public struct ByteReader: Sendable {
 
 /// A message that is sent to another process of this program, which may show it in another language.
 extension ByteWriter {
+    /// Appends the template and the arguments, nested messages included; `readMessage` reads them.
     public mutating func append(_ message: Message) {
         append(message.template)
         append(message.plural?.one ?? "")
@@ -118,6 +131,7 @@ extension ByteReader {
     /// Deeper than any message that is written: a damaged message must not exhaust the stack.
     private static var messageDepthLimit: Int { 64 }
 
+    /// What `append(_:)` wrote for a message. A message that is nested too deeply is `.damagedContent`.
     public mutating func readMessage() throws(BackupError) -> Message { try readMessage(depth: 0) }
 
     private mutating func readMessage(depth: Int) throws(BackupError) -> Message {

@@ -7,6 +7,7 @@ public protocol ByteDigest: Hashable, Comparable, Sendable, CustomStringConverti
     /// Copies exactly `byteCount` bytes; the caller has checked the length.
     init(exactBytes: UnsafeRawBufferPointer)
 
+    /// Calls `body` with exactly `byteCount` bytes, which are valid only during the call.
     func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result
 }
 
@@ -24,6 +25,7 @@ extension ByteDigest {
         self.init(bytes: bytes)
     }
 
+    /// A copy of the `byteCount` bytes.
     public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
     /// Lower-case hexadecimal digits, as checksum programs print them.
@@ -137,6 +139,7 @@ public struct Checksums: Hashable, Sendable {
 public protocol ContentID: Hashable, Comparable, Sendable, CustomStringConvertible {
     var digest: SHA256Digest { get }
 
+    /// Does not check that there is an object of this name.
     init(_ digest: SHA256Digest)
 }
 
@@ -147,6 +150,7 @@ extension ContentID {
         self.init(digest)
     }
 
+    /// 64 lower-case digits.
     public var hexadecimal: String { digest.hexadecimal }
     public var description: String { hexadecimal }
 

@@ -19,7 +19,9 @@ public struct ArchiveMember: Sendable {
     /// Permission bits and file type, as in `st_mode`; without set-user-ID and set-group-ID, since an archive records no owners:
     /// if root unpacked it, the file would run as root.
     public let mode: UInt32
+    /// An archive keeps what its format can hold of it: a ZIP whole seconds.
     public let modificationTime: Timestamp
+    /// Of the content, in bytes.
     public let size: UInt64
     /// Of the content; only a ZIP needs it.
     public let crc32: UInt32
@@ -37,8 +39,10 @@ public struct ArchiveMember: Sendable {
         self.content = content
     }
 
+    /// Whether the path ends with `/`.
     public var isDirectory: Bool { path.last == UInt8(ascii: "/") }
 
+    /// Whether it is a symbolic link, by its mode; the content is then the target.
     public var isSymbolicLink: Bool { mode & 0o170000 == 0o120000 && !isDirectory }
 }
 
@@ -51,7 +55,9 @@ public struct ArchiveMember: Sendable {
 public struct ArchivePathMap: Sendable, Hashable {
     /// A path that begins with `from` begins with `to` in the archive.
     public struct Rule: Sendable, Hashable {
+        /// The prefix in the snapshot.
         public let from: String
+        /// The prefix in the archive.
         public let to: String
 
         public init(from: String, to: String) {

@@ -20,7 +20,9 @@ public struct StoredChunk: Hashable, Sendable {
     public let pack: PackID
     /// Offset of the stored bytes in the pack, in bytes.
     public let packOffset: UInt64
+    /// In bytes, in the pack.
     public let storedLength: UInt32
+    /// In bytes, after decompression.
     public let plainLength: UInt32
     public let codec: ChunkCodec
     /// CRC-32 of the plain bytes.
@@ -80,6 +82,8 @@ public struct CommonRange: Sendable, Equatable {
         self.length = length
     }
 
+    /// The end of the range in the old content; the byte there does not belong to it.
     public var oldEnd: UInt64 { oldStart + length }
+    /// The end of the range in the new content; the byte there does not belong to it.
     public var newEnd: UInt64 { newStart + length }
 }

@@ -37,10 +37,12 @@ public struct ExtentTable: Sendable {
 
     public init() {}
 
+    /// A table of the given pieces in their order, each decoded when it is read.
     public init(plainContent pieces: some Sequence<ContentPiece>) {
         for piece in pieces { append(piece) }
     }
 
+    /// A table of the given bytes alone.
     public init(literal bytes: [UInt8]) { append(Extent.literal(bytes)) }
 
     /// Frees unused capacity: for a table that is complete and kept.
@@ -82,6 +84,7 @@ public struct ExtentTable: Sendable {
         }
     }
 
+    /// Appends the piece as it is read: decoded, not as it is stored.
     public mutating func append(_ piece: ContentPiece) {
         switch piece {
         case .literal(let bytes): append(Extent.literal(bytes))
@@ -151,6 +154,7 @@ public enum Extent: Sendable {
     case stored(StoredChunk)
     case source(any ByteSource, offset: UInt64, length: UInt64)
 
+    /// In bytes of the served file.
     public var length: UInt64 {
         switch self {
         case .literal(let bytes): UInt64(bytes.count)

@@ -2,6 +2,7 @@
 public protocol LiveView: AnyObject, Sendable {
     /// The entries of the folder at `path` (empty for `live/` itself), sorted by name; `nil` when there is no such folder.
     func children(of path: [FileName]) throws(BackupError) -> [LiveEntry]?
+    /// The entry at `path`; `nil` when there is none, and for `live/` itself.
     func entry(at path: [FileName]) throws(BackupError) -> LiveEntry?
 }
 
@@ -25,6 +26,7 @@ public struct LiveEntry: ContentEntry {
     /// The permission bits are those of the underlying file; 0o600 for generated content.
     public let mode: UInt32
     public let size: UInt64
+    /// Of the underlying file; for generated content, that of the state of the data.
     public let modificationTime: Timestamp
     /// Distinguishes the file's states: at one path, the same version means the same bytes. `nil` for content generated on each
     /// read.

@@ -1,6 +1,7 @@
 /// What went wrong, with which file, and what to do next. Every layer throws only this type; only `FUSEBridge` turns a code into
 /// an errno, and only `BackupCommands` into an exit code.
 public struct BackupError: Error, Sendable, CustomStringConvertible {
+    /// The kind of a failure, on which callers decide; the raw value is its name in JSON.
     public enum Code: String, Sendable, CaseIterable {
         /// Invalid content: malformed JSON, a missing field, a broken reference, the wrong app.
         case invalidContent

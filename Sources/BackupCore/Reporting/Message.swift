@@ -22,6 +22,7 @@ public struct Message: Sendable, ExpressibleByStringInterpolation, CustomStringC
 
     /// With `{0}`, `{1}`, … for the arguments; a brace of the text itself is doubled.
     public let template: String
+    /// The values of the placeholders: `{0}` stands for the first.
     public let arguments: [Argument]
     let plural: Plural?
 
@@ -118,14 +119,17 @@ extension Message {
 
         public mutating func appendLiteral(_ literal: String) { template += MessageTemplate.escaped(literal) }
 
+        /// Adds a message, which is translated with the outer one.
         public mutating func appendInterpolation(_ message: Message) { append(.message(message)) }
 
+        /// Adds the summary of the error, which is translated.
         public mutating func appendInterpolation(_ error: BackupError) { append(.message(error.summary)) }
 
         /// An error of another program or library, in English.
         @_disfavoredOverload
         public mutating func appendInterpolation(_ error: any Error) { append(.text("\(error)")) }
 
+        /// Adds a text that is the same in all languages.
         public mutating func appendInterpolation(_ text: String) { append(.text(text)) }
 
         /// Shown as its `description`, in all languages.

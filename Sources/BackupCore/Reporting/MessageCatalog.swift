@@ -35,6 +35,7 @@ public struct MessageCatalogEntry: Sendable, Equatable {
     /// The translation needs a review.
     public var isFuzzy = false
 
+    /// Whether the translation is used: it is reviewed, and has all its forms.
     public var isTranslated: Bool { !template.isEmpty && !isFuzzy && !forms.isEmpty && !forms.contains("") }
 
     /// All entries of a file, in file order.

@@ -4,8 +4,11 @@ public struct OperationProgress: Sendable, Equatable {
     public var phase: Message
     /// The same with the progress in it, where the documents show it ("Copying photos (2/3)"); otherwise the phase.
     public var message: Message
+    /// Number of items (records, files) that are done.
     public var processedItems: UInt64
+    /// Number of items in this phase, as far as known; 0 while unknown.
     public var totalItems: UInt64
+    /// Number of bytes that have been read or written.
     public var processedBytes: UInt64
     /// The expected final value of `processedBytes`, as far as known; 0 while unknown.
     public var totalBytes: UInt64
@@ -56,6 +59,7 @@ public typealias ProgressHandler = @Sendable (OperationProgress) -> Void
 public struct OperationTiming: Sendable, Equatable {
     /// The values at one moment. Speeds are bytes per second, 0 before any bytes were processed.
     public struct Reading: Sendable, Equatable {
+        /// Since the operation began.
         public var elapsedSeconds: Double
         /// Over the last few seconds.
         public var rollingBytesPerSecond = 0.0

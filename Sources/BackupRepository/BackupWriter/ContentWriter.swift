@@ -53,6 +53,7 @@ public final class ContentWriter {
         isUsable = true
     }
 
+    /// Appends the bytes as the next ones of the file.
     public func append(_ bytes: [UInt8]) throws(BackupError) {
         try bytes.withUnsafeBytesThrowing { (buffer) throws(BackupError) in try append(buffer) }
     }

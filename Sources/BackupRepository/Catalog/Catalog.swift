@@ -399,6 +399,7 @@ extension Catalog {
 
 /// What a repository holds, according to its catalog.
 public struct RepositoryTotals: Hashable, Sendable {
+    /// Packs that the catalog knows.
     public let packCount: UInt64
     /// Bytes of all packs.
     public let packByteCount: UInt64

@@ -61,8 +61,11 @@ public enum CheckEvent: Sendable {
 
 /// How a check ended.
 public struct CheckSummary: Sendable {
+    /// Snapshots that have been checked.
     public var snapshotCount = 0
+    /// Packs that have been examined.
     public var packCount = 0
+    /// Chunks in these packs.
     public var chunkCount = 0
     /// Packs that were read completely.
     public var readPackCount = 0
@@ -74,10 +77,12 @@ public struct CheckSummary: Sendable {
     public var newerCount = 0
     /// Files and folders that cannot be read completely, and the snapshots they are in.
     public var damagedFileCount = 0
+    /// Snapshots with at least one such file or folder.
     public var damagedSnapshotCount = 0
 
     /// Whether nothing is wrong, or everything was repaired, and everything could be checked.
     public var isSound: Bool { !isDamaged && newerCount == 0 }
+    /// Whether anything is wrong that has not been repaired.
     public var isDamaged: Bool { findingCount > 0 || damagedFileCount > 0 }
 }
 

@@ -14,9 +14,11 @@ public struct ExtractionReport: Sendable {
         public let error: BackupError
     }
 
+    /// Files that have been written.
     public internal(set) var fileCount: UInt64 = 0
     /// Bytes of these files.
     public internal(set) var byteCount: UInt64 = 0
+    /// Files, folders and links that could not be written, also beyond `failures`.
     public internal(set) var failureCount = 0
     /// The first ones, sorted by path.
     public internal(set) var failures: [Failure] = []

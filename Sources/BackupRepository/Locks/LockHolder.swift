@@ -8,15 +8,19 @@ public struct LockHolder: Hashable, Sendable {
 
     /// The locked file: `lock`, `packs.lock` or `names.lock`.
     public let lock: String
+    /// Whether it keeps all others away; otherwise others may share it.
     public let isExclusive: Bool
     /// The operation it is held for.
     public private(set) var operation: String
+    /// The host's name, for people: it need not be unique.
     public let host: String
-    public let machineID: String
-    public let bootID: String
+    let machineID: String
+    let bootID: String
+    /// The number of the process, on its host.
     public let process: Int32
     /// When the process started, in ticks since boot.
     public let processStart: UInt64
+    /// When it got the lock, by its own clock.
     public let since: Timestamp
     /// The PID namespace (the container) in which `process` has this number; `nil` in notes of older programs.
     let namespace: String?

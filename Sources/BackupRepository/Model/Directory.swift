@@ -38,6 +38,7 @@ public struct Directory: Sendable {
         return place < entries.count && entries[place].name == name ? place : nil
     }
 
+    /// The entry of exactly that name, by a binary search.
     public func entry(named name: FileName) -> TreeEntry? { index(named: name).map { entries[$0] } }
 }
 

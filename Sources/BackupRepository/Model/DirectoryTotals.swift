@@ -5,9 +5,11 @@ import BackupCore
 ///
 /// Sums wrap around instead of trapping: damaged bytes may hold any number.
 public struct DirectoryTotals: Hashable, Sendable {
+    /// Files in this folder and in all below it.
     public private(set) var fileCount: UInt64 = 0
     /// Folders below this one, excluding itself.
     public private(set) var directoryCount: UInt64 = 0
+    /// Symbolic links in this folder and in all below it.
     public private(set) var symbolicLinkCount: UInt64 = 0
     /// Bytes of all files.
     public private(set) var byteCount: UInt64 = 0

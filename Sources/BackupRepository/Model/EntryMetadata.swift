@@ -7,6 +7,7 @@ public final class EntryMetadata: Hashable, Sendable {
     public struct Link: Hashable, Sendable {
         /// 0 is the file system of the media folder.
         public let fileSystem: UInt64
+        /// The file's number in that file system when it was backed up.
         public let inode: UInt64
 
         public init(fileSystem: UInt64, inode: UInt64) {

@@ -23,10 +23,12 @@ public struct FileContent: Hashable, Sendable {
         }
     }
 
+    /// In the order of the file: chunks, and short bytes that stand for themselves.
     public let elements: [Element]
     /// The file's size in bytes.
     public let size: UInt64
 
+    /// A file of 0 bytes.
     public static let empty = FileContent(elements: [])
 
     /// Drops empty elements and merges adjacent literals.
@@ -45,6 +47,7 @@ public struct FileContent: Hashable, Sendable {
         self.size = size
     }
 
+    /// The given bytes, without a chunk.
     public init(literal bytes: [UInt8]) { self.init(elements: [.literal(bytes)]) }
 
     /// Concatenates several contents. Chunks and lists are reused unchanged: nothing is read or hashed.

@@ -9,11 +9,14 @@ public struct SourceDocument: Hashable, Sendable {
     public var storeID: String
     /// The definition's name, and the app's display name.
     public var app: String
+    /// The app's display name.
     public var title: String
+    /// The host of the store, by its name.
     public var hostName: String
     /// The machine's installation ID (machine-id(5)); empty if it has none, or if an older program wrote the document. Host names
     /// alone are not unique.
     public var machineID: String
+    /// Absolute, on that host.
     public var storePath: String
     /// The text of the definition file, for an app that is not built in.
     public var definition: String?
@@ -111,6 +114,7 @@ public struct SourceID: Hashable, Sendable, Comparable, CustomStringConvertible 
 
     private init(token: String) { hexadecimal = token }
 
+    /// 32 digits from the system's random numbers.
     public static func random() -> SourceID { SourceID(token: RandomToken.make()) }
 
     /// Enough of it for a user to distinguish a repository's sources.

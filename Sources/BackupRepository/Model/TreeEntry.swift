@@ -6,6 +6,7 @@ public struct TreeEntry: ContentEntry, Hashable {
     public let kind: FileKind
     /// Permission bits and file type, as in `st_mode`.
     public let mode: UInt32
+    /// For a symbolic link, that of the link itself.
     public let modificationTime: Timestamp
     /// A file's bytes, a symbolic link's target, or the bytes of a folder's directory object.
     public let content: FileContent
@@ -107,7 +108,9 @@ public struct StoredFile: Hashable, Sendable {
 /// What identifies, besides size and modification time, a file of the app as unchanged since its backup, so that it need not be
 /// read again.
 public struct SourceIdentity: Hashable, Sendable {
+    /// The file's number when it was backed up.
     public let inode: UInt64
+    /// No program can set it, so it shows changes that keep the size and the modification time.
     public let changeTime: Timestamp
 
     public init(inode: UInt64, changeTime: Timestamp) {

@@ -7,6 +7,7 @@ public enum UnusedLimit: Sendable, Equatable {
     case bytes(UInt64)
     case unlimited
 
+    /// What `prune` leaves without an option: 5 % of the repository.
     public static let standard = UnusedLimit.percent(5)
 
     /// `5%`, `100M` (also K, G and T, powers of 1,024) or `unlimited`, as in restic.
@@ -52,11 +53,15 @@ public enum UnusedLimit: Sendable, Equatable {
 public struct PruneSummary: Sendable {
     /// Packs and their bytes before the prune.
     public internal(set) var packCount = 0
+    /// Bytes of these packs.
     public internal(set) var byteCount: UInt64 = 0
     /// Chunks that a snapshot needs and chunks that none needs, with their bytes in packs.
     public internal(set) var neededChunkCount = 0
+    /// Bytes of the needed chunks.
     public internal(set) var neededByteCount: UInt64 = 0
+    /// Number of the others.
     public internal(set) var unusedChunkCount = 0
+    /// Bytes of the others: more than a prune frees, since it leaves some.
     public internal(set) var unusedByteCount: UInt64 = 0
     /// Packs without any needed chunk.
     public internal(set) var removedPackCount = 0

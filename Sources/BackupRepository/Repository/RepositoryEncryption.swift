@@ -2,6 +2,7 @@ import BackupCore
 import SystemIO
 
 extension Repository {
+    /// Whether it opens only with a password, or with its key.
     public var isEncrypted: Bool { configuration.isEncrypted }
 
     /// The key that opens the repository without its password, for another process of the
@@ -64,6 +65,7 @@ extension Repository {
 public struct RepositoryFacts: Sendable, Equatable {
     /// 32 hexadecimal digits, unique to this repository.
     public let id: String
+    /// Whether it opens only with a password.
     public let isEncrypted: Bool
 }
 

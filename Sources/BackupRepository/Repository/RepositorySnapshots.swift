@@ -20,8 +20,10 @@ extension Repository {
         return all.filter { $0.kind == kind }
     }
 
+    /// The complete snapshot of exactly that name, of any kind; `nil` for one that was removed.
     public func snapshot(named name: FileName) -> Snapshot? { snapshotStore.list[name] }
 
+    /// The complete snapshot with that ID; `nil` for one that was removed.
     public func snapshot(id: SnapshotID) -> Snapshot? { snapshotStore.list[id] }
 
     /// What cannot be read completely: config, snapshot records, labels, packs. Everything else is unharmed.

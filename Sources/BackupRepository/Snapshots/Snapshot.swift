@@ -19,6 +19,7 @@ public struct Snapshot: Hashable, Sendable {
     private let changedTags: [String]?
 
     public var kind: SnapshotKind { record.kind }
+    /// By the clock of the host that made it.
     public var creationTime: Timestamp { record.creationTime }
 
     init(id: SnapshotID, record: SnapshotRecord, label: SnapshotLabel?) {
@@ -49,6 +50,7 @@ public struct Snapshot: Hashable, Sendable {
     /// The attributes with the exact size of archive.tar in bytes, and with the version of its layout. Snapshots from before
     /// archive.tar existed lack them.
     public static let tarSizeAttribute = "tar-size"
+    /// See `tarSizeAttribute`.
     public static let tarVersionAttribute = "tar-version"
 
     /// The attribute that identifies the state of the app's database that was backed up, so that the same state need not be read
@@ -71,6 +73,7 @@ public struct Snapshot: Hashable, Sendable {
 
     /// The attributes that count the files of the media folder and their bytes. Snapshots of older programs lack them.
     public static let mediaFilesAttribute = "media-files"
+    /// See `mediaFilesAttribute`.
     public static let mediaBytesAttribute = "media-bytes"
 
     /// The attribute that records that extended attributes, owners, links and holes were read for all media files: "1". Snapshots

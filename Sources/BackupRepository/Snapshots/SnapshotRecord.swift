@@ -6,6 +6,7 @@ public struct SnapshotRecord: Hashable, Sendable {
     public let kind: SnapshotKind
     /// Its name at creation; `Snapshot.name` is the current one.
     public let name: FileName
+    /// By the clock of the host that made it.
     public let creationTime: Timestamp
     /// The previous snapshot, with which it may share most of its data.
     public let parent: SnapshotID?

@@ -246,6 +246,7 @@ extension SnapshotStore {
 
 /// While a snapshot is dated later than the current time, one of the two is wrong, and no grace period can begin.
 public struct UntimedRemovals: Sendable {
+    /// Number of removed snapshots whose grace period cannot begin.
     public let count: Int
     /// The snapshot with the latest date.
     public let latest: Snapshot

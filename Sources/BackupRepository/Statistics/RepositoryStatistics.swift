@@ -5,6 +5,7 @@ import SystemIO
 public struct RepositoryStatistics: Sendable {
     /// An amount of distinct chunks.
     public struct Amount: Sendable, Equatable {
+        /// Number of different chunks.
         public var chunkCount: UInt64 = 0
         /// Their length before compression, in bytes.
         public var uniqueBytes: UInt64 = 0
@@ -22,6 +23,7 @@ public struct RepositoryStatistics: Sendable {
         }
     }
 
+    /// What one snapshot adds.
     public struct OfSnapshot: Sendable {
         public let snapshot: Snapshot
         /// Of files: what it needs and no snapshot listed before it needs.

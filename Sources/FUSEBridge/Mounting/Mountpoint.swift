@@ -72,6 +72,7 @@ public enum Mountpoint {
 public struct MountServer: Sendable {
     /// `nil` if there was no answer: the mount hangs, does not allow this user, or belongs to an older program.
     public let process: ProcessMark?
+    /// Absolute; `nil` in the same cases.
     public let storePath: String?
     /// Whether the process no longer exists: the mount is dead.
     public let isDead: Bool

@@ -4,6 +4,7 @@ import Glibc
 /// The only place where an error becomes an errno. Programs show it in their own words, so each choice is the sentence of
 /// strerror(3) that helps the user most; the full message is in the log and in `restore/last.txt`.
 public enum ErrorNumber {
+    /// Positive, as in errno(3).
     public static func of(_ code: BackupError.Code) -> Int32 {
         switch code {
         case .invalidContent: EINVAL

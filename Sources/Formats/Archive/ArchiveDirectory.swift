@@ -132,6 +132,7 @@ public struct ArchiveEntry: Sendable {
     /// Where the entry's data starts in the archive.
     let dataOffset: UInt64
 
+    /// Whether the path ends with `/`.
     public var isDirectory: Bool { path.last == UInt8(ascii: "/") }
 
     /// For display; bytes that are not UTF-8 become U+FFFD.

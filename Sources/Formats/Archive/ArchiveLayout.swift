@@ -40,6 +40,7 @@ extension ArchiveLayout {
 /// Computes the exact size of an archive from its members, one by one.
 public protocol ArchiveSizeCounter: Sendable {
     init()
+    /// - Throws: for a member that the format cannot have. The counter is of no use afterwards.
     mutating func append(_ member: ArchiveMember) throws(BackupError)
     /// Size in bytes of the archive of all members so far.
     var archivedSize: UInt64 { get }

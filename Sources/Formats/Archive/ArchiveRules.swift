@@ -2,6 +2,7 @@ import BackupCore
 
 /// The limits for a foreign archive.
 public struct ArchiveLimits: Sendable {
+    /// Number of entries.
     public var entryCount = 1_000_000
     /// Length of one name in bytes.
     public var nameSizeBytes = 4_096

@@ -19,8 +19,11 @@ public struct CollectionComparison: Sendable, Equatable {
         }
     }
 
+    /// Records that only the later export has.
     public var added = Changes()
+    /// Records that both have, with different values.
     public var changed = Changes()
+    /// Records that only the earlier export has.
     public var removed = Changes()
 
     public init() {}

@@ -8,9 +8,11 @@ public struct RecordField: Sendable, Equatable {
     /// The shown length of a long text.
     private static let shortenedScalarCount = 1000
 
+    /// The member's name in the record.
     public let name: String
     /// Valid JSON on one line. For a long text its beginning with "…" at the end, for a long list or object `null`.
     public let value: [UInt8]
+    /// Whether `value` is only the beginning.
     public let isShortened: Bool
     /// Of the whole value, if it was shortened.
     private let digest: SHA256Digest?
@@ -40,9 +42,11 @@ public struct RecordField: Sendable, Equatable {
 
 /// A member that differs between two versions of a record.
 public struct FieldChange: Sendable, Equatable {
+    /// The member's name in both records.
     public let name: String
     /// `nil` when the member did not exist
     public let old: RecordField?
+    /// `nil` when the member no longer exists.
     public let new: RecordField?
 }
 

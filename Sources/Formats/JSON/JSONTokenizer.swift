@@ -7,6 +7,7 @@ import BackupCore
 /// NaN, no leading zeros, no unknown escapes, no lone surrogates, no control characters in strings, no duplicate keys in an
 /// object, no more than `depthLimit` nested containers, nothing after the value. For one thread.
 public final class JSONTokenizer {
+    /// The kind of what was read. The tokenizer has the text of a key, a string or a number until the next token.
     public enum Token: Sendable, Equatable {
         case beginObject, endObject, beginArray, endArray
         /// A member's name; its value is the next token.
@@ -18,7 +19,9 @@ public final class JSONTokenizer {
 
     enum Expectation { case value, valueOrEnd, keyOrEnd, key, colon, commaOrEnd, nothing }
 
+    /// For objects and arrays together.
     public static let depthLimit = 64
+    /// Of one string, after its escapes are decoded.
     public static let stringLimitBytes = 64 << 20
     static let numberLimitBytes = 1_000
 

@@ -13,8 +13,11 @@ public indirect enum OrderedJSON: ExpressibleByDictionaryLiteral, Sendable, Equa
     /// JSON text that this program wrote earlier, included unchanged.
     case written([UInt8])
 
+    /// A member of an object. Names may repeat: nothing checks that.
     public struct Member: Sendable, Equatable {
+        /// Not escaped.
         public let name: String
+        /// Any value, also another object.
         public let value: OrderedJSON
 
         public init(_ name: String, _ value: OrderedJSON) {

@@ -318,6 +318,7 @@ public struct WireStatistics: Sendable, Equatable {
     /// The first 100 values that do not fit their field ("expenses 12: cost is a number"). They are written as in the database,
     /// so that nothing is lost, but a restore of this export would refuse them.
     public var anomalies: [String] = []
+    /// Their number, also beyond the first 100.
     public var anomalyCount = 0
 }
 
@@ -326,9 +327,11 @@ public struct WireStatistics: Sendable, Equatable {
 public protocol WireSink: AnyObject {
     /// Bytes outside the collections.
     func write(literal bytes: UnsafeRawBufferPointer) throws(BackupError)
+    /// Called before the first byte of a collection, an empty one too.
     func beginCollection(_ name: String) throws(BackupError)
     /// Bytes of the current collection, in pieces of any size.
     func write(collection bytes: UnsafeRawBufferPointer) throws(BackupError)
+    /// Called after its last byte, unless an error ends the export.
     func endCollection(_ name: String) throws(BackupError)
 }
 

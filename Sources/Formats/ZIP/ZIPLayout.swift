@@ -198,6 +198,7 @@ public struct ZIPContentMeasure: Sendable {
 
     public init() {}
 
+    /// Adds a piece of the member's content, in order.
     public mutating func append(_ piece: ContentPiece) {
         size += piece.length
         if case .chunk(let chunk) = piece, ZIPEntryHeader.isDeflated(piece) {

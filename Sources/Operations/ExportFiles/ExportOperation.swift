@@ -8,6 +8,7 @@ import SystemIO
 
 /// Writes the live data, or a backup, as files that need no special program.
 public struct ExportOperation: Sendable {
+    /// What the file contains: the records alone, or everything as an archive.
     public enum Form: Sendable {
         case json, archive(ArchiveFormat)
 

@@ -8,6 +8,7 @@ import Restore
 public struct OperationFacts: Sendable, Equatable {
     /// If it differs from the result that the error implies, or there is no error.
     public var result: OperationResult?
+    /// `nil` when it succeeded.
     public var error: BackupError.Code?
     /// What led to the error, without texts and paths.
     public private(set) var causes: String?
@@ -19,7 +20,9 @@ public struct OperationFacts: Sendable, Equatable {
     public var safetyBackup: String?
     /// Bytes backed up, submitted, written or read.
     public var sizeBytes: UInt64?
+    /// Media files; `nil` for an operation that has none.
     public var fileCount: UInt64?
+    /// Records of all collections; `nil` for an operation that has none.
     public var recordCount: UInt64?
     /// The growth of the repository.
     public var storedByteCount: UInt64?

@@ -7,7 +7,9 @@ public struct OperationRecord: Sendable, Equatable {
     public let operation: OperationKind
     /// Whether only the schedule requested it.
     public let isAutomatic: Bool
+    /// By the clock of the host, in whole seconds.
     public let startedAt: Timestamp
+    /// By a clock that nothing sets.
     public let durationMilliseconds: Int64
     public let result: OperationResult
     public let facts: OperationFacts

@@ -12,40 +12,55 @@ public struct DifferenceDocument: Sendable {
     /// The highest number of changes of one kind that can be listed.
     public static let limit = CollectionComparison.keyLimit
 
+    /// What happened from the first state to the second; the raw value is its name in JSON.
     public enum Change: String, Sendable { case added, changed, removed }
 
+    /// A record that is not the same in both states.
     public struct RecordChange: Sendable {
         public let change: Change
         public let key: JSONKey
+        /// The members that differ.
         public let fields: [FieldChange]
     }
 
+    /// The differences in one collection.
     public struct Collection: Sendable {
+        /// The collection's name in the export.
         public let name: String
         /// By kind of change.
         public let counts: [Change: Int]
+        /// Up to the limit of each kind.
         public let changes: [RecordChange]
     }
 
+    /// What a listing shows of a file.
     public struct FileState: Sendable {
         /// Size in bytes.
         public let size: UInt64
+        /// As the file system has it.
         public let modificationTime: Timestamp
     }
 
+    /// A file that is not the same in both states.
     public struct FileDifference: Sendable {
         public let change: Change
+        /// Below the folder of the backup.
         public let path: FileName
+        /// `nil` for an added file.
         public let old: FileState?
+        /// `nil` for a removed file.
         public let new: FileState?
     }
 
     /// In the definition's order.
     public let collections: [Collection]
+    /// By kind of change.
     public let fileCounts: [Change: Int]
+    /// Up to the limit of each kind.
     public let files: [FileDifference]
     public let json: OrderedJSON
 
+    /// Whether both states are the same, records and files.
     public var isEmpty: Bool { fileCounts.isEmpty && collections.allSatisfy { $0.counts.isEmpty } }
 
     /// - Parameters:

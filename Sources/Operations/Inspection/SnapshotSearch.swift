@@ -3,8 +3,10 @@ import BackupRepository
 
 /// Finds files in backups by name, path or content: `backupfs find`.
 public struct SnapshotSearch {
+    /// A file or folder that fits the search.
     public struct Match {
         public let snapshot: Snapshot
+        /// Below the folder of the backup.
         public let path: FileName
         public let entry: TreeEntry
     }

@@ -9,14 +9,18 @@ import SystemIO
 /// after a crash. Then checks the result without trusting anything: `backupfs verify`.
 public struct SnapshotVerifier: Sendable {
     static let phase: Message = "Verifying backup..."
+    /// What the proof of one backup found.
     public struct Outcome: Sendable {
         public let snapshot: Snapshot
         /// The problems found; empty when the backup restores exactly as it was made.
         public let findings: [Message]
         /// What could not be checked for a reason other than damage.
         public let notes: [Message]
+        /// Files that were read.
         public let fileCount: UInt64
+        /// Bytes of these files.
         public let byteCount: UInt64
+        /// Records that were restored into an empty database.
         public let recordCount: Int
         /// When the proof succeeded; `nil` when it did not.
         public let verifiedAt: Timestamp?

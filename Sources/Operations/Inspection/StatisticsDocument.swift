@@ -76,6 +76,7 @@ public struct StatisticsDocument: Sendable {
 
 /// Statistics of an app's records: `backupfs stats --records`.
 public struct RecordStatisticsDocument: Sendable {
+    /// In the definition's order.
     public let collections: [CollectionStatistics]
     private let databaseBytes: UInt64?
 

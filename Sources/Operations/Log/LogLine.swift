@@ -151,6 +151,7 @@ public enum LogDestination: String, CaseIterable, Sendable {
 public struct LogSettings: Sendable, Equatable {
     /// `nil` for the journal where systemd runs the program as a service, and for the file elsewhere.
     public var destination: LogDestination?
+    /// The least important level that is written.
     public var level = LogLevel.info
     /// Absolute, or relative to the store's folder; `nil` for `backupfs.log` in it.
     public var path: String?

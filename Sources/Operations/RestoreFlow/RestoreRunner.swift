@@ -355,10 +355,12 @@ public struct RestoreRunner: Sendable {
 /// Undoes the last restore by restoring the safety backup that it made. That is a restore like any other with its own safety
 /// backup, so the next undo brings back what the first one took away.
 extension RestoreRunner {
+    /// What an undo would restore.
     public struct Undo: Sendable {
         public let source: ImportSource
         /// What was restored, and when.
         public let name: String
+        /// When the last restore ended.
         public let time: Timestamp
     }
 

@@ -7,6 +7,7 @@ import SystemIO
 public struct ForgetOperation: Sendable {
     /// What is kept, what is removed, and why.
     public struct Plan: Sendable {
+        /// The decision about one backup.
         public struct Item: Sendable {
             public let snapshot: Snapshot
             /// Why it is kept; empty when it is removed.
@@ -34,8 +35,11 @@ public struct ForgetOperation: Sendable {
             return rule.isEmpty ? [] : ["kept by none of: \(rule)"]
         }
 
+        /// Whether there is nothing to remove.
         public var isEmpty: Bool { removed.isEmpty && givenUp.isEmpty }
+        /// Those for which no rule gives a reason to keep them.
         public var removed: [Snapshot] { items.filter { $0.reasons.isEmpty }.map(\.snapshot) }
+        /// Number of the others.
         public var keptCount: Int { items.count - removed.count }
     }
 

@@ -8,15 +8,15 @@ public struct RetentionDecision: Sendable {
     /// Why it is kept; empty when it is removed.
     public let reasons: [Message]
 
-    public var isKept: Bool { !reasons.isEmpty }
+    var isKept: Bool { !reasons.isEmpty }
 }
 
 /// The properties that a policy considers.
 public struct RetentionCandidate: Sendable {
     public let name: FileName
-    public let creationTime: Timestamp
-    public let tags: [String]
-    public let isPinned: Bool
+    let creationTime: Timestamp
+    let tags: [String]
+    let isPinned: Bool
     /// The order in which the backups of a source were made; equal numbers are ordered by time.
     public let sequence: UInt64
     /// The creation time that determines its age.

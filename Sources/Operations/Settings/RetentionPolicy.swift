@@ -31,11 +31,17 @@ public struct RetentionPolicy: Sendable, Equatable {
         }
     }
 
+    /// How many of the newest stay; `nil` for none by this rule.
     public var last: Limit?
+    /// For how many hours the newest backup of each stays.
     public var hourly: Limit?
+    /// For how many days the newest backup of each stays.
     public var daily: Limit?
+    /// For how many weeks, from Monday, the newest backup of each stays.
     public var weekly: Limit?
+    /// For how many months the newest backup of each stays.
     public var monthly: Limit?
+    /// For how many years the newest backup of each stays.
     public var yearly: Limit?
     /// Keep all backups made within this time before the newest.
     public var within: RetentionPeriod?
@@ -44,6 +50,7 @@ public struct RetentionPolicy: Sendable, Equatable {
 
     public init() {}
 
+    /// Whether it has no rule.
     public var isEmpty: Bool { self == RetentionPolicy() }
 
     /// Its rules in the form of the settings.
@@ -60,9 +67,13 @@ public struct RetentionPolicy: Sendable, Equatable {
 
 /// A calendar period: a month before March 31 is the last day of February or a day or two after it, as in restic.
 public struct RetentionPeriod: Sendable, Equatable {
+    /// Years of the calendar.
     public var years = 0
+    /// Months of the calendar, after the years.
     public var months = 0
+    /// Days of the calendar, after the months.
     public var days = 0
+    /// Of 3,600 seconds each.
     public var hours = 0
     /// Includes minutes.
     public var seconds = 0

@@ -11,9 +11,11 @@ public struct StoreSettings: Sendable, Equatable {
     var formatVersion = Self.currentFormatVersion
     /// A built-in app's name, or the name of a definition file in the store.
     public var app: String
+    /// Path of the app's database; absolute, or relative to the store.
     public var databasePath: String
     /// `nil` when the app has no media folder.
     public var mediaPath: String?
+    /// Path of the repository; absolute, or relative to the store.
     public var repositoryPath: String
     /// `nil` for the language of the environment.
     public var language: Language?
@@ -30,8 +32,11 @@ public struct StoreSettings: Sendable, Equatable {
     public var retention = RetentionSettings()
     /// Whether a restore refuses a file of a later app version, instead of trying it with a warning.
     public var refusesNewerSchema = false
+    /// Commands before and after restores.
     public var hooks = HookSettings()
+    /// The command that reports results to people.
     public var notices = NotificationSettings()
+    /// Level and place of the log.
     public var log = LogSettings()
     /// Whether the file has its last line; without it, some settings may be missing, including those of retention.
     public var hasEnd = true

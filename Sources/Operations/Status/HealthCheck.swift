@@ -5,6 +5,7 @@ import SystemIO
 
 /// Whether a store's backups are in order: `backupfs status --check`, for monitors.
 public struct HealthCheck: Sendable {
+    /// The first thing that is wrong; the raw value is its name in JSON.
     public enum Finding: String, Sendable {
         case healthy
         /// Another store continues the backups: the newest may be that store's, and then does not contain this one's data.
@@ -21,13 +22,16 @@ public struct HealthCheck: Sendable {
     }
 
     public let finding: Finding
+    /// The newest backup; `nil` when there is none.
     public let newest: Snapshot?
+    /// An older backup is too old.
     public let maximumAge: RetentionPeriod
     /// The warnings of the newest backup. They do not affect the finding.
     public let warnings: [Message]
     /// Why the last operation failed, or which store continues the backups, if that is the finding.
     public let message: Message?
 
+    /// - Parameter maximumAge: counts back from the time of the state.
     public init(_ state: StoreState, maximumAge: RetentionPeriod) {
         newest = state.newest
         self.maximumAge = maximumAge

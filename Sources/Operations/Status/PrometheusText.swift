@@ -10,6 +10,7 @@ public struct PrometheusText: Sendable {
         let value: Int64
     }
 
+    /// The text exposition format, each metric with its help and type.
     public let text: String
 
     /// - Parameters:

@@ -13,6 +13,7 @@ public struct StatusDocument: Sendable {
         self.init(try StoreState(of: store, isPatient: isPatient), of: store)
     }
 
+    /// - Parameter state: of this store, from a moment ago.
     public init(_ state: StoreState, of store: Store) {
         let history = state.history.map(\.historyJSON)
         let records = state.counts.map { counts -> OrderedJSON in

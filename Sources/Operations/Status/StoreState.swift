@@ -7,7 +7,9 @@ import SystemIO
 /// The state of a store for users, programs and monitors: gathered once, so that all reports agree.
 public struct StoreState: Sendable {
     public let definition: AppDefinition
+    /// Absolute.
     public let storePath: String
+    /// Absolute.
     public let repositoryPath: String
     /// When the state was gathered.
     public let now: Timestamp
@@ -28,16 +30,21 @@ public struct StoreState: Sendable {
     public private(set) var repositoryError: BackupError?
     /// When the repository was examined.
     public let repositoryTime: Timestamp
+    /// Number of the safety backups of this store.
     public let safetyBackupCount: Int
     /// This store's removed backups that can be brought back; `nil` when that cannot be determined.
     public let removedBackupCount: Int?
     /// Files that were copied into the mount's `restore/` and neither restored nor refused; they are kept.
     public let leftFileCount: Int
+    /// Path of the folder that has them.
     public let leftFilesPath: String
+    /// Whether an operation runs now, in any process.
     public let isRunning: Bool
     /// `nil` when no operation runs, or it has not yet recorded its kind.
     public let operation: OperationState?
+    /// As in the settings: `daily`, `off`.
     public let schedule: String
+    /// `nil` when no backup is scheduled.
     public let nextBackup: Timestamp?
     /// The app's own setting that has turned the schedule off.
     public let scheduleSwitchedOffBy: String?
@@ -45,13 +52,16 @@ public struct StoreState: Sendable {
     public let automaticFailureCount: Int
     /// `nil` when the database cannot be read; `databaseError` is then the reason.
     public let counts: [RecordCount]?
+    /// Why the records cannot be read; `nil` when they can.
     public let databaseError: BackupError?
     /// `nil` when the database cannot be read, or is too large to be read for this.
     public let statistics: StatusStatistics?
+    /// The last operation that failed, also when the same one has succeeded since.
     public let failure: FailedOperation?
     /// The last operations, oldest first.
     public let history: [OperationRecord]
 
+    /// The newest backup; `nil` when there is none.
     public var newest: Snapshot? { snapshots.last }
 
     /// - Parameters:
@@ -143,7 +153,9 @@ public struct StoreState: Sendable {
 public struct FailedOperation: JSONConvertible, Sendable {
     /// The operation's name.
     public let name: String
+    /// When it ended.
     public let at: Timestamp
+    /// The raw value of a `BackupError.Code`.
     public let code: String
     public let message: Message
     /// The command that repeats it; `nil` if there is none.

@@ -8,8 +8,11 @@ public struct RepositorySource: Sendable {
     public let id: SourceID?
     /// The name of the app's definition.
     public let app: String
+    /// The app's display name.
     public let title: String
+    /// The name of the host of the store that makes them.
     public let hostName: String
+    /// Number of the source's backups.
     public let backupCount: Int
     /// The last one made.
     public let newest: Snapshot

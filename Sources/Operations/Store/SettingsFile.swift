@@ -14,6 +14,7 @@ public struct SettingsFile: Sendable {
 
     private let paths: StorePaths
 
+    /// Path of `store.yaml`.
     public var path: String { paths.settings }
 
     /// - Throws: `noRepository` when there is no store.

@@ -85,6 +85,7 @@ extension Store {
         }
     }
 
+    /// Pins a backup, or takes the pin away: retention and `prune` keep a pinned one.
     public func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError) {
         try repository.setPinned(snapshot.id, isPinned)
     }

@@ -172,6 +172,7 @@ public struct RecordCount: Sendable, Equatable {
     public let name: String
     /// For display: "cars".
     public let plural: String
+    /// Number of records.
     public let count: Int
 }
 
@@ -214,7 +215,9 @@ public struct StatusStatistics: JSONConvertible, Sendable {
         public let trueCounts: [Count]
     }
 
+    /// Size of the database file; `nil` when there is none.
     public let databaseBytes: UInt64?
+    /// In the definition's order.
     public let collections: [Collection]
 
     init(_ statistics: [CollectionStatistics], databaseBytes: UInt64?) {

@@ -11,6 +11,7 @@ public struct StoreCreation {
     public var app: String?
     /// The app's own database, left in place; `nil` creates one in the store.
     public var databasePath: String?
+    /// The app's media folder, left in place; `nil` for one in the store, or none.
     public var mediaPath: String?
     /// The place for the repository, or an existing one to continue; `nil` puts it into the store.
     public var repositoryPath: String?
@@ -23,7 +24,9 @@ public struct StoreCreation {
     /// Fills a new database and media folder with sample data, with this many expenses if the app has any; `nil` for none.
     public var sampleRecordCount: Int?
 
+    /// What `init` uses without an app and without a database.
     public static let defaultApp = "ev-charging-tracker"
+    /// Expenses of the sample data, unless a number is requested.
     public static let defaultSampleRecordCount = 1_200
 
     public init(app: String? = StoreCreation.defaultApp) { self.app = app }
@@ -97,6 +100,7 @@ public struct AppDefinitionSource: Sendable {
     /// Whether it is the store's own app.
     public let isOfStore: Bool
 
+    /// - Throws: `notFound` for a name that no built-in definition has.
     public static func builtIn(named name: String) throws(BackupError) -> AppDefinitionSource {
         AppDefinitionSource(path: nil, text: try AppDefinition.builtInText(named: name), isOfStore: false)
     }
@@ -133,6 +137,7 @@ public struct AppDefinitionSource: Sendable {
         return apps
     }
 
+    /// All problems of the text; it is not changed.
     public func check() -> DefinitionCheck { AppDefinition.check(yaml: text) }
 
     /// - Throws: `invalidContent`.

@@ -4,6 +4,7 @@ import SystemIO
 
 /// The paths in a store.
 public struct StorePaths: Sendable {
+    /// The store's folder; absolute.
     public let root: String
 
     public init(root: String) { self.root = root }
@@ -57,7 +58,9 @@ public struct StorePaths: Sendable {
     public var leftFiles: String { "\(restoreReports)/left" }
     /// The last restore that changed the data, and the backup that undoes it.
     var lastRestore: String { "\(root)/last-restore.json" }
+    /// The report of the last restore, for programs.
     public var lastRestoreJSON: String { "\(restoreReports)/last.json" }
+    /// The report of the last restore, for people.
     public var lastRestoreText: String { "\(restoreReports)/last.txt" }
 
     /// - Throws: `noRepository` when there is no store; `notPermitted` when it must not be trusted: its files name processes,

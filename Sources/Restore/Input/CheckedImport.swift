@@ -137,6 +137,7 @@ public struct ArchiveProbe {
 /// Whether a file that is still being written is complete: its JSON is closed, its archive has its end, its database all its
 /// pages. A complete file may still be invalid.
 public enum CompletenessCheck {
+    /// Reads JSON to its end, and of the other formats the directory or the header.
     public static func isComplete(_ path: String) -> Bool {
         do {
             let file = try SharedFile(path: path)

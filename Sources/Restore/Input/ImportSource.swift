@@ -8,7 +8,9 @@ import SystemIO
 public struct ImportSource: Sendable {
     /// The user's name for it.
     public let name: String
+    /// Where the content is read from, piece by piece.
     public let bytes: any ByteSource
+    /// Length of the content.
     public let sizeBytes: UInt64
     public let origin: ImportOrigin
     /// Whether it is a safety backup of a restore: without other instructions it replaces everything, including settings.
@@ -107,6 +109,7 @@ public struct ImportSource: Sendable {
 
 /// The database of a backup in the repository.
 public struct StoredDatabase: Sendable {
+    /// The bytes of a database file, and their number.
     public typealias Content = (bytes: any ByteSource, sizeBytes: UInt64)
     private let find: @Sendable () throws(BackupError) -> Content?
 

@@ -4,6 +4,7 @@ import Formats
 
 /// What a restore did with records and media, or would do.
 public struct RestoreOutcome: Sendable, Equatable {
+    /// What happened to the records.
     public let records: ImportOutcome
     /// `nil` when the file has no media, or the app has none.
     public let media: MediaOutcome?

@@ -4,6 +4,7 @@ import SystemIO
 
 /// Finishes or undoes a restore that a crash interrupted. It may itself be interrupted at any point and run again.
 public enum RestoreRecovery {
+    /// What the recovery did.
     public enum Outcome: Sendable, Equatable {
         /// The database had committed: the restore was finished.
         case completed
@@ -11,12 +12,15 @@ public enum RestoreRecovery {
         case undone
     }
 
+    /// What was recovered.
     public struct Result: Sendable {
         public let outcome: Outcome
         /// The dropped file's name.
         public let fileName: String
+        /// The backup of the data before the restore; `nil` when there is none.
         public let safetySnapshot: SnapshotID?
         public let strategy: ImportStrategy
+        /// What is left to remove.
         public let end: RestoreCleanup
     }
 

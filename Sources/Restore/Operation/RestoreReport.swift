@@ -5,6 +5,7 @@ import SystemIO
 
 /// The report of a restore or a preview: `last.json` and `last.txt`, and the output of the commands.
 public struct RestoreReport: Sendable {
+    /// How it ended; the raw value is its name in JSON.
     public enum Result: String, Sendable {
         case success
         /// The file was not accepted; nothing was changed.
@@ -24,8 +25,11 @@ public struct RestoreReport: Sendable {
     static let deletionWarning: Message = "Importing will DELETE ALL existing data. This cannot be undone."
 
     public var result: Result
+    /// The name of what was restored, for people.
     public var fileName: String
+    /// When the restore began.
     public var startedAt: Timestamp
+    /// When it ended.
     public var finishedAt: Timestamp
     /// What was, or would be, done with the existing data.
     public var strategy: ImportStrategy
@@ -35,6 +39,7 @@ public struct RestoreReport: Sendable {
     public var others: [RestoreOutcome] = []
     /// The safety backup's file name in `safety/`.
     public var safetyBackup: String?
+    /// Its ID; `nil` when none was made.
     public var safetySnapshot: SnapshotID?
     public var error: BackupError?
     /// The number of files missing from the restored backup, because they could not be read when it was created; only if all
@@ -290,8 +295,11 @@ extension RestoreReport {
     public struct Hook: JSONConvertible, Sendable {
         private static let lineLimit = 20
 
+        /// `before-restore` or `after-restore`.
         public let name: String
+        /// 128 plus the signal number when a signal ended it.
         public let exitCode: Int32
+        /// Whether it was ended because it took too long.
         public let hasTimedOut: Bool
         /// The end of its output.
         public let output: String
@@ -303,6 +311,7 @@ extension RestoreReport {
             self.output = output
         }
 
+        /// Whether it ended by itself with 0.
         public var isSuccess: Bool { exitCode == 0 && !hasTimedOut }
 
         /// How it ended, as text.

@@ -15,6 +15,7 @@ public struct ContentHasher: ~Copyable {
 
     public init() {}
 
+    /// The order of the calls counts; a call may have any number of bytes.
     public mutating func update(_ bytes: UnsafeRawBufferPointer) {
         md5.update(bytes)
         sha1.update(bytes)
@@ -53,6 +54,7 @@ public final class ContentHashLanes: Sendable {
     private let md5Lane: SerialLane
     private let otherLane: SerialLane
 
+    /// - Parameter group: its pool has the two threads; the reader waits for it before it asks for the checksums.
     public init(_ group: WorkGroup) {
         md5Lane = SerialLane(group)
         otherLane = SerialLane(group)
@@ -87,6 +89,7 @@ public struct DigestHasher<Digest: OpenSSLDigest>: ~Copyable {
 
     deinit { EVP_MD_CTX_free(context) }
 
+    /// Adds bytes to those so far.
     public mutating func update(_ bytes: UnsafeRawBufferPointer) { DigestContext.update(context, bytes) }
 
     /// The digest of all bytes so far; resets the hasher.
@@ -105,8 +108,11 @@ public struct DigestHasher<Digest: OpenSSLDigest>: ~Copyable {
     public static func hash(_ bytes: [UInt8]) -> Digest { bytes.withUnsafeBytes { hash($0) } }
 }
 
+/// Computes an MD5: for programs that compare it, never as a proof of who wrote the bytes.
 public typealias MD5Hasher = DigestHasher<MD5Digest>
+/// Computes a SHA-1: for programs that compare it, never as a proof of who wrote the bytes.
 public typealias SHA1Hasher = DigestHasher<SHA1Digest>
+/// Computes a SHA-256, by which the repository names its objects.
 public typealias SHA256Hasher = DigestHasher<SHA256Digest>
 
 /// A digest that OpenSSL computes.
@@ -181,8 +187,10 @@ public enum CRC32 {
         return crc32_gzip_refl(crc, base.assumingMemoryBound(to: UInt8.self), UInt64(bytes.count))
     }
 
+    /// The CRC-32 of the bytes alone.
     public static func of(_ bytes: UnsafeRawBufferPointer) -> UInt32 { update(0, bytes) }
 
+    /// The CRC-32 of the bytes alone.
     public static func of(_ bytes: [UInt8]) -> UInt32 { bytes.withUnsafeBytes { of($0) } }
 
     /// The CRC of two consecutive runs of bytes, computed from their CRCs without the bytes.

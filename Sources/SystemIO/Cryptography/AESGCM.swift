@@ -6,8 +6,11 @@ import COpenSSL
 /// Sealed bytes are a 12-byte nonce, the ciphertext (as long as the plaintext), and a 16-byte tag. They do not contain the
 /// associated data: the caller must pass the same data to open them.
 public enum AESGCM {
+    /// Length of a key: 256 bits.
     public static let keyByteCount = 32
+    /// Length of the nonce before the ciphertext.
     public static let nonceByteCount = 12
+    /// Length of the tag after the ciphertext.
     public static let tagByteCount = 16
     /// The number of bytes that sealing adds.
     public static let overheadByteCount = nonceByteCount + tagByteCount

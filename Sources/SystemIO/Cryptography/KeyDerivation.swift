@@ -103,10 +103,12 @@ public enum HKDF {
 public enum HMACSHA256 {
     private static let blockByteCount = 64
 
+    /// The code of `message`; the key may have any length.
     public static func authenticate(_ message: UnsafeRawBufferPointer, key: SecretBytes) -> SHA256Digest {
         key.withUnsafeBytes { authenticate(message, key: $0) }
     }
 
+    /// The code of `message`; the key may have any length.
     public static func authenticate(_ message: [UInt8], key: SecretBytes) -> SHA256Digest {
         message.withUnsafeBytes { authenticate($0, key: key) }
     }

@@ -28,6 +28,7 @@ public final class SecretBytes: @unchecked Sendable {
         storage.deallocate()
     }
 
+    /// In bytes.
     public var count: Int { storage.count }
 
     /// - Throws: `inputOutput` when the system returns no random numbers.
@@ -35,6 +36,7 @@ public final class SecretBytes: @unchecked Sendable {
         try SecretBytes(count: count) { (buffer) throws(BackupError) in try SecureRandom.fill(buffer) }
     }
 
+    /// The pointer is valid only during the call; copies that `body` makes are not wiped.
     public func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -62,6 +64,7 @@ public enum SecureRandom {
         }
     }
 
+    /// - Throws: `inputOutput` when the system returns no random numbers.
     public static func bytes(count: Int) throws(BackupError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in try fill(buffer) }

@@ -9,6 +9,7 @@ public struct RotatingLog: Sendable {
     /// A stopped lock holder must not block all other processes.
     private static let lockTimeoutMilliseconds = 1_000
 
+    /// The current file; rotation puts another one in its place.
     public let path: String
 
     public init(path: String) { self.path = path }

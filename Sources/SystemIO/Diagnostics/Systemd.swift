@@ -10,6 +10,7 @@ public struct Journal: Sendable {
     public struct Field: Sendable, Equatable {
         /// Upper-case letters, digits and underscores.
         public let name: String
+        /// Any text, also of several lines.
         public let value: String
 
         public init(_ name: String, _ value: String) {

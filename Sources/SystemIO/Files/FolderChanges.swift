@@ -9,6 +9,7 @@ public struct FolderVersion: Equatable, Sendable {
     /// A folder that changed just before it was read may have changed again without a trace: read it again next time.
     private let isSettled: Bool
 
+    /// - Throws: as `FileSystem.status`.
     public init(path: String) throws(BackupError) { self.init(try FileSystem.status(path)) }
 
     /// - Parameter status: current; the caller lists the folder only after it got the status.

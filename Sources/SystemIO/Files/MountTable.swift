@@ -5,6 +5,7 @@ import Glibc
 /// The mounts that this process sees (`/proc/self/mountinfo`). Reading it touches none of the mounts, so it does not hang on one
 /// whose daemon is dead.
 public struct MountTable: Sendable {
+    /// A line of the table.
     public struct Entry: Sendable, Equatable {
         /// Absolute path of the mountpoint; bytes that are not UTF-8 become U+FFFD.
         public let path: String
@@ -14,9 +15,11 @@ public struct MountTable: Sendable {
         public let source: String
         /// Device numbers, as in `st_dev` and in `/sys/class/bdi`.
         public let major: UInt32
+        /// The second device number.
         public let minor: UInt32
         /// The user who mounted a FUSE file system and for whom it answers, from its options; `nil` for other file systems.
         public let userID: UInt32?
+        /// The group of that user, from the options; `nil` for other file systems.
         public let groupID: UInt32?
 
         /// - Parameter device: an `st_dev` value, which encodes both numbers as makedev(3) does.
@@ -25,6 +28,7 @@ public struct MountTable: Sendable {
             return device == minor & 0xff | (major & 0xfff) << 8 | (minor & ~0xff) << 12 | (major & ~0xfff) << 32
         }
 
+        /// Whether a process serves it: it hangs when the process does.
         public var isFUSE: Bool {
             fileSystemType == "fuse" || fileSystemType == "fuseblk" || fileSystemType.hasPrefix("fuse.")
         }
@@ -58,6 +62,7 @@ public struct MountTable: Sendable {
         }
     }
 
+    /// In the order of the table: of two at one place, the later one is visible.
     public func entries(ofType type: String) -> [Entry] { entries.filter { $0.fileSystemType == type } }
 
     /// `36 35 98:0 /root /mountpoint rw,noatime shared:1 - type source options`: any number of fields may precede the `-`.

@@ -26,6 +26,7 @@ public final class SharedFile: ByteSource {
     /// For calls that take a descriptor, as long as this file lives.
     public var rawDescriptor: Int32 { descriptor.rawValue }
 
+    /// Of the open file, also after another one has taken its place.
     public func status() throws(BackupError) -> FileStatus { try descriptor.status() }
 
     /// - Throws: also `interrupted`, in a thread whose operation was cancelled.

@@ -4,12 +4,15 @@ import Glibc
 /// Runs a user's command with /bin/sh: without this program's environment and descriptors, with a time limit, and with its output
 /// captured.
 public struct ShellCommand: Sendable {
+    /// How the command ended, and what it wrote.
     public struct Result: Sendable {
         /// 128 plus the signal number when a signal ended it.
         public let exitCode: Int32
+        /// Whether it was ended because it took too long.
         public let hasTimedOut: Bool
         /// The end of its output to standard output and standard error, in the original order.
         public let output: String
+        /// From its start to its end.
         public let durationSeconds: Double
     }
 
@@ -19,7 +22,9 @@ public struct ShellCommand: Sendable {
 
     /// The command, in the language of the shell.
     public let text: String
+    /// The command is ended when it takes longer.
     public let timeoutSeconds: Double
+    /// The folder in which it runs.
     public let folder: String
 
     /// - Parameters:

@@ -4,6 +4,7 @@ import Glibc
 
 /// The result of stat(2) for a file.
 public struct FileStatus: Sendable, Equatable {
+    /// The kinds that a backup stores; `other` is a device, a pipe or a socket.
     public enum Kind: Sendable { case regular, directory, symbolicLink, other }
 
     public let kind: Kind
@@ -13,12 +14,19 @@ public struct FileStatus: Sendable, Equatable {
     public let size: UInt64
     /// Space on the disk: less than the size for a file with holes.
     public let allocatedBytes: UInt64
+    /// When the content last changed, as far as programs have not set another time.
     public let modificationTime: Timestamp
+    /// When the file or its attributes last changed; no program can set it.
     public let changeTime: Timestamp
+    /// Unique on its device while the file exists, then used again.
     public let inode: UInt64
+    /// As in `st_dev`: the number may differ after the next mount.
     public let device: UInt64
+    /// Number of names of the file.
     public let linkCount: UInt64
+    /// User ID.
     public let owner: UInt32
+    /// Group ID.
     public let group: UInt32
 
     init(_ value: stat) {
@@ -40,6 +48,7 @@ public struct FileStatus: Sendable, Equatable {
         group = value.st_gid
     }
 
+    /// Whether it is a socket, of which `kind` says only `other`.
     public var isSocket: Bool { mode & S_IFMT == S_IFSOCK }
 
     /// Whether it is the same, unchanged file. Ignores the allocated space, which changes some time after a write without another
@@ -62,9 +71,12 @@ public struct FileStatus: Sendable, Equatable {
 
 /// Identifies a file regardless of the links and mounts in its path.
 public struct FileIdentity: Hashable, Sendable {
+    /// As in `st_dev`.
     public let device: UInt64
+    /// Unique on its device.
     public let inode: UInt64
 
+    /// The status must be of this file now: a number is used again after the file is gone.
     public init(_ status: FileStatus) {
         device = status.device
         inode = status.inode
@@ -75,6 +87,7 @@ public struct FileIdentity: Hashable, Sendable {
 public enum FileAttributes {
     /// The limits of Linux for a name (`XATTR_NAME_MAX`) and a value (`XATTR_SIZE_MAX`).
     public static let nameLimitBytes = 255
+    /// In bytes.
     public static let valueLimitBytes = 64 << 10
     /// For all attributes of a file together. Directory objects contain them, and every listing of a folder reads them all.
     public static let totalLimitBytes = 128 << 10

@@ -135,6 +135,7 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         }
     }
 
+    /// Repeats partial writes. After an error a part of the bytes may be in the file.
     public borrowing func writeAll(_ bytes: [UInt8]) throws(BackupError) {
         try bytes.withUnsafeBytesThrowing { (buffer) throws(BackupError) in try writeAll(buffer) }
     }
@@ -290,7 +291,9 @@ enum FileHoles {
 
 /// Both ends of a pipe(2); child processes inherit neither.
 public struct Pipe: ~Copyable, Sendable {
+    /// The end to read from: at its end when all writers are closed.
     public let reader: OwnedDescriptor
+    /// The end to write to.
     public let writer: OwnedDescriptor
 
     public init() throws(BackupError) {

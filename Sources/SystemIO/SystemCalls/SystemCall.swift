@@ -149,12 +149,17 @@ extension FileSystemSpace {
 
 /// The result of statvfs(3) for a file system.
 public struct FileSystemSpace: Sendable {
+    /// The unit of the numbers of blocks.
     public let blockSizeBytes: UInt64
+    /// Size of the file system in blocks.
     public let blockCount: UInt64
+    /// With those that are reserved for root.
     public let freeBlockCount: UInt64
     /// Free blocks for users other than root.
     public let availableBlockCount: UInt64
+    /// Number of inodes; 0 where they have no limit.
     public let fileCount: UInt64
+    /// Number of free inodes; 0 where they have no limit.
     public let freeFileCount: UInt64
     /// `f_fsid`: on most file systems a number that does not change; 0 where there is none.
     public let fileSystemID: UInt64
@@ -200,6 +205,7 @@ extension [UInt8] {
         }
     }
 
+    /// As `withUnsafeMutableBytes`, whose closure cannot throw a given type.
     public mutating func withUnsafeMutableBytesThrowing<Result, Failure: Error>(
         _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -60,6 +60,7 @@ public enum ISO8601 {
     /// - Returns: `nil` for anything else, including days that do not exist. Refuses a leap second (`:60`).
     public static func parse(_ text: String) -> Timestamp? { parse(Array(text.utf8)[...]) }
 
+    /// The same for the bytes of a text.
     public static func parse(_ text: ArraySlice<UInt8>) -> Timestamp? {
         var scanner = Scanner(text)
         guard let year = scanner.number(4), scanner.take("-"), let month = scanner.number(2), scanner.take("-"),
@@ -150,6 +151,7 @@ public enum ISO8601 {
 }
 
 extension Timestamp {
+    /// Valid only for times with 0 to 999,999,999 nanoseconds, as system calls return them.
     public init(_ value: timespec) {
         self.init(seconds: Int64(value.tv_sec), nanoseconds: UInt32(value.tv_nsec))
     }

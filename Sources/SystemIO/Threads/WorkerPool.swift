@@ -7,6 +7,7 @@ import Synchronization
 /// A full queue makes the caller run the work itself (caller-runs): no caller gets ahead of the threads by more than the queue,
 /// so memory stays bounded. Submitting never blocks, so work may submit further work.
 public final class WorkerPool: Sendable {
+    /// Must report its errors itself.
     public typealias Work = @Sendable () -> Void
 
     private struct State {
@@ -158,6 +159,7 @@ public final class WorkGroup: Sendable {
 /// After a failure of the group its work is dropped, not run: resources it holds (a block of a pool) return to those who wait for
 /// them.
 public final class SerialLane: Sendable {
+    /// A thrown error is that of the group, and ends it.
     public typealias Work = @Sendable () throws(BackupError) -> Void
 
     private struct State {

@@ -17,7 +17,9 @@ public protocol TreeOperations: AnyObject, Sendable {
     /// - Parameter forAttributes: whether the access is only for the node's attributes, or for a name in it.
     func isPending(_ inode: InodeNumber, forAttributes: Bool) -> Bool
 
+    /// - Parameter handle: the open file through which they are requested; `nil` for a path.
     func attributes(of inode: InodeNumber, handle: HandleNumber?) throws(BackupError) -> NodeAttributes
+    /// - Returns: the attributes afterwards.
     func setAttributes(
         of inode: InodeNumber, to change: AttributeChange, handle: HandleNumber?
     ) throws(BackupError) -> NodeAttributes
@@ -36,6 +38,7 @@ public protocol TreeOperations: AnyObject, Sendable {
     func read(
         _ handle: HandleNumber, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
     ) throws(BackupError) -> Int
+    /// Writes all bytes; after an error a part of them may be written.
     func write(_ handle: HandleNumber, at offset: UInt64, _ bytes: UnsafeRawBufferPointer) throws(BackupError)
     /// copy_file_range(2), within this tree. Immutable content is only referenced.
     /// - Returns: bytes copied: fewer than `count` at the end of the source, and if copying all of it would take long; at most
@@ -50,6 +53,7 @@ public protocol TreeOperations: AnyObject, Sendable {
     /// The last descriptor was closed; errors cannot be reported any more.
     func release(_ handle: HandleNumber)
 
+    /// - Throws: `notFound`, `notADirectory`; errors of the repository.
     func openDirectory(_ inode: InodeNumber) throws(BackupError) -> OpenedDirectory
     /// Lists a folder from `offset` (0 at the start), `.` and `..` first. `body` gets each name, its attributes and the offset to
     /// continue from. It returns false when it has no space left; that name is not counted then and comes again.
@@ -58,6 +62,7 @@ public protocol TreeOperations: AnyObject, Sendable {
         _ handle: HandleNumber, from offset: UInt64, countsLookUps: Bool,
         _ body: (_ name: FileName, _ attributes: NodeAttributes, _ nextOffset: UInt64) -> Bool
     ) throws(BackupError)
+    /// The last descriptor of the folder was closed.
     func releaseDirectory(_ handle: HandleNumber)
 
     /// In `snapshots/` this makes a backup. It returns when the backup is durable, or after some time with a pending folder.
@@ -66,7 +71,9 @@ public protocol TreeOperations: AnyObject, Sendable {
     func makeDirectory(
         _ name: FileName, in parent: InodeNumber, unless isCancelled: () -> Bool
     ) throws(BackupError) -> NodeAttributes
+    /// Deletes a backup: it can be brought back within the grace period.
     func removeDirectory(_ name: FileName, in parent: InodeNumber) throws(BackupError)
+    /// Removes a file or a symbolic link, where the folder allows it.
     func removeFile(_ name: FileName, in parent: InodeNumber) throws(BackupError)
     /// - Parameter mayReplace: false for `RENAME_NOREPLACE`.
     func rename(
@@ -75,8 +82,11 @@ public protocol TreeOperations: AnyObject, Sendable {
 
     /// - Throws: `noAttribute` when there is no attribute with that name.
     func extendedAttribute(_ name: String, of inode: InodeNumber) throws(BackupError) -> [UInt8]
+    /// The names that `extendedAttribute` has values for, in a fixed order.
     func extendedAttributeNames(of inode: InodeNumber) throws(BackupError) -> [String]
+    /// Sets one of the few attributes that can be set; the others are refused.
     func setExtendedAttribute(_ name: String, of inode: InodeNumber, to value: [UInt8]) throws(BackupError)
+    /// Removes an attribute that can be removed; the others are refused.
     func removeExtendedAttribute(_ name: String, of inode: InodeNumber) throws(BackupError)
 
     /// Space of the disk that holds the store.
@@ -121,8 +131,11 @@ public enum RequestWait: Sendable, CaseIterable {
 
 /// What chmod(2), truncate(2), utimensat(2) and chown(2) request; `nil` leaves a value unchanged.
 public struct AttributeChange: Sendable {
+    /// In bytes.
     public var size: UInt64?
+    /// Permission bits (0 to 0o777).
     public var permissions: UInt16?
+    /// The current time where the caller requested that.
     public var modificationTime: Timestamp?
     /// Another owner or group was requested.
     public var changesOwner: Bool
@@ -148,6 +161,7 @@ public struct NodeAttributes: Sendable, Equatable {
     public var permissions: UInt16
     /// Exact size in bytes; for a symbolic link the length of its target.
     public var size: UInt64
+    /// Shown as the change time as well.
     public var modificationTime: Timestamp
     /// The node never changes during the mount: the kernel may cache its attributes and pages.
     public var isImmutable: Bool

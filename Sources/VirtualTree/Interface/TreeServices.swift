@@ -25,8 +25,11 @@ public protocol TreeServices: AnyObject, Sendable {
     func createSnapshot(named name: String, _ milestones: BackupMilestones) throws(BackupError) -> MadeSnapshot
     /// How long `mkdir` waits for its backup, in seconds, before it returns a pending folder; `nil` for no limit.
     var makeDirectoryWaitSeconds: Double? { get }
+    /// Removes it; it can be brought back within the grace period.
     func removeSnapshot(_ snapshot: Snapshot) throws(BackupError)
+    /// - Throws: `alreadyExists` when another snapshot has the name.
     func renameSnapshot(_ snapshot: Snapshot, to name: FileName) throws(BackupError)
+    /// A pinned snapshot is kept from retention and from being removed.
     func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError)
     /// Those of `snapshots` that this store made, in the order in which it made them; a repository may hold those of other stores
     /// as well. Answers from memory: it is also called while the store's storage does not respond.
@@ -71,6 +74,7 @@ public struct MadeSnapshot: Sendable {
 
 /// A submitted dropped file.
 public struct DropSubmission: Sendable {
+    /// What is done with the file, by the folder it was dropped into.
     public enum Purpose: Sendable, Equatable {
         /// To be restored with the app's default strategy.
         case restore
@@ -117,8 +121,11 @@ public struct DropOutcome: Sendable {
 
 /// One of the files in `restore/` that report the result of the last restore.
 public struct ReportText: Sendable {
+    /// The name in `restore/`.
     public let name: String
+    /// The whole text.
     public let content: [UInt8]
+    /// When the restore ended.
     public let modificationTime: Timestamp
 
     public init(name: String, content: [UInt8], modificationTime: Timestamp) {

@@ -169,7 +169,7 @@ struct KeepTrackTests {
         ("\"version\": 1,", "", "missing field version"),
         ("\"goalMet\": false", "\"goalMet\": 0", "goalMet must be true or false"),
     ])
-    func `VAL-19: what is wrong is told`(old: String, new: String, message: String) throws {
+    func `VAL-19: what is wrong is reported`(old: String, new: String, message: String) throws {
         let text = Self.documented.replacing(old, with: new)
         #expect(text != Self.documented)
         do {

@@ -79,7 +79,7 @@ struct ReleasedAppTests {
         }
     }
 
-    @Test func `a version that nobody knows is read as the newest one, with the warning`() throws {
+    @Test func `an unknown version is read as the newest one, with the warning`() throws {
         var app = Self.export(10)
         (app.documents, app.ideas) = ([], [])
         let text = try app.json()
@@ -113,7 +113,7 @@ struct ReleasedAppTests {
         ("2025-10-09", "2099-10-09", "expense 1: date 2099-10-09T08:53:20Z is in the future"),
         ("\"name\" : \"Tyres\"", "\"nome\" : \"Tyres\"", "maintenance record 1: missing field name"),
     ])
-    func `what is wrong is told of the released app's form`(old: String, new: String, finding: String) throws {
+    func `what is wrong with the released app's form is reported`(old: String, new: String, finding: String) throws {
         let text = try Self.export(9).json()
         try #require(text.contains(old))
         let error = #expect(throws: BackupError.self) { _ = try EVFixture.validate(text.replacing(old, with: new)) }

@@ -51,7 +51,7 @@ struct HelperScriptTests {
         }
     }
 
-    @Test func `health: a mount that hangs is told of in time`() throws {
+    @Test func `health: a mount that hangs is reported in time`() throws {
         try Sandbox.withInstallation { sandbox in
             try sandbox.sh("backupfs init --store $S")
             try sandbox.mount()

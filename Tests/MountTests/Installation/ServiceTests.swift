@@ -67,7 +67,7 @@ struct ServiceTests {
         }
     }
 
-    @Test func `a mount in the background is nobody's service`() throws {
+    @Test func `a mount in the background is no service`() throws {
         try withManager("$R/notify") { sandbox, _ in
             try sandbox.sh("NOTIFY_SOCKET=$R/notify backupfs mount --store $S $M; ls $M")
             // In its own session, so that a terminal's signals do not reach it.
@@ -79,7 +79,7 @@ struct ServiceTests {
         }
     }
 
-    @Test func `a manager that cannot be told is complained of, and the mount serves`() throws {
+    @Test func `a manager that cannot be notified is a warning, and the mount serves`() throws {
         try Sandbox.use { sandbox in
             try sandbox.sh("backupfs init --store $S")
             for address in ["$R/nobody", "nonsense", "vsock:2:1234"] {

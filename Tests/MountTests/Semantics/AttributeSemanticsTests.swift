@@ -127,7 +127,7 @@ struct AttributeSemanticsTests {
         }
     }
 
-    @Test func `S12: owner and group are whoever mounted, or uid= and gid=`() throws {
+    @Test func `S12: owner and group are those of the user who mounted, or uid= and gid=`() throws {
         try PhotoDiary.withMount { sandbox in
             let script = #"""
                 os.path.exists("snapshots/one") or os.mkdir("snapshots/one")
@@ -142,7 +142,7 @@ struct AttributeSemanticsTests {
         }
     }
 
-    @Test func `S13: what its mode allows and nobody can do is EROFS`() throws {
+    @Test func `S13: what its mode allows and the mount refuses to all is EROFS`() throws {
         try PhotoDiary.withMount { sandbox in
             try sandbox.sh(Self.fill)
             let result = try sandbox.python(

@@ -49,7 +49,7 @@ struct StalledRepositorySemanticsTests {
         }
     }
 
-    @Test func `S65: what only the repository can answer waits, ends with its program, and is in nobody's way`() throws {
+    @Test func `S65: what only the repository can answer waits, ends with its program, and delays no other request`() throws {
         try withStore { sandbox, disk in
             try sandbox.sh("head -c 3000000 /dev/urandom | base64 > $R/big; backupfs backup --store $S --label two")
             try sandbox.unmountStore()

@@ -158,7 +158,7 @@ struct LogTests {
                 == "one\n[]")
     }
 
-    @Test func `two processes that log at once begin files anew without losing or tearing a line`() throws {
+    @Test func `two processes that log at once rotate files without losing or tearing a line`() throws {
         let sandbox = try sandbox()
         try sandbox.sh(
             """

@@ -85,7 +85,7 @@ struct ChargingTrackerRowTests {
         ("ru_RU.UTF-8", "Расходы: 1200"), ("kk_KZ.UTF-8", "Шығыстар: 1200"), ("tr_TR.UTF-8", "Giderler: 1200"),
         ("de_DE.UTF-8", "Ausgaben: 1200"),
     ])
-    func `L10-01: what a restore would do is told in the reader's language, times too`(locale: String, line: String) throws {
+    func `L10-01: what a restore would do is in the reader's language, times too`(locale: String, line: String) throws {
         let sandbox = try Self.sandbox()
         try sandbox.sh("backupfs export --json -o $R/a.json --store $S >/dev/null")
         let text = try sandbox.sh("backupfs restore $R/a.json --dry-run --store $S", ["LC_ALL": locale])

@@ -54,7 +54,7 @@ struct ConfigTests {
         #expect(try sandbox.sh("sha256sum $S/store.yaml") == before)
     }
 
-    @Test func `a file that somebody has edited tells all that is wrong with it`() throws {
+    @Test func `a file that a user has edited reports all that is wrong with it`() throws {
         let sandbox = try sandbox()
         try sandbox.sh("printf 'schedule: dayly\\nkeep-last: none\\n' >> $S/store.yaml")
         let result = try sandbox.run("backupfs config check --store $S")

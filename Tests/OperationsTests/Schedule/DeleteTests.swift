@@ -60,7 +60,7 @@ struct DeleteTests {
         #expect(try names(sandbox) == "a b c")
     }
 
-    @Test func `DEL-02: nothing is deleted where nobody can be asked, nor what is pinned or not there`() throws {
+    @Test func `DEL-02: nothing is deleted where no user can be asked, nor what is pinned or not there`() throws {
         let sandbox = try sandbox()
         for arguments in ["--all", "a"] {
             let result = try sandbox.run("backupfs delete \(arguments) --store $S")

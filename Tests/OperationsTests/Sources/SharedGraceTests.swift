@@ -168,7 +168,7 @@ struct SharedGraceTests {
             """)
     }
 
-    @Test func `a setting is in force although the repository cannot be told of it`() throws {
+    @Test func `a setting is in force although it cannot be written into the repository`() throws {
         let sandbox = try Self.makeSandbox()
         try sandbox.sh("mv $S/repository $R/away")
         let away = try sandbox.run("backupfs config set undelete-days 30 --store $S")
@@ -178,7 +178,7 @@ struct SharedGraceTests {
             try sandbox.sh("backupfs config get undelete-days --store $S; backupfs config get keep-last --store $S") == "30\n3")
     }
 
-    @Test func `an encrypted repository is told with the password only, and nobody is asked for it`() throws {
+    @Test func `an encrypted repository learns it with the password only, and no user is asked for that`() throws {
         let sandbox = try Sandbox()
         try sandbox.sh(
             """

@@ -35,7 +35,7 @@ struct AutomaticNotificationTests {
 
     // MARK: - When
 
-    @Test func `U-B4: after three failures in a row a user is told once, each day, and once when it works again`() throws {
+    @Test func `U-B4: after three failures in a row a user is notified once, each day, and once when it works again`() throws {
         let sandbox = try sandbox()
         for minute in [10, 20] { #expect(try due(sandbox, "2026-01-11T00:\(minute):00Z", Self.fault).exitCode == 1) }
         #expect(try told(sandbox) == [])
@@ -63,7 +63,7 @@ struct AutomaticNotificationTests {
                     """)
     }
 
-    @Test func `one failure between backups that succeed is told to nobody`() throws {
+    @Test func `one failure between backups that succeed has no notification`() throws {
         let sandbox = try sandbox()
         for day in 11...15 {
             try due(sandbox, "2026-01-\(day)T00:10:00Z", Self.fault)
@@ -73,7 +73,7 @@ struct AutomaticNotificationTests {
         #expect(try told(sandbox) == [])
     }
 
-    @Test func `U-B4: an app that holds its database for days is told of`() throws {
+    @Test func `U-B4: an app that holds its database for days is reported`() throws {
         let sandbox = try sandbox()
         try sandbox.sh(
             DatabaseInUseTests.hold + """
@@ -87,7 +87,7 @@ struct AutomaticNotificationTests {
         #expect(lines.first?.contains("the app holds its database locked. Close the app") == true, "\(lines)")
     }
 
-    @Test func `U-B4: a repository that is not there is told of, also before the store opens`() throws {
+    @Test func `U-B4: a repository that is not there is reported, also before the store opens`() throws {
         let sandbox = try sandbox()
         try sandbox.sh("mv $S/repository $R/away")
         // Not due yet.
@@ -120,7 +120,7 @@ struct AutomaticNotificationTests {
         #expect(try told(sandbox).first?.contains("another operation is running: backup, by process") == true)
     }
 
-    @Test func `U-B4: none for three days after one was due is told, though fewer have failed`() throws {
+    @Test func `U-B4: none for three days after one was due is reported, though fewer have failed`() throws {
         let sandbox = try sandbox("notify: '\(Self.note)'\nnotify-failures: 100")
         try due(sandbox, "2026-01-11T00:10:00Z")
         for day in [12, 13, 14] { try due(sandbox, "2026-01-\(day)T00:10:00Z", Self.fault) }
@@ -148,7 +148,7 @@ struct AutomaticNotificationTests {
 
     // MARK: - By what, and in what way
 
-    @Test func `all of them are told where a user wants that, by both commands`() throws {
+    @Test func `all of them are reported where a user wants that, by both commands`() throws {
         let sandbox = try sandbox(
             """
             notify: 'echo $BACKUPFS_EVENT,$BACKUPFS_NAME >> told'
@@ -247,7 +247,7 @@ struct AutomaticNotificationTests {
         #expect(try told(sandbox).count == 3)
     }
 
-    @Test func `a clock that goes to and fro each minute has it told once a day`() throws {
+    @Test func `a clock that goes to and fro each minute has it reported once a day`() throws {
         let schedule = try Schedule(parsing: "daily")
         var state = NotificationState(begunAt: Timestamp(seconds: 1_700_000_000))
         var notices = 0
@@ -260,7 +260,7 @@ struct AutomaticNotificationTests {
         #expect((2...4).contains(notices), "\(notices)")
     }
 
-    @Test func `where nothing can be remembered a failure is told at once`() throws {
+    @Test func `where nothing can be remembered a failure is reported at once`() throws {
         let sandbox = try sandbox()
         try sandbox.sh("rm -f $S/notice.state; mkdir $S/notice.state")
         #expect(try due(sandbox, "2026-01-11T00:00:00Z", Self.fault).exitCode == 1)
@@ -271,7 +271,7 @@ struct AutomaticNotificationTests {
     }
 
     @Test(.enabled(if: Machine.isRoot, "NOT TESTED: mounting a small disk needs root"))
-    func `on a full disk it is told once as well`() throws {
+    func `on a full disk it is reported once as well`() throws {
         let sandbox = try Sandbox()
         try sandbox.sh("mkdir $R/disk; mount -t tmpfs -o size=8m,mode=700 tmpfs $R/disk")
         defer { _ = try? sandbox.run("umount -l $R/disk") }

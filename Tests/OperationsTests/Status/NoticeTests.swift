@@ -17,7 +17,7 @@ struct NoticeTests {
         return sandbox
     }
 
-    @Test func `what somebody has asked for is told, be it done or not`() throws {
+    @Test func `an operation that a user requested has a notification, whether it succeeds or not`() throws {
         let sandbox = try sandbox("notify: '\(Self.note)'")
         try sandbox.sh(
             """
@@ -48,7 +48,7 @@ struct NoticeTests {
         #expect(Set(names).subtracting(["PWD", "OLDPWD", "SHLVL", "_", "USER", "XDG_RUNTIME_DIR"]) == expected)
     }
 
-    @Test func `SCH-07: the schedule's backups are told to nobody`() throws {
+    @Test func `SCH-07: the schedule's backups have no notification`() throws {
         let sandbox = try sandbox("notify: '\(Self.note)'\nskip-unchanged: no")
         // Due: a day after the store was created.
         try sandbox.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-01-11T12:00:00Z"])

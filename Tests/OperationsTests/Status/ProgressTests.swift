@@ -146,7 +146,7 @@ struct ProgressTests {
         }
     }
 
-    @Test func `PRG-12: programs are told of bytes and of the time that is left`() throws {
+    @Test func `PRG-12: programs get the bytes and the time that is left`() throws {
         let sandbox = try Sandbox()
         try sandbox.sh("backupfs init --sample --store $S >/dev/null")
         let script = """

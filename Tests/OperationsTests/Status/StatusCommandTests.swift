@@ -106,7 +106,7 @@ struct StatusCommandTests {
         #expect(rows.count == 2 && rows[0].contains("Device") && rows[1].contains(device) && rows[1].contains(version))
     }
 
-    @Test func `of many months the last two years are told, and of a large database no statistics`() throws {
+    @Test func `of many months the last two years are shown, and of a large database no statistics`() throws {
         let sandbox = try Sandbox()
         try sandbox.sh("backupfs init --app keeptrack --store $S >/dev/null")
         let insert = """
@@ -146,7 +146,7 @@ struct StatusCommandTests {
             ])
     }
 
-    @Test func `a monitor is told by one line and an exit code`() throws {
+    @Test func `a monitor gets one line and an exit code`() throws {
         let sandbox = try Sandbox()
         try sandbox.sh("backupfs init --sample --store $S >/dev/null")
         func check(_ age: String, at now: String, _ more: String = "") throws -> String {
@@ -176,7 +176,7 @@ struct StatusCommandTests {
         #expect(try sandbox.run("backupfs status --check 1d --store $R/none").exitCode == 10)
     }
 
-    @Test func `a monitor is told of a backup whose age nobody knows`() throws {
+    @Test func `a monitor learns of a backup of unknown age`() throws {
         let sandbox = try Sandbox()
         try sandbox.sh(
             "backupfs init --sample --store $S >/dev/null; backupfs backup --store $S", ["BACKUPFS_NOW": "2031-01-01T00:00:00Z"])

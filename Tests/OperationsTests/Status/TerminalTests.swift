@@ -84,7 +84,7 @@ struct TerminalTests {
         #expect(try sandbox.sh("python3 $R/watch.py $S") == "0 True True")
     }
 
-    @Test func `ERR-06: a restore that failed is tried again when somebody says so`() throws {
+    @Test func `ERR-06: a restore that failed is tried again when a user says so`() throws {
         let sandbox = try sandbox()
         try sandbox.sh("backupfs backup --label one --store $S >/dev/null")
         let fault = ["BACKUPFS_FAULT": "restore.before-commit=fail"]
