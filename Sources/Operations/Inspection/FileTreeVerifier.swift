@@ -11,11 +11,11 @@ final class FileTreeVerifier: Sendable {
 
     /// Files of one folder, for one thread.
     private struct Batch: Sendable {
-        let folder: FolderHandle
+        let folder: DirectoryHandle
         private(set) var files: [(entry: TreeEntry, path: [UInt8])] = []
         private var byteCount: UInt64 = 0
 
-        init(folder: FolderHandle) { self.folder = folder }
+        init(folder: DirectoryHandle) { self.folder = folder }
 
         var isFull: Bool { files.count >= 128 || byteCount >= 16 << 20 }
 
