@@ -45,7 +45,7 @@ public struct AppDatabase: Sendable {
         let missing = try read { connection throws(BackupError) in
             // If the database does not even record its format, report missing tables of the first one.
             let format = (try? definition.format(ofDatabase: connection, path: path)) ?? definition
-            return try DatabaseSchemaCheck(connection: connection, definition: format, path: path).firstProblem()
+            return try DatabaseSchemaCheck(of: connection, format, path: path).firstProblem()
         }
         if let missing {
             throw BackupError(
@@ -93,7 +93,8 @@ public struct AppDatabase: Sendable {
     /// Whether the embedded database has pending migrations.
     public func hasPendingMigrations() throws(BackupError) -> Bool {
         let done = try read { connection throws(BackupError) in
-            let statement = try DatabaseStatement(connection, "SELECT identifier FROM grdb_migrations", path: path)
+            let statement = try DatabaseStatement(
+                connection, "SELECT identifier FROM \(DatabaseSchema.migrationsTable)", path: path)
             var names: Set<String> = []
             while try statement.step() { names.insert(statement.text(0)) }
             return names

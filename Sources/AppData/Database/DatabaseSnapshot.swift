@@ -50,12 +50,12 @@ public final class DatabaseSnapshot: RecordSource {
 
     /// Data that is in no export of this state, but that a restore would remove; `nil` when there is none.
     public func unexportedData() throws(BackupError) -> UnexportedData? {
-        try DatabaseSchemaCheck(connection: reader.connection, definition: app, path: reader.path).unexportedData()
+        try DatabaseSchemaCheck(of: reader.connection, app, path: reader.path).unexportedData()
     }
 
     /// Why triggers keep every restore from writing to this database; `nil` when they do not.
     public func triggerProblem() throws(BackupError) -> Message? {
-        try DatabaseSchemaCheck(connection: reader.connection, definition: app, path: reader.path).triggerEffects()?.problem
+        try DatabaseSchemaCheck(of: reader.connection, app, path: reader.path).triggerEffects()?.problem
     }
 
     /// The metadata object's values, with defaults for values that are not stored; without the creation time.
@@ -135,8 +135,8 @@ enum DatabaseSecrets {
         sqlite3_exec(connection, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", nil, nil, nil)
         // They belong to the app, and must not run here.
         DatabaseTriggers.disable(connection)
-        let tables = DatabaseTables(connection: connection, path: path)
-        for rule in rules where try tables.contains(rule.table) {
+        let schema = try DatabaseSchema.read(connection, path: path)
+        for rule in rules where schema.contains(rule.table) {
             let table = quotedIdentifier(rule.table)
             if let key = rule.key {
                 try DatabaseStatement(connection, "DELETE FROM \(table) WHERE \"key\" = ?1", path: path).run(with: key)

@@ -17,17 +17,15 @@ public struct SchemaDifference: Sendable, Equatable {
     /// - Parameter tables: the tables and columns that the definition names.
     /// - Throws: `notFound`; `damagedContent` when it is not a database; `databaseInUse` while it is locked.
     public init(of tables: [DefinitionTable], with path: String) throws(BackupError) {
-        self = try AppDatabase.readSchema(of: path) { (present) throws(BackupError) in
-            try SchemaDifference(of: tables, with: present)
-        }
+        try self.init(of: tables, with: try AppDatabase.readSchema(of: path))
     }
 
-    private init(of tables: [DefinitionTable], with present: DatabaseTables) throws(BackupError) {
-        let names = try present.names()
+    private init(of tables: [DefinitionTable], with present: DatabaseSchema) throws(BackupError) {
+        let names = present.names
         var problems: [DefinitionProblem] = []
         var warnings: [DefinitionProblem] = []
         for table in tables {
-            guard try present.contains(table.name) else {
+            guard present.contains(table.name) else {
                 problems.append(
                     DefinitionProblem(
                         line: table.line, message: "the database has no table \(table.name)",
@@ -36,9 +34,9 @@ public struct SchemaDifference: Sendable, Equatable {
                             "Make the table, or name another one.", among: names)))
                 continue
             }
-            let columns = try present.columns(of: table.name)
+            let columns = present.columns(of: table.name)
             let named = Set(tables.filter { $0.name == table.name }.flatMap { $0.columns.map { SchemaName($0.name) } })
-            let unnamed = columns.filter { !named.contains(SchemaName($0)) }.sorted()
+            let unnamed = present.columns(of: table.name, besides: named)
             for column in table.columns where !columns.contains(column.name) {
                 problems.append(
                     DefinitionProblem(
@@ -63,9 +61,9 @@ public struct SchemaDifference: Sendable, Equatable {
 
     /// Warnings about triggers that change tables while a restore writes.
     private static func triggerWarnings(
-        of tables: [DefinitionTable], in present: DatabaseTables
+        of tables: [DefinitionTable], in present: DatabaseSchema
     ) throws(BackupError) -> [DefinitionProblem] {
-        let effects = try TriggerEffects(of: tables.map(\.name), in: present.connection, path: present.path)
+        let effects = try TriggerEffects(of: tables.map(\.name), in: present)
         return effects.suspended.map { trigger in
             let line = tables.first { $0.name == trigger.table }?.line ?? tables.first?.line ?? 1
             let changes = TriggerEffects.names(trigger.changes)
@@ -97,9 +95,7 @@ public struct SchemaDifference: Sendable, Equatable {
 
 extension AppDatabase {
     /// Reads the schema of any database, in one read transaction.
-    fileprivate static func readSchema<Result>(
-        of path: String, _ body: (DatabaseTables) throws(BackupError) -> Result
-    ) throws(BackupError) -> Result {
+    fileprivate static func readSchema(of path: String) throws(BackupError) -> DatabaseSchema {
         try requireFile(path)
         try OrphanedLog.requireNone(ofDatabase: path)
         return try DatabaseFailure.mapping(path) {
@@ -107,7 +103,7 @@ extension AppDatabase {
                 path: path, configuration: configuration(isReadOnly: true, busyTimeoutSeconds: 5))
             defer { try? queue.close() }
             return try queue.read { database in
-                try body(DatabaseTables(connection: database.sqliteConnection, path: path))
+                try DatabaseSchema.read(database.sqliteConnection, path: path)
             }
         }
     }

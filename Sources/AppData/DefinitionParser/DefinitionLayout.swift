@@ -88,7 +88,7 @@ struct ParsedWireFormat {
         let drift = root.optional("schemaDrift").map { $0.choice(SchemaDrift.self) } ?? .refuse
         guard let versions, let style, let drift else { return nil }
         let metadata = ObjectDefinition(
-            name: DatabaseIntrospection.metadataName, table: nil, isRequired: true,
+            name: WholeDatabase.metadataName, table: nil, isRequired: true,
             fields: [
                 FieldDefinition(name: "createdAt", column: "", type: .date, source: .creationTime),
                 FieldDefinition(name: "schemaVersion", column: "", type: .integer, source: .schemaVersion),

@@ -86,7 +86,7 @@ struct MergeImport {
 
     /// SQLite's count of dangling references that the tables declare; some may have existed before.
     private func brokenReferenceCount() throws(BackupError) -> Int {
-        try DanglingReferences(in: connection, path: path).count
+        try DanglingReferences(in: DatabaseSchema.read(connection, path: path)).count
     }
 }
 
@@ -100,13 +100,12 @@ struct AdditionImport {
     func run(_ source: some RecordSource) throws(BackupError) -> ImportOutcome {
         try FaultInjection.reached("restore.transaction-begun")
         let format = source.definition
-        try DatabaseSchemaCheck(connection: connection, definition: format, path: path).requireNoProblem()
+        let check = try DatabaseSchemaCheck(of: connection, definition, path: path)
+        try DatabaseSchemaCheck(schema: check.schema, definition: format).requireNoProblem()
         let isOther = try hasOtherFormat(format)
         // As in a replacement: the added rows are exactly the file's, and an undo, which runs no triggers, restores everything.
         var suspended: SuspendedTriggers?
-        if let effects = try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).triggerEffects() {
-            suspended = try SuspendedTriggers(effects, connection: connection, path: path)
-        }
+        if let effects = try check.triggerEffects() { suspended = try SuspendedTriggers(effects, in: check.schema) }
         try instructions.marker?.leaveIfOthersHaveFinished(connection, path: path)
         let present = try definition.format(ofDatabase: connection, path: path)
         let inserter = try RecordInserter(connection: connection, definition: format, path: path)

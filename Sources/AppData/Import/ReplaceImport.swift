@@ -9,8 +9,7 @@ extension AppDatabase {
     /// - Throws: `notSupported` while a table contains data that is not in an export.
     public func requireReplaceable(copiesRows: Bool = false) throws(BackupError) {
         try read { connection throws(BackupError) in
-            try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).requireNothingUnexported(
-                copiesRows: copiesRows)
+            try DatabaseSchemaCheck(of: connection, definition, path: path).requireNothingUnexported(copiesRows: copiesRows)
         }
     }
 
@@ -18,7 +17,7 @@ extension AppDatabase {
     /// - Throws: `notSupported` for a trigger that it both must and must not run.
     public func triggerWarning() throws(BackupError) -> Message? {
         try read { connection throws(BackupError) in
-            let effects = try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).triggerEffects()
+            let effects = try DatabaseSchemaCheck(of: connection, definition, path: path).triggerEffects()
             try effects?.requireNoProblem(path: path)
             return effects?.warning
         }
@@ -28,7 +27,9 @@ extension AppDatabase {
     /// - Throws: `notSupported` when its indexes use a collation that only the app knows.
     public func requireKnownCollations() throws(BackupError) {
         guard definition.coversWholeDatabase else { return }
-        let unknown = try read { connection throws(BackupError) in try UnknownCollations.first(in: connection, path: path) }
+        let unknown = try read { connection throws(BackupError) in
+            try DatabaseSchema.firstUnknownCollation(connection, path: path)
+        }
         guard let unknown else { return }
         throw BackupError(
             .notSupported,
@@ -67,25 +68,24 @@ struct ReplaceImport {
 
     func run(_ source: some RecordSource) throws(BackupError) -> ImportOutcome {
         try FaultInjection.reached("restore.transaction-begun")
-        let check = DatabaseSchemaCheck(connection: connection, definition: definition, path: path)
+        let check = try DatabaseSchemaCheck(of: connection, definition, path: path)
         try check.requireNothingUnexported(copiesRows: instructions.rows != nil)
         let format = source.definition
-        try DatabaseSchemaCheck(connection: connection, definition: format, path: path).requireNoProblem()
+        try DatabaseSchemaCheck(schema: check.schema, definition: format).requireNoProblem()
         let formatOfPresent = try definition.format(ofDatabase: connection, path: path)
         let present = try countsOfPresent(formatOfPresent)
-        let references =
-            definition.coversWholeDatabase ? DanglingReferences() : try DanglingReferences(in: connection, path: path)
+        let references = definition.coversWholeDatabase ? DanglingReferences() : try DanglingReferences(in: check.schema)
         // First: another connection reads the schema.
         var suspended: SuspendedTriggers?
         if let effects = try check.triggerEffects() {
-            suspended = try SuspendedTriggers(effects, connection: connection, path: path)
+            suspended = try SuspendedTriggers(effects, in: check.schema)
         }
         try instructions.marker?.leaveIfOthersHaveFinished(connection, path: path)
         if format.coversWholeDatabase {
             // Their effects are already in the file: they wrote rows of its tables.
             DatabaseTriggers.disable(connection)
         } else {
-            for table in try check.replacedTables() { try delete(from: table, format) }
+            for table in check.replacedTables() { try delete(from: table, format) }
         }
         let takesSettings = instructions.takesSettings(format)
         try FaultInjection.reached("restore.rows-deleted")
@@ -100,7 +100,7 @@ struct ReplaceImport {
             inserter.takesSettings = takesSettings
             if let rows = instructions.rows {
                 let objects = definition.formats.flatMap { [$0.metadata, takesSettings ? $0.settings : nil] }.compactMap(\.self)
-                let notes = try DatabaseTables(connection: connection, path: path).withoutChecks { () throws(BackupError) in
+                let notes = try withoutChecks(connection, path: path) { () throws(BackupError) in
                     try inserter.keyValues.copy(from: rows, of: objects)
                     return try rows.copy(into: connection, path: path)
                 }
@@ -118,7 +118,7 @@ struct ReplaceImport {
         try inserter.insertSchemaVersion()
         try suspended?.end()
         if !format.coversWholeDatabase {
-            try DatabaseTables(connection: connection, path: path).rebuildComputedIndexes(of: check.replacedTables())
+            try check.schema.rebuildComputedIndexes(of: check.replacedTables())
         }
         try FaultInjection.reached("restore.rows-inserted")
         if isKeeping {
@@ -126,7 +126,9 @@ struct ReplaceImport {
         } else {
             try verify(inserter.counts, format, wasVisited: inserter.wasVisited)
             // An app without a definition keeps what it had: SQLite allows dangling references unless the app enables the check.
-            if !format.coversWholeDatabase, let note = try requireReferences(since: references) { outcome.note(note) }
+            if !format.coversWholeDatabase, let note = try requireReferences(since: references, in: check.schema) {
+                outcome.note(note)
+            }
         }
         for (collection, count) in present {
             // Tables that the file does not contain stay unchanged.
@@ -209,8 +211,10 @@ struct ReplaceImport {
     ///   restore that was refused because of them could not be done or undone.
     /// - Returns: a warning about those that remain.
     /// - Throws: `invalidContent` when the restore has created any.
-    private func requireReferences(since before: DanglingReferences) throws(BackupError) -> Message? {
-        let now = try DanglingReferences(in: connection, path: path)
+    private func requireReferences(
+        since before: DanglingReferences, in schema: DatabaseSchema
+    ) throws(BackupError) -> Message? {
+        let now = try DanglingReferences(in: schema)
         guard !now.isEmpty else { return nil }
         let inBackup = try instructions.rows?.danglingReferences()
         if let table = now.firstTable(beyond: before, inBackup) {

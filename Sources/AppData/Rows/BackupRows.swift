@@ -50,16 +50,16 @@ public struct BackupRows: Sendable {
             if let problem = try DroppedDatabase.firstProblem(connection, path: path) {
                 throw BackupError(.damagedContent, "the database is damaged: \(problem)", path: path)
             }
-            let check = DatabaseSchemaCheck(connection: connection, definition: definition, path: path)
-            guard try check.firstMissingObject() == nil,
+            let check = try DatabaseSchemaCheck(of: connection, definition, path: path)
+            guard check.firstMissingObject() == nil,
                 try definition.format(ofDatabase: connection, path: path).schemaVersion == format.schemaVersion
             else { return }
             // A replacement empties the tables of all formats.
-            for table in try check.replacedTables() where try check.tables.canNameColumns(of: table) {
+            for table in check.replacedTables() where check.schema.canNameColumns(of: table) {
                 tables.insert(SchemaName(table))
             }
             for collection in format.collections where collection.source == .table {
-                if let missing = try check.missingFields(of: collection) {
+                if let missing = check.missingFields(of: collection) {
                     lacking += missing.map { RewrittenColumn(collection, $0) }
                 } else {
                     tables.remove(SchemaName(collection.table))
@@ -101,7 +101,7 @@ public struct BackupRows: Sendable {
     func danglingReferences() throws(BackupError) -> DanglingReferences {
         var found: DanglingReferences?
         try Self.withConnection(to: databasePath) { connection throws(BackupError) in
-            found = try DanglingReferences(in: connection, path: databasePath)
+            found = try DanglingReferences(in: DatabaseSchema.read(connection, path: databasePath))
         }
         return found ?? DanglingReferences()
     }
@@ -118,16 +118,18 @@ public struct BackupRows: Sendable {
     func copy(into connection: OpaquePointer?, path: String) throws(BackupError) -> [Message] {
         var left: [String] = []
         try Self.withConnection(to: databasePath) { source throws(BackupError) in
-            let sourceTables = DatabaseTables(connection: source, path: databasePath)
-            let targetTables = DatabaseTables(connection: connection, path: path)
-            let names = try sourceTables.names()
-            for table in names where has(table) {
-                let copy = try RowCopy(table, from: sourceTables, to: targetTables)
+            let backup = try DatabaseSchema.read(source, path: databasePath)
+            let target = try DatabaseSchema.read(connection, path: path)
+            for table in backup.names where has(table) {
+                let copy = try RowCopy(table, from: backup, to: target)
                 try copy.run()
                 left += try copy.columnsLeft().map { "\(table).\($0)" }
             }
-            for table in names where !has(table) && !otherTables.contains(SchemaName(table)) {
-                if try Self.isLeft(table, sourceTables, targetTables) { left.append(table) }
+            let others = backup.names.filter { !has($0) && !otherTables.contains(SchemaName($0)) }
+            // A virtual table fills its own shadow tables.
+            let shadows = others.isEmpty ? [] : try backup.kinds().shadow
+            for table in others where !shadows.contains(SchemaName(table)) {
+                if try Self.isLeft(table, backup, target) { left.append(table) }
             }
         }
         guard !left.isEmpty else { return [] }
@@ -141,19 +143,17 @@ public struct BackupRows: Sendable {
 
     /// Whether a table that no collection names has rows in the backup, but is missing or empty in the app's database.
     private static func isLeft(
-        _ table: String, _ source: DatabaseTables, _ target: DatabaseTables
+        _ table: String, _ backup: DatabaseSchema, _ target: DatabaseSchema
     ) throws(BackupError) -> Bool {
-        // A virtual table fills its own shadow tables.
-        if try source.isShadow(table) { return false }
-        guard try source.hasRows(table) else { return false }
-        guard try target.contains(table) else { return true }
+        guard try backup.hasRows(table) else { return false }
+        guard target.contains(table) else { return true }
         return try !target.hasRows(table)
     }
 
     /// Opens the backup's database.
-    func withDatabase(_ body: (DatabaseTables) throws(BackupError) -> Void) throws(BackupError) {
+    func withDatabase(_ body: (DatabaseSchema) throws(BackupError) -> Void) throws(BackupError) {
         try Self.withConnection(to: databasePath) { connection throws(BackupError) in
-            try body(DatabaseTables(connection: connection, path: databasePath))
+            try body(DatabaseSchema.read(connection, path: databasePath))
         }
     }
 
@@ -180,15 +180,15 @@ extension DroppedDatabase {
         var lacksMore = true
         try withConnection(to: path, acceptsUnknownCollations: true) { connection throws(BackupError) in
             guard try firstProblem(connection, path: path) == nil else { return }
-            let check = DatabaseSchemaCheck(connection: connection, definition: definition, path: path)
-            guard try check.firstMissingObject() == nil else { return }
+            let check = try DatabaseSchemaCheck(of: connection, definition, path: path)
+            guard check.firstMissingObject() == nil else { return }
             for collection in try definition.format(ofDatabase: connection, path: path).collections
             where collection.source == .table {
-                if !collection.isRequired, try !check.tables.contains(collection.table) {
+                if !collection.isRequired, !check.schema.contains(collection.table) {
                     lacksFields = true
                     continue
                 }
-                guard let missing = try check.missingFields(of: collection) else { return }
+                guard let missing = check.missingFields(of: collection) else { return }
                 if !missing.isEmpty { lacksFields = true }
             }
             lacksMore = false
@@ -200,8 +200,8 @@ extension DroppedDatabase {
 /// Copies one table's rows.
 private struct RowCopy {
     private let table: String
-    private let source: DatabaseTables
-    private let target: DatabaseTables
+    private let source: DatabaseSchema
+    private let target: DatabaseSchema
     /// Columns that both have, each with its name in either.
     private let columns: [(source: String, target: String)]
     /// Columns that only the source has.
@@ -209,25 +209,35 @@ private struct RowCopy {
     /// The name by which both can select the row number; `nil` where the number has no meaning.
     private let rowNumber: String?
 
-    init(_ table: String, from source: DatabaseTables, to target: DatabaseTables) throws(BackupError) {
+    init(_ table: String, from source: DatabaseSchema, to target: DatabaseSchema) throws(BackupError) {
         self.table = table
         self.source = source
         self.target = target
-        let sourceColumns = try source.columns(of: table)
-        let targetColumns = try target.columns(of: table)
-        let byName = Dictionary(targetColumns.map { (SchemaName($0), $0) }) { first, _ in first }
-        columns = sourceColumns.sorted().compactMap { name in byName[SchemaName(name)].map { (name, $0) } }
-        others = sourceColumns.filter { byName[SchemaName($0)] == nil }.sorted()
-        let free = IntrospectedTable.rowNumberName(
-            notAmong: try source.columns(of: table, withGenerated: true) + target.columns(of: table, withGenerated: true))
+        let sourceColumns = try DatabaseSchema.columns(of: table, source.connection, path: source.path)
+        // Also those of a view: SQLite refuses to write to it.
+        let targetColumns = try DatabaseSchema.columns(of: table, target.connection, path: target.path)
+        let byName = Dictionary(
+            targetColumns.lazy.filter(\.isStored).map { (SchemaName($0.name.text), $0.name.text) }
+        ) { first, _ in first }
+        columns = source.columns(of: table).sorted().compactMap { name in byName[SchemaName(name)].map { (name, $0) } }
+        others = source.columns(of: table, besides: Set(byName.keys))
+        let free = DatabaseSchema.rowNumberName(notAmong: sourceColumns + targetColumns)
         // A row's number is its key in a table that has such a key in both.
         if let free, try source.hasRowNumbers(table, free), try target.hasRowNumbers(table, free),
-            try source.primaryKey(of: table) == target.primaryKey(of: table)
+            Self.key(sourceColumns) == Self.key(targetColumns)
         {
             rowNumber = free
         } else {
             rowNumber = nil
         }
+    }
+
+    /// Position, name and type of each column of the primary key.
+    private static func key(_ columns: [DatabaseSchema.Column]) -> Set<[SchemaName]> {
+        Set(
+            columns.lazy.filter { $0.keyPosition > 0 }.map { column in
+                [String(column.keyPosition), column.name.text, column.declaredType].map(SchemaName.init)
+            })
     }
 
     func run() throws(BackupError) {
@@ -251,22 +261,17 @@ private struct RowCopy {
     func columnsLeft() throws(BackupError) -> [String] { try source.columnsWithValues(among: others, of: table) }
 }
 
-extension DatabaseTables {
+extension DatabaseSchema {
     func hasRows(_ table: String) throws(BackupError) -> Bool {
         try DatabaseStatement(connection, "SELECT 1 FROM main.\(quotedIdentifier(table)) LIMIT 1", path: path).step()
-    }
-
-    fileprivate func isShadow(_ table: String) throws(BackupError) -> Bool {
-        let statement = try DatabaseStatement(connection, "PRAGMA main.table_list(\(quotedIdentifier(table)))", path: path)
-        return try statement.step() && statement.text(2) == "shadow"
     }
 
     /// Which of the columns contain a value in any row. One pass finds all: most often there are none, and the table can be
     /// large. A column whose name is not UTF-8 cannot be queried: it counts as soon as there is a row.
     func columnsWithValues(among columns: [String], of table: String) throws(BackupError) -> [String] {
-        let unnameable = columns.filter { !DatabaseTables.canName($0) }
+        let unnameable = columns.filter { !Self.canName($0) }
         if !unnameable.isEmpty {
-            let found = try columnsWithValues(among: columns.filter(DatabaseTables.canName), of: table)
+            let found = try columnsWithValues(among: columns.filter(Self.canName), of: table)
             return try hasRows(table) ? (found + unnameable).sorted() : found
         }
         guard !columns.isEmpty else { return [] }
@@ -285,18 +290,5 @@ extension DatabaseTables {
             guard error.code == .invalidContent else { throw error }
             return false
         }
-    }
-
-    /// Position, name and type of each of its columns.
-    fileprivate func primaryKey(of table: String) throws(BackupError) -> Set<[SchemaName]> {
-        let statement = try DatabaseStatement(connection, "PRAGMA main.table_xinfo(\(quotedIdentifier(table)))", path: path)
-        var columns: Set<[SchemaName]> = []
-        while try statement.step() {
-            let position = statement.integer(5)
-            if position > 0 {
-                columns.insert([SchemaName(String(position)), SchemaName(statement.text(1)), SchemaName(statement.text(2))])
-            }
-        }
-        return columns
     }
 }

@@ -171,7 +171,7 @@ extension AppDefinition {
     /// tables that it has.
     func format(ofDatabase connection: OpaquePointer?, path: String) throws(BackupError) -> AppDefinition {
         if coversWholeDatabase {
-            return covering(try DatabaseIntrospection(connection: connection, path: path).collections())
+            return covering(try WholeDatabase(connection, path: path).collections())
         }
         guard !otherFormats.isEmpty else { return self }
         let reader = DatabaseRecordReader(connection: connection, definition: self, path: path)

@@ -101,14 +101,13 @@ public struct DroppedDatabase: RecordSource, Sendable {
         do throws(BackupError) {
             guard try Self.firstProblem(connection, path: path) == nil else { throw damaged() }
             // Without its tables no query is possible; the check below reports the missing ones.
-            problem = try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).firstMissingObject()
+            let check = try DatabaseSchemaCheck(of: connection, definition, path: path)
+            problem = check.firstMissingObject()
             if problem == nil {
                 format = try definition.format(ofDatabase: connection, path: path)
-                problem = try DatabaseSchemaCheck(connection: connection, definition: format, path: path).firstProblem()
+                problem = DatabaseSchemaCheck(schema: check.schema, definition: format).firstProblem()
             }
-            if problem == nil {
-                unexported = try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).unexportedData()
-            }
+            if problem == nil { unexported = try check.unexportedData() }
         } catch {
             throw translated(error)
         }
@@ -159,7 +158,7 @@ extension DroppedDatabase {
             try withConnection(to: path, acceptsUnknownCollations: true) { (connection) throws(BackupError) in
                 problem = try firstProblem(connection, path: path)
                 guard problem == nil else { return }
-                problem = try IndexCheck(tables: DatabaseTables(connection: connection, path: path)).problem()
+                problem = try IndexCheck(schema: DatabaseSchema.read(connection, path: path)).problem()
             }
         } catch {
             guard error.code == .damagedContent else { throw error }
@@ -170,7 +169,7 @@ extension DroppedDatabase {
 
     /// Rows that violate a CHECK are the app's own, and not damage.
     static func firstProblem(_ connection: OpaquePointer?, path: String) throws(BackupError) -> String? {
-        try IntegrityCheck(.quick, of: DatabaseTables(connection: connection, path: path)).problems(limit: 1).first
+        try IntegrityCheck(.quick, of: connection, path: path).problems(limit: 1).first
     }
 
     /// Makes SQLite check every page, index and row (`PRAGMA integrity_check`).
@@ -180,8 +179,7 @@ extension DroppedDatabase {
     public func integrityProblems(limit: Int) throws(BackupError) -> [String] {
         var problems: [String] = []
         try withConnection { connection throws(BackupError) in
-            let tables = DatabaseTables(connection: connection, path: path)
-            problems = try IntegrityCheck(.full, of: tables).problems(limit: limit)
+            problems = try IntegrityCheck(.full, of: connection, path: path).problems(limit: limit)
         }
         return problems
     }
@@ -190,7 +188,7 @@ extension DroppedDatabase {
     public func danglingReferences(limit: Int) throws(BackupError) -> [String] {
         var found: [String] = []
         try withConnection { connection throws(BackupError) in
-            try DanglingReferences.forEach(in: DatabaseTables(connection: connection, path: path)) { keys in
+            try DanglingReferences.forEach(in: DatabaseSchema.read(connection, path: path)) { keys in
                 guard found.count < limit else { return }
                 found.append(
                     "row \(keys.text(1)) of the table \(keys.text(0)) refers to a row of \(keys.text(2)) that is not there")

@@ -53,7 +53,7 @@ final class KeyValueWriter {
             let version = try reader.storedVersion()
             let presentVersion = try self.reader.storedVersion()
             hasVersionOfBackup = version == presentVersion || version == reader.definition.writtenVersion
-            let target = DatabaseTables(connection: connection, path: path)
+            let target = try DatabaseSchema.read(connection, path: path)
             for object in objects {
                 guard let table = object.table, let copy = try KeyValueCopy(of: table, from: source, to: target) else { continue }
                 for field in object.fields where takes(field) && !copied.contains(Place(table, field.column)) {
@@ -167,12 +167,6 @@ final class KeyValueWriter {
 
 /// The rows of a key/value table, which may have columns that no definition names.
 struct KeyValueRow {
-    private struct Column {
-        let name: String
-        /// The SQL of its default, if it has one.
-        let defaultExpression: String?
-    }
-
     /// The name of a column's default in a query: no table of an app has this name.
     private static let defaults = "backupfs_default"
 
@@ -183,37 +177,23 @@ struct KeyValueRow {
     /// An extra column in which a row of the key has a value that could not be restored. A row number that only identifies the
     /// row does not count, and neither does the default of a new row.
     func columnToKeep(of key: String) throws(BackupError) -> String? {
-        for column in try furtherColumns() {
-            if try hasValue(column.name, "IS NOT NULL", key) == false { continue }
-            if let expression = column.defaultExpression, try isDefault(column.name, expression, key) { continue }
-            return column.name
+        for column in try columns() where column.isStored && column.keyPosition == 0 {
+            let name = column.name.text
+            if ["key", "value"].contains(where: { SchemaName($0) == SchemaName(name) }) { continue }
+            if try hasValue(name, "IS NOT NULL", key) == false { continue }
+            if let expression = column.defaultExpression, try isDefault(name, expression, key) { continue }
+            return name
         }
         return nil
     }
 
     /// Whether the value of a key may be null.
     func mayBeNull() throws(BackupError) -> Bool {
-        let statement = try DatabaseStatement(
-            connection, "SELECT 1 FROM pragma_table_xinfo(?1) WHERE name = 'value' COLLATE NOCASE AND \"notnull\" = 0 AND pk = 0",
-            path: path)
-        return try bound([table], to: statement) { () throws(BackupError) in try statement.step() }
+        try columns().contains { SchemaName($0.name.text) == SchemaName("value") && !$0.isRequired && $0.keyPosition == 0 }
     }
 
-    private func furtherColumns() throws(BackupError) -> [Column] {
-        let statement = try DatabaseStatement(
-            connection,
-            """
-            SELECT name, dflt_value FROM pragma_table_xinfo(?1)
-            WHERE hidden = 0 AND pk = 0 AND name COLLATE NOCASE NOT IN ('key', 'value') ORDER BY cid
-            """, path: path)
-        return try bound([table], to: statement) { () throws(BackupError) in
-            var columns: [Column] = []
-            while try statement.step() {
-                let expression = statement.text(1)
-                columns.append(Column(name: statement.text(0), defaultExpression: expression.isEmpty ? nil : expression))
-            }
-            return columns
-        }
+    private func columns() throws(BackupError) -> [DatabaseSchema.Column] {
+        try DatabaseSchema.columns(of: table, connection, path: path)
     }
 
     /// SQLite treats a name in a default as a text. A default that needs the app's own functions cannot be compared.
@@ -263,15 +243,15 @@ struct KeyValueRow {
 /// Copies the values of named keys from a backup's key/value table, with type and bytes unchanged: a date keeps its time zone, a
 /// number its spelling, and NULL is also a value.
 struct KeyValueCopy {
-    private let target: DatabaseTables
+    private let target: DatabaseSchema
     private let table: String
     private let rows: DatabaseStatement
     private let update: DatabaseStatement
     private let insertion: DatabaseStatement
 
     /// - Returns: `nil` when one of the databases lacks the table.
-    init?(of table: String, from source: DatabaseTables, to target: DatabaseTables) throws(BackupError) {
-        guard try source.hasKeysAndValues(table), try target.hasKeysAndValues(table) else { return nil }
+    init?(of table: String, from source: DatabaseSchema, to target: DatabaseSchema) throws(BackupError) {
+        guard source.hasKeysAndValues(table), target.hasKeysAndValues(table) else { return nil }
         self.target = target
         self.table = table
         let name = quotedIdentifier(table)
@@ -314,16 +294,16 @@ struct KeyValueCopy {
     }
 }
 
-extension DatabaseTables {
-    fileprivate func hasKeysAndValues(_ table: String) throws(BackupError) -> Bool {
-        guard try contains(table) else { return false }
-        let names = try columns(of: table).map { $0.lowercased() }
+extension DatabaseSchema {
+    fileprivate func hasKeysAndValues(_ table: String) -> Bool {
+        guard contains(table) else { return false }
+        let names = columns(of: table).map { $0.lowercased() }
         return names.contains("key") && names.contains("value")
     }
 }
 
 extension KeyValueRow {
-    fileprivate init(_ tables: DatabaseTables, _ table: String) {
-        self.init(connection: tables.connection, table: table, path: tables.path)
+    fileprivate init(_ schema: DatabaseSchema, _ table: String) {
+        self.init(connection: schema.connection, table: table, path: schema.path)
     }
 }

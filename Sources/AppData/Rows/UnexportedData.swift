@@ -81,21 +81,20 @@ extension DatabaseSchemaCheck {
         let collections = definition.formats.flatMap(\.collections).filter { $0.source == .table }
         let copiesRows = !definition.formats.flatMap(\.collections).contains { $0.rules.keepOnReplaceIndex != nil }
         var places: [UnexportedData.Place] = []
-        for table in try replacedTables().sorted() {
+        for table in replacedTables().sorted() {
             // Several collections may share a table.
             let exported = present.collections.filter { $0.source == .table && SchemaName($0.table) == SchemaName(table) }
             let comesWithRows =
-                copiesRows && !definition.keyTables.contains(SchemaName(table)) ? try tables.canNameColumns(of: table) : false
+                copiesRows && !definition.keyTables.contains(SchemaName(table)) && schema.canNameColumns(of: table)
             guard !exported.isEmpty else {
-                if try tables.hasRows(table) {
+                if try schema.hasRows(table) {
                     places.append(.init(table: table, column: nil, isNamedElsewhere: true, comesWithRows: comesWithRows))
                 }
                 continue
             }
             let named = Self.columns(of: collections.filter { SchemaName($0.table) == SchemaName(table) })
-            let exportedColumns = Self.columns(of: exported)
-            let others = try tables.columns(of: table).filter { !exportedColumns.contains(SchemaName($0)) }.sorted()
-            for column in try tables.columnsWithValues(among: others, of: table) {
+            let others = schema.columns(of: table, besides: Self.columns(of: exported))
+            for column in try schema.columnsWithValues(among: others, of: table) {
                 places.append(
                     .init(
                         table: table, column: column, isNamedElsewhere: named.contains(SchemaName(column)),
@@ -112,13 +111,13 @@ extension DatabaseSchemaCheck {
 
     /// Without the table that records it, the first format: other checks report what else is missing.
     private func formatOfData() throws(BackupError) -> AppDefinition {
-        if let table = definition.metadata.table, try !tables.contains(table) { return definition }
+        if let table = definition.metadata.table, !schema.contains(table) { return definition }
         return try definition.format(ofDatabase: connection, path: path)
     }
 
     /// Keys of an object with several rows of different values: an export has only one of them.
     private func ambiguousKeys(of object: ObjectDefinition) throws(BackupError) -> [UnexportedData.Place] {
-        guard let table = object.table, try tables.contains(table) else { return [] }
+        guard let table = object.table, schema.contains(table) else { return [] }
         let keys = Set(object.fields.lazy.filter { $0.source == .stored && $0.isRestored }.map(\.column))
         let statement = try DatabaseStatement(
             connection,

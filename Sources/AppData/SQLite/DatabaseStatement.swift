@@ -104,17 +104,6 @@ final class DatabaseStatement {
     }
 
     func text(_ column: Int32) -> String { String(decoding: bytes(column, isText: true), as: UTF8.self) }
-
-    /// A name of the schema, for use in another query.
-    /// - Throws: `notSupported` for a name that is not UTF-8: the query would use another name, which SQLite may even treat as a
-    ///   text.
-    func name(_ column: Int32, of kind: Message) throws(BackupError) -> String {
-        let bytes = bytes(column, isText: true)
-        if let name = String(validating: bytes, as: UTF8.self) { return name }
-        throw BackupError(
-            .notSupported, "\(kind) has a name that is not UTF-8: \(MessageText.shortened(bytes))", path: path,
-            remedy: "Give it another name, with ALTER TABLE.")
-    }
 }
 
 /// A name as an SQL identifier.

@@ -12,11 +12,7 @@ struct IntegrityCheck {
         case full = "integrity_check"
     }
 
-    private struct Column {
-        let table: String
-        let name: String
-        let isWithoutRowID: Bool
-    }
+    private typealias Column = (table: String, name: String, isWithoutRowID: Bool)
 
     /// A line, or the end of one, as bytes: Swift attaches an accent at the start of a name to the preceding space, and considers
     /// texts equal that differ only in Unicode normalisation.
@@ -41,17 +37,19 @@ struct IntegrityCheck {
     private static let limitGrowth = 1_024
 
     private let depth: Depth
-    private let tables: DatabaseTables
+    private let connection: OpaquePointer?
+    private let path: String
 
-    init(_ depth: Depth, of tables: DatabaseTables) {
+    init(_ depth: Depth, of connection: OpaquePointer?, path: String) {
         self.depth = depth
-        self.tables = tables
+        self.connection = connection
+        self.path = path
     }
 
     /// - Parameter limit: the number of problems after which it stops; at least 1.
     /// - Returns: the problems in SQLite's words. Rows that violate a CHECK do not count.
     func problems(limit: Int) throws(BackupError) -> [String] {
-        try tables.withoutChecks { () throws(BackupError) in
+        try withoutChecks(connection, path: path) { () throws(BackupError) in
             var suspects: [Line: [Column]]?
             var verdicts: [Line: Bool] = [:]
             var lineLimit = limit
@@ -59,7 +57,7 @@ struct IntegrityCheck {
                 var lineCount = 0
                 var problems: [String] = []
                 let statement = try DatabaseStatement(
-                    tables.connection, "PRAGMA \(depth.rawValue)(\(lineLimit))", path: tables.path)
+                    connection, "PRAGMA \(depth.rawValue)(\(lineLimit))", path: path)
                 while problems.count < limit, try statement.step() {
                     let line = statement.text(0)
                     if line == "ok" { return [] }
@@ -86,17 +84,15 @@ struct IntegrityCheck {
     /// The columns for which such a line may be false, by the line's end. Two can have the same. Includes tables with row
     /// numbers: their lines are true, and the query finds a row that proves it.
     private func suspects() throws(BackupError) -> [Line: [Column]] {
+        let schema = try DatabaseSchema.read(connection, path: path)
+        let withoutRowID = try schema.kinds().withoutRowID
         var suspects: [Line: [Column]] = [:]
-        let statement = try DatabaseStatement(
-            tables.connection,
-            """
-            SELECT t.name, c.name, t.wr FROM pragma_table_list AS t, pragma_table_xinfo(t.name) AS c
-            WHERE t.schema = 'main' AND t.type IN ('table', 'shadow')
-            """, path: tables.path)
-        while try statement.step() {
-            let column = Column(
-                table: statement.text(0), name: statement.text(1), isWithoutRowID: statement.integer(2) == 1)
-            suspects[Line("\(column.table).\(column.name)".utf8), default: []].append(column)
+        for table in schema.tables.lazy.filter(\.hasPages) {
+            let name = table.name.text
+            for column in table.columns.lazy.map(\.name.text) {
+                suspects[Line("\(name).\(column)".utf8), default: []].append(
+                    (name, column, withoutRowID.contains(SchemaName(name))))
+            }
         }
         return suspects
     }
@@ -105,13 +101,13 @@ struct IntegrityCheck {
     private func isFalse(_ columns: [Column], _ condition: (_ column: String) -> String) throws(BackupError) -> Bool {
         guard columns.contains(where: \.isWithoutRowID) else { return false }
         for column in columns {
-            guard DatabaseTables.canName(column.name), DatabaseTables.canName(column.table) else { return false }
+            guard DatabaseSchema.canName(column.name), DatabaseSchema.canName(column.table) else { return false }
             let statement = try DatabaseStatement(
-                tables.connection,
+                connection,
                 """
                 SELECT 1 FROM main.\(quotedIdentifier(column.table)) NOT INDEXED
                 WHERE \(condition(quotedIdentifier(column.name))) LIMIT 1
-                """, path: tables.path)
+                """, path: path)
             if try statement.step() { return false }
         }
         return true
@@ -121,12 +117,12 @@ struct IntegrityCheck {
 /// Checks whether the indexes of an open database have as many entries as their tables have rows. SQLite's quick check does not
 /// do that, and its full check takes many times as long; but a query that uses such an index silently lacks rows.
 struct IndexCheck {
-    let tables: DatabaseTables
+    let schema: DatabaseSchema
 
     /// - Returns: the first problem; `nil` when there is none. Skips partial indexes.
     func problem() throws(BackupError) -> String? {
-        for table in try tables.names() where DatabaseTables.canName(table) {
-            let indexes = try indexes(of: table)
+        for table in schema.names where DatabaseSchema.canName(table) {
+            let indexes = try schema.indexes(of: table).filter { !$0.isPartial && DatabaseSchema.canName($0.name) }.map(\.name)
             guard !indexes.isEmpty, let rows = try count(of: table, "NOT INDEXED") else { continue }
             for index in indexes {
                 guard let entries = try count(of: table, "INDEXED BY \(quotedIdentifier(index))"), entries != rows else {
@@ -138,23 +134,12 @@ struct IndexCheck {
         return nil
     }
 
-    private func indexes(of table: String) throws(BackupError) -> [String] {
-        let statement = try DatabaseStatement(
-            tables.connection, "PRAGMA main.index_list(\(quotedIdentifier(table)))", path: tables.path)
-        var names: [String] = []
-        while try statement.step() {
-            let name = statement.text(1)
-            if statement.integer(4) == 0, DatabaseTables.canName(name) { names.append(name) }
-        }
-        return names
-    }
-
     /// - Returns: `nil` where SQLite does not count that way: the primary key of a table WITHOUT ROWID is the table itself, and
     ///   an index may need a function of the app.
     private func count(of table: String, _ way: String) throws(BackupError) -> Int64? {
         // Without a condition SQLite counts the smallest index, regardless of the named one.
         let sql = "SELECT count(*) FROM main.\(quotedIdentifier(table)) \(way) WHERE true"
-        guard let statement = try? DatabaseStatement(tables.connection, sql, path: tables.path), try statement.step() else {
+        guard let statement = try? DatabaseStatement(schema.connection, sql, path: schema.path), try statement.step() else {
             return nil
         }
         return statement.integer(0)
@@ -163,37 +148,34 @@ struct IndexCheck {
 
 /// Indexes with computed entries: on expressions, or partial ones. In a UTF-16 database, a function sees different bytes for a
 /// blob being inserted than for a stored one: SQLite converts bound values, and then the entry does not match its row.
-extension DatabaseTables {
+extension DatabaseSchema {
     /// Rebuilds such indexes from the stored rows. In a UTF-8 database they are correct.
     func rebuildComputedIndexes(of tables: [String]) throws(BackupError) {
         let encoding = try DatabaseStatement(connection, "PRAGMA main.encoding", path: path)
         guard try encoding.step(), encoding.text(0) != "UTF-8" else { return }
         for table in tables {
-            for index in try computedIndexes(of: table) {
-                try DatabaseStatement(connection, "REINDEX main.\(quotedIdentifier(index))", path: path).run()
+            for index in try indexes(of: table) where try isComputed(index) {
+                try DatabaseStatement(connection, "REINDEX main.\(quotedIdentifier(index.name))", path: path).run()
             }
         }
     }
+}
 
-    private func computedIndexes(of table: String) throws(BackupError) -> [String] {
-        let indexes = try DatabaseStatement(connection, "PRAGMA main.index_list(\(quotedIdentifier(table)))", path: path)
-        var computed: [String] = []
-        while try indexes.step() {
-            let name = indexes.text(1)
-            let isPartial = indexes.integer(4) != 0
-            if isPartial ? true : try hasExpression(name) { computed.append(name) }
-        }
-        return computed
+/// Runs `body` without CHECK constraints: rows that an app wrote in violation of them, or before it had them, are its own.
+func withoutChecks<Result>(
+    _ connection: OpaquePointer?, path: String, _ body: () throws(BackupError) -> Result
+) throws(BackupError) -> Result {
+    let pragma = "PRAGMA ignore_check_constraints"
+    try DatabaseStatement(connection, "\(pragma) = ON", path: path).run()
+    let result: Result
+    do throws(BackupError) {
+        result = try body()
+    } catch {
+        try? DatabaseStatement(connection, "\(pragma) = OFF", path: path).run()
+        throw error
     }
-
-    private func hasExpression(_ index: String) throws(BackupError) -> Bool {
-        let columns = try DatabaseStatement(connection, "PRAGMA main.index_xinfo(\(quotedIdentifier(index)))", path: path)
-        while try columns.step() {
-            // The column number of an expression.
-            if columns.integer(1) == -2 { return true }
-        }
-        return false
-    }
+    try DatabaseStatement(connection, "\(pragma) = OFF", path: path).run()
+    return result
 }
 
 /// Rows of a database that refer to missing rows, counted by table and referenced table. SQLite checks that only for apps that
@@ -211,8 +193,8 @@ struct DanglingReferences {
     /// No dangling references.
     init() {}
 
-    init(in connection: OpaquePointer?, path: String) throws(BackupError) {
-        try Self.forEach(in: DatabaseTables(connection: connection, path: path)) { row in
+    init(in schema: DatabaseSchema) throws(BackupError) {
+        try Self.forEach(in: schema) { row in
             counts[Reference(table: row.text(0), parent: row.text(2)), default: 0] += 1
         }
     }
@@ -223,13 +205,13 @@ struct DanglingReferences {
     /// Passes each one as a row of `PRAGMA foreign_key_check`. SQLite cannot check a table that refers to columns without a
     /// unique index, which it accepts as long as no check is requested: skips such a table.
     static func forEach(
-        in tables: DatabaseTables, _ body: (DatabaseStatement) throws(BackupError) -> Void
+        in schema: DatabaseSchema, _ body: (DatabaseStatement) throws(BackupError) -> Void
     ) throws(BackupError) {
-        for table in try tables.names() {
+        for table in schema.names {
             let rows: DatabaseStatement
             do throws(BackupError) {
                 rows = try DatabaseStatement(
-                    tables.connection, "PRAGMA main.foreign_key_check(\(quotedIdentifier(table)))", path: tables.path)
+                    schema.connection, "PRAGMA main.foreign_key_check(\(quotedIdentifier(table)))", path: schema.path)
                 guard try rows.step() else { continue }
             } catch {
                 guard error.code == .invalidContent else { throw error }

@@ -21,9 +21,7 @@ public struct RestoreMarker: Sendable, Equatable {
 
     /// - Returns: `nil` when there is none.
     static func read(_ connection: OpaquePointer?, path: String) throws(BackupError) -> RestoreMarker? {
-        let columns = try DatabaseStatement(connection, "SELECT name FROM pragma_table_info('\(table)')", path: path)
-        var names: [String] = []
-        while try columns.step() { names.append(columns.text(0)) }
+        let names = try DatabaseSchema.columns(of: table, connection, path: path).map(\.name.text)
         guard names.contains("id") else { return nil }
         let hasJournal = names.contains("journal")
         let statement = try DatabaseStatement(

@@ -22,29 +22,29 @@ struct TriggerEffects {
 
     /// - Parameters:
     ///   - tables: those that a restore writes to.
-    ///   - connection: may be inside a transaction that has not changed the schema.
-    ///   - path: of the database. A separate connection analyses the statements, since GRDB needs the authorizer of its own.
-    init(of tables: [String], in connection: OpaquePointer?, path: String) throws(BackupError) {
-        guard try DatabaseStatement(connection, "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' LIMIT 1", path: path).step()
-        else {
+    ///   - schema: of a connection that may be inside a transaction that has not changed the schema. A separate connection
+    ///     analyses the statements, since GRDB needs the authorizer of its own.
+    init(of tables: [String], in schema: DatabaseSchema) throws(BackupError) {
+        guard !schema.triggers.isEmpty else {
             triggers = []
             return
         }
-        let writes = try TriggerWrites(path: path)
-        for table in tables { try writes.look(at: table) }
+        let writes = try TriggerWrites(path: schema.path)
+        for table in tables.lazy.compactMap(schema.table(exactly:)) { writes.look(at: table) }
         var triggers: [Trigger] = []
         for (name, written) in writes.found.sorted(by: { $0.key < $1.key }) {
             var changes: [String] = []
             var indexes: [String] = []
             for table in written.sorted() {
-                switch try Self.kind(of: table, connection, path) {
-                case .ordinary: changes.append(table)
-                case .virtual: indexes.append(table)
-                // The view's own triggers are found separately.
-                case .view: break
+                // A table that is not found is treated as an ordinary one, which no trigger may change.
+                guard let object = schema.object(named: table), !object.hasPages else {
+                    changes.append(table)
+                    continue
                 }
+                // A view's own triggers are found separately.
+                if !object.isView { indexes.append(table) }
             }
-            let table = try Self.table(of: name, connection, path)
+            let table = schema.triggers.first { SchemaName($0.name.text) == SchemaName(name) }?.table ?? ""
             triggers.append(Trigger(name: name, table: table, changes: changes, indexes: indexes))
         }
         self.triggers = triggers
@@ -88,39 +88,6 @@ struct TriggerEffects {
     static func names(_ names: [String]) -> String { names.map(name).joined(separator: ", ") }
 
     private static func name(_ name: String) -> String { MessageText.shortened(name) }
-
-    private enum Kind {
-        case ordinary
-        case virtual
-        case view
-    }
-
-    /// A table that is not found is treated as an ordinary table, which no trigger may change.
-    private static func kind(of table: String, _ connection: OpaquePointer?, _ path: String) throws(BackupError) -> Kind {
-        let row = try first(
-            "SELECT type = 'view', rootpage FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE",
-            table, connection, path
-        ) {
-            ($0.integer(0), $0.integer(1))
-        }
-        guard let row else { return .ordinary }
-        return row.0 == 1 ? .view : row.1 == 0 ? .virtual : .ordinary
-    }
-
-    private static func table(of trigger: String, _ connection: OpaquePointer?, _ path: String) throws(BackupError) -> String {
-        let sql = "SELECT tbl_name FROM sqlite_schema WHERE type = 'trigger' AND name = ?1"
-        return try first(sql, trigger, connection, path) { $0.text(0) } ?? ""
-    }
-
-    private static func first<Value>(
-        _ sql: String, _ parameter: String, _ connection: OpaquePointer?, _ path: String, _ value: (DatabaseStatement) -> Value
-    ) throws(BackupError) -> Value? {
-        let statement = try DatabaseStatement(connection, sql, path: path)
-        let buffer = RecordBuffer(fieldCount: 1)
-        buffer.set(0, text: parameter)
-        try statement.bind(1, text: buffer.bytes(0))
-        return try withExtendedLifetime(buffer) { () throws(BackupError) in try statement.step() ? value(statement) : nil }
-    }
 }
 
 /// Finds the tables that a table's triggers write to, from the statements that SQLite prepares for them: none is run.
@@ -128,10 +95,8 @@ private final class TriggerWrites {
     /// By trigger name
     private(set) var found: [String: Set<String>] = [:]
     private var connection: OpaquePointer?
-    private let path: String
 
     init(path: String) throws(BackupError) {
-        self.path = path
         try OrphanedLog.requireNone(ofDatabase: path)
         let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX
         guard sqlite3_open_v2(path, &connection, flags, nil) == SQLITE_OK else {
@@ -154,11 +119,9 @@ private final class TriggerWrites {
     deinit { sqlite3_close_v2(connection) }
 
     /// A statement that SQLite cannot prepare fails in a restore, too, which then reports why.
-    func look(at table: String) throws(BackupError) {
-        let tables = DatabaseTables(connection: connection, path: path)
-        guard try tables.contains(table) else { return }
-        let name = quotedIdentifier(table)
-        let columns = try tables.columns(of: table).sorted().map(quotedIdentifier)
+    func look(at table: DatabaseSchema.Table) {
+        let name = quotedIdentifier(table.name.text)
+        let columns = table.storedColumns.sorted().map(quotedIdentifier)
         for sql in [
             "INSERT INTO \(name) DEFAULT VALUES", "DELETE FROM \(name)",
             "UPDATE \(name) SET " + columns.map { "\($0) = \($0)" }.joined(separator: ", "),
@@ -185,16 +148,14 @@ struct SuspendedTriggers {
     private var all: [(name: String, sql: String)] = []
 
     /// - Throws: `notSupported` for a trigger that a restore both must and must not run.
-    init(_ effects: TriggerEffects, connection: OpaquePointer?, path: String) throws(BackupError) {
-        self.connection = connection
-        self.path = path
+    init(_ effects: TriggerEffects, in schema: DatabaseSchema) throws(BackupError) {
+        connection = schema.connection
+        path = schema.path
         try effects.requireNoProblem(path: path)
         guard !effects.suspended.isEmpty else { return }
         // SQLite can disable all triggers or none, and some must run. Other connections see the same schema before and after the
         // transaction.
-        let statement = try DatabaseStatement(
-            connection, "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid", path: path)
-        while try statement.step() { all.append((try statement.name(0, of: "a trigger"), statement.text(1))) }
+        for trigger in schema.triggers { all.append((try trigger.name.valid("a trigger", path: path), trigger.sql)) }
         for trigger in effects.suspended { try drop(trigger.name) }
     }
 

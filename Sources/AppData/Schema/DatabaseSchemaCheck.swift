@@ -3,42 +3,36 @@ import GRDBSQLite
 
 /// Checks whether an open database has what a definition needs.
 struct DatabaseSchemaCheck {
-    let connection: OpaquePointer?
+    let schema: DatabaseSchema
     let definition: AppDefinition
-    let path: String
 
-    var tables: DatabaseTables { DatabaseTables(connection: connection, path: path) }
+    var connection: OpaquePointer? { schema.connection }
+    var path: String { schema.path }
 
     /// - Throws: `notSupported` for an app's database that lacks what a file's records need.
     func requireNoProblem() throws(BackupError) {
-        guard let problem = try firstProblem() else { return }
+        guard let problem = firstProblem() else { return }
         throw BackupError(.notSupported, "Import failed: \(problem) in the app's database", path: path)
     }
 
     /// - Returns: "there is no table cars", "the table cars has no column name", or `nil`.
-    func firstProblem() throws(BackupError) -> Message? {
-        try firstProblem(
-            objects + definition.collections.filter { $0.source == .table }.map(Self.needs))
+    func firstProblem() -> Message? {
+        firstProblem(objects + definition.collections.filter { $0.source == .table }.map(Self.needs))
     }
 
     /// The fields of a collection whose columns are missing from its table, as in a database from before the definition named
     /// them.
     /// - Returns: `nil` when the table is missing, or the column of a required field.
-    func missingFields(of collection: CollectionDefinition) throws(BackupError) -> [Int]? {
-        guard try tables.contains(collection.table) else { return nil }
-        let present = try tables.columns(of: collection.table)
+    func missingFields(of collection: CollectionDefinition) -> [Int]? {
+        guard schema.contains(collection.table) else { return nil }
         var missing: [Int] = []
         for (index, field) in collection.fields.enumerated() {
             let columns = field.keyColumns.isEmpty ? [field.column] : field.keyColumns
-            if columns.allSatisfy({ Self.has($0, present) }) { continue }
+            if columns.allSatisfy({ schema.hasColumn($0, in: collection.table) }) { continue }
             guard field.mayBeMissing, field.keyColumns.isEmpty, index != collection.keyIndex else { return nil }
             missing.append(index)
         }
         return missing
-    }
-
-    private static func has(_ column: String, _ present: [String]) -> Bool {
-        present.contains { $0.utf8.elementsEqual(column.utf8) } || IntrospectedTable.rowNumberNames.contains(column.lowercased())
     }
 
     private static func needs(_ collection: CollectionDefinition) -> (table: String, columns: [String]) {
@@ -46,17 +40,16 @@ struct DatabaseSchemaCheck {
     }
 
     /// The same for the tables of metadata and settings only.
-    func firstMissingObject() throws(BackupError) -> Message? { try firstProblem(objects) }
+    func firstMissingObject() -> Message? { firstProblem(objects) }
 
     private var objects: [(table: String, columns: [String])] {
         [definition.metadata, definition.settings].compactMap { $0?.table.map { ($0, ["key", "value"]) } }
     }
 
-    private func firstProblem(_ needed: [(table: String, columns: [String])]) throws(BackupError) -> Message? {
+    private func firstProblem(_ needed: [(table: String, columns: [String])]) -> Message? {
         for (table, columns) in needed {
-            guard try tables.contains(table) else { return "there is no table \(table)" }
-            let present = try tables.columns(of: table)
-            for column in columns where !Self.has(column, present) {
+            guard schema.contains(table) else { return "there is no table \(table)" }
+            for column in columns where !schema.hasColumn(column, in: table) {
                 return "the table \(table) has no column \(column)"
             }
         }
@@ -75,22 +68,28 @@ struct DatabaseSchemaCheck {
     /// The effects of triggers while a restore writes to the app's tables. A restore of a whole database runs none.
     func triggerEffects() throws(BackupError) -> TriggerEffects? {
         guard !definition.coversWholeDatabase else { return nil }
-        var tables = try replacedTables()
+        var tables = replacedTables()
         for object in definition.formats.flatMap({ [$0.metadata, $0.settings] }) {
             if let table = object?.table, !tables.contains(where: { SchemaName($0) == SchemaName(table) }) {
                 tables.append(table)
             }
         }
-        return try TriggerEffects(of: tables, in: connection, path: path)
+        return try TriggerEffects(of: tables, in: schema)
     }
 
     /// The tables whose rows a replacement removes: the existing tables of all formats.
-    func replacedTables() throws(BackupError) -> [String] {
+    func replacedTables() -> [String] {
         var tables: [String] = []
         for collection in definition.formats.flatMap(\.collections)
         where collection.source == .table && !tables.contains(where: { SchemaName($0) == SchemaName(collection.table) }) {
-            if try self.tables.contains(collection.table) { tables.append(collection.table) }
+            if schema.contains(collection.table) { tables.append(collection.table) }
         }
         return tables
+    }
+}
+
+extension DatabaseSchemaCheck {
+    init(of connection: OpaquePointer?, _ definition: AppDefinition, path: String) throws(BackupError) {
+        self.init(schema: try DatabaseSchema.read(connection, path: path), definition: definition)
     }
 }
