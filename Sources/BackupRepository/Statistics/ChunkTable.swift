@@ -1,5 +1,5 @@
 import BackupCore
-import GRDB
+import SQLite
 
 /// Every chunk of the repository by number, with its lengths: 25 bytes each, so that millions of chunks can be counted.
 ///
@@ -19,10 +19,10 @@ struct ChunkTable {
     /// - Throws: errors of the catalog; `tooLarge` beyond four billion chunks.
     init(_ catalog: Catalog) throws(BackupError) {
         var table = Self.Columns()
-        try catalog.read { database in
+        try catalog.read { (database) throws(BackupError) in
             let sql = "SELECT id0, plain_length, stored_length, codec, base0 FROM chunks ORDER BY id0, id1, id2, id3"
-            let cursor = try Row.fetchCursor(database, sql: sql)
-            while let row = try cursor.next() { try table.append(row) }
+            let rows = try database.statement(sql)
+            while try rows.step() { try table.append(rows) }
         }
         keys = table.keys
         plainLengths = table.plainLengths
@@ -42,14 +42,14 @@ struct ChunkTable {
         var codecs: [UInt8] = []
         var bases: [(number: Int, key: Int64)] = []
 
-        mutating func append(_ row: Row) throws {
-            let key = try row.integer(0)
+        mutating func append(_ row: DatabaseStatement) throws(BackupError) {
+            let key = try row.checkedInteger(0)
             // A chunk is in several packs while they are being rewritten.
             if keys.last == key { return }
             guard keys.count < Int(UInt32.max) - 2 else {
                 throw BackupError(.tooLarge, "the repository has more chunks than can be counted")
             }
-            let numbers = [try row.integer(1), try row.integer(2), try row.integer(3)]
+            let numbers = [try row.checkedInteger(1), try row.checkedInteger(2), try row.checkedInteger(3)]
             guard let plainLength = UInt32(exactly: numbers[0]), let storedLength = UInt32(exactly: numbers[1]),
                 let codec = UInt8(exactly: numbers[2])
             else { throw BackupError(.repositoryDamaged, "the catalog has an impossible number") }
@@ -57,7 +57,7 @@ struct ChunkTable {
             plainLengths.append(plainLength)
             storedLengths.append(storedLength)
             codecs.append(codec)
-            if let base = try row.integerIfPresent(4) { bases.append((keys.count - 1, base)) }
+            if let base = try row.checkedIntegerIfPresent(4) { bases.append((keys.count - 1, base)) }
         }
     }
 
