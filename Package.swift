@@ -31,7 +31,6 @@ let package = Package(
         .library(name: "FaultLayer", type: .dynamic, targets: ["FaultLayer"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
@@ -51,19 +50,11 @@ let package = Package(
         .target(
             name: "SystemIO", dependencies: ["BackupCore", "CISAL", "CLinux", "CTranslations", "CZlib", "COpenSSL"],
             swiftSettings: settings),
+        // All calls of SQLite.
+        .target(name: "SQLite", dependencies: ["SystemIO", "BackupCore", "CSQLite"], swiftSettings: settings),
+        .target(name: "BackupRepository", dependencies: ["SQLite", "SystemIO", "BackupCore"], swiftSettings: settings),
         .target(
-            name: "BackupRepository",
-            dependencies: [
-                "SystemIO", "BackupCore", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"), "CSQLite",
-            ],
-            swiftSettings: settings),
-        .target(
-            name: "AppData",
-            dependencies: [
-                "BackupCore", "SystemIO", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"), "CSQLite", "Yams",
-            ],
+            name: "AppData", dependencies: ["SQLite", "SystemIO", "BackupCore", "Yams"],
             resources: [
                 .embedInCode("Resources/ev-charging-tracker.yaml"), .embedInCode("Resources/keeptrack.yaml"),
                 .embedInCode("Resources/smilepile.yaml"), .embedInCode("Resources/photo-library.yaml"),

@@ -1,5 +1,5 @@
 import BackupCore
-import GRDB
+import SQLite
 import SystemIO
 
 /// A repository's structures, for the fuzzer: for any bytes, reading returns a value or an error, and a value that was read is
@@ -166,8 +166,7 @@ package enum CatalogProbe {
 
     /// Runs statements in the catalog; those that SQLite rejects are ignored.
     package static func run(_ script: String, in ground: Ground) {
-        guard let queue = try? DatabaseQueue(path: ground.path + "/catalog.sqlite") else { return }
-        try? queue.writeWithoutTransaction { try $0.execute(sql: script) }
+        try? DatabaseConnection(ground.path + "/catalog.sqlite", .create, .catalog).execute(script)
     }
 
     /// Opens the repository and reads everything that is in it.

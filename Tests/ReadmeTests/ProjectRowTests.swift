@@ -23,7 +23,8 @@ struct ProjectRowTests {
     /// The lower of two parts knows nothing of the upper one, and the tree nothing of the apps.
     @Test func `ARC-08: each part imports only those below it`() throws {
         let order = [
-            "BackupCore", "SystemIO", "BackupRepository", "AppData", "Formats", "SnapshotFormats", "Restore", "Operations",
+            "BackupCore", "SystemIO", "SQLite", "BackupRepository", "AppData", "Formats", "SnapshotFormats", "Restore",
+            "Operations",
             "VirtualTree", "FUSEBridge", "BackupCommands", "backupfs",
         ]
         for (place, part) in order.enumerated() {
@@ -43,7 +44,7 @@ struct ProjectRowTests {
         let packages = try Self.read("Package.swift").matches(of: /package\(url: "https:\/\/github.com\/([^"]+)"/).map {
             String($0.1)
         }
-        #expect(packages == ["groue/GRDB.swift", "apple/swift-argument-parser", "jpsim/Yams"])
+        #expect(packages == ["apple/swift-argument-parser", "jpsim/Yams"])
     }
 
     @Test func `FEV-13: the schema version of the charging tracker stands in one place`() throws {

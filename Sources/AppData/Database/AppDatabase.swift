@@ -1,7 +1,6 @@
 import BackupCore
-import GRDB
-import GRDBSQLite
 import Glibc
+import SQLite
 import SystemIO
 
 /// The app's SQLite database. Each operation opens its own connection and closes it again: operations of several threads do not
@@ -44,8 +43,8 @@ public struct AppDatabase: Sendable {
         try Self.requireFile(path)
         let missing = try read { connection throws(BackupError) in
             // If the database does not even record its format, report missing tables of the first one.
-            let format = (try? definition.format(ofDatabase: connection, path: path)) ?? definition
-            return try DatabaseSchemaCheck(of: connection, format, path: path).firstProblem()
+            let format = (try? definition.format(ofDatabase: connection)) ?? definition
+            return try DatabaseSchemaCheck(of: connection, format).firstProblem()
         }
         if let missing {
             throw BackupError(
@@ -59,22 +58,36 @@ public struct AppDatabase: Sendable {
         at path: String, definition: AppDefinition, busyTimeoutSeconds: Double = 5
     ) throws(BackupError) -> AppDatabase {
         try prepareForWriting(path)
-        try DatabaseFailure.mapping(path) {
-            let queue = try DatabaseQueue(
-                path: path, configuration: configuration(isReadOnly: false, busyTimeoutSeconds: busyTimeoutSeconds))
-            defer { try? queue.close() }
-            try queue.writeWithoutTransaction { database in
-                // The migrations' SQL may be untrusted, and is for this file only: it must not attach another one.
-                sqlite3_limit(database.sqliteConnection, SQLITE_LIMIT_ATTACHED, 0)
-                _ = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
-            }
-            var migrator = DatabaseMigrator()
-            for migration in definition.migrations {
-                migrator.registerMigration(migration.name) { try $0.execute(sql: migration.sql) }
-            }
-            try migrator.migrate(queue)
-        }
+        let connection = try DatabaseConnection(path, .readWrite, .app, busyTimeoutSeconds: busyTimeoutSeconds)
+        defer { connection.close() }
+        connection.refuseQuotedTexts()
+        // The migrations' SQL may be untrusted, and is for this file only: it must not attach another one.
+        connection.refuseAttaching()
+        _ = try connection.text("PRAGMA journal_mode = WAL")
+        try migrate(connection, definition)
+        connection.close()
         return try AppDatabase(opening: path, definition: definition, busyTimeoutSeconds: busyTimeoutSeconds)
+    }
+
+    /// Runs the migrations that the database has not had, each in its own transaction.
+    private static func migrate(_ connection: DatabaseConnection, _ definition: AppDefinition) throws(BackupError) {
+        guard !definition.migrations.isEmpty else { return }
+        let table = DatabaseSchema.migrationsTable
+        try connection.execute("CREATE TABLE IF NOT EXISTS \(table) (identifier TEXT NOT NULL PRIMARY KEY)")
+        let done = try finishedMigrations(connection)
+        for migration in definition.migrations where !done.contains(migration.name) {
+            try connection.transaction(.immediate) { () throws(BackupError) in
+                try connection.execute(migration.sql)
+                try connection.run("INSERT INTO \(table) (identifier) VALUES (?1)", migration.name)
+            }
+        }
+    }
+
+    private static func finishedMigrations(_ connection: DatabaseConnection) throws(BackupError) -> Set<String> {
+        let statement = try connection.statement("SELECT identifier FROM \(DatabaseSchema.migrationsTable)")
+        var names: Set<String> = []
+        while try statement.step() { names.insert(statement.text(0)) }
+        return names
     }
 
     /// Must be called before SQLite may write to a database: creates an empty file where there is none, and refuses a journal
@@ -92,13 +105,7 @@ public struct AppDatabase: Sendable {
 
     /// Whether the embedded database has pending migrations.
     public func hasPendingMigrations() throws(BackupError) -> Bool {
-        let done = try read { connection throws(BackupError) in
-            let statement = try DatabaseStatement(
-                connection, "SELECT identifier FROM \(DatabaseSchema.migrationsTable)", path: path)
-            var names: Set<String> = []
-            while try statement.step() { names.insert(statement.text(0)) }
-            return names
-        }
+        let done = try read { connection throws(BackupError) in try Self.finishedMigrations(connection) }
         return definition.migrations.contains { !done.contains($0.name) }
     }
 
@@ -115,8 +122,7 @@ public struct AppDatabase: Sendable {
     /// Whether the app can commit during a read of any length: it has a write-ahead log.
     public func readersLetWritersPass() throws(BackupError) -> Bool {
         try read { connection throws(BackupError) in
-            let mode = try DatabaseStatement(connection, "PRAGMA journal_mode", path: path)
-            return try mode.step() && mode.text(0) == "wal"
+            try connection.text("PRAGMA journal_mode") == "wal"
         }
     }
 
@@ -128,7 +134,7 @@ public struct AppDatabase: Sendable {
         try read { connection throws(BackupError) in
             try body(
                 DatabaseSnapshot(
-                    connection: connection, definition: definition, path: path, media: media, avoidsIndexes: avoidsIndexes))
+                    connection: connection, definition: definition, media: media, avoidsIndexes: avoidsIndexes))
         }
     }
 
@@ -165,7 +171,7 @@ public struct AppDatabase: Sendable {
 
     /// The marker of the last replacement, if present: after a crash it shows whether the restore had committed.
     public func restoreMarker() throws(BackupError) -> RestoreMarker? {
-        try read { connection throws(BackupError) in try RestoreMarker.read(connection, path: path) }
+        try read { connection throws(BackupError) in try RestoreMarker.read(connection) }
     }
 
     /// - Throws: `busy` while another store's restore is not finished.
@@ -176,7 +182,7 @@ public struct AppDatabase: Sendable {
     /// Removes the marker of a restore that has ended; keeps that of another restore.
     public func removeRestoreMarker(of operation: String) throws(BackupError) {
         guard try restoreMarker()?.operation == operation else { return }
-        try write { database in try database.execute(sql: "DROP TABLE IF EXISTS \(RestoreMarker.table)") }
+        try write { (connection) throws(BackupError) in try connection.execute("DROP TABLE IF EXISTS \(RestoreMarker.table)") }
     }
 
     /// Ensures that a transaction whose commit failed stays rolled back. With a write-ahead log, all of it may be in the log,
@@ -185,10 +191,10 @@ public struct AppDatabase: Sendable {
     /// nothing.
     public func overwriteFailedCommit() throws(BackupError) {
         guard try readersLetWritersPass() else { return }
-        try write { database in
-            let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+        try write { (connection) throws(BackupError) in
+            let version = try connection.integer("PRAGMA user_version") ?? 0
             // Written to the log even if unchanged.
-            try database.execute(sql: "PRAGMA user_version = \(version)")
+            try connection.execute("PRAGMA user_version = \(version)")
         }
     }
 
@@ -202,7 +208,7 @@ public struct AppDatabase: Sendable {
 
     // MARK: Connections
 
-    func read<Result>(_ body: (OpaquePointer?) throws(BackupError) -> Result) throws(BackupError) -> Result {
+    func read<Result>(_ body: (DatabaseConnection) throws(BackupError) -> Result) throws(BackupError) -> Result {
         let outcome: Swift.Result<Result, BackupError>
         do {
             outcome = try read(isReadOnly: true, body)
@@ -216,65 +222,42 @@ public struct AppDatabase: Sendable {
 
     /// - Returns: the body's result or error; throws itself only when the body was not reached, so that it never runs twice.
     private func read<Result>(
-        isReadOnly: Bool, _ body: (OpaquePointer?) throws(BackupError) -> Result
+        isReadOnly: Bool, _ body: (DatabaseConnection) throws(BackupError) -> Result
     ) throws(BackupError) -> Swift.Result<Result, BackupError> {
-        let queue = try open(isReadOnly: isReadOnly)
-        defer { try? queue.close() }
-        var outcome: Swift.Result<Result, BackupError>?
-        try DatabaseFailure.mapping(path) {
-            try queue.read { database in
-                prepareForReading(database.sqliteConnection)
-                // BEGIN alone takes no lock: the first read does, and fixes the state.
-                _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master")
-                outcome = Swift.Result { () throws(BackupError) in try body(database.sqliteConnection) }
-            }
+        let connection = try open(isReadOnly ? .readOnly : .readWrite)
+        defer { connection.close() }
+        if definition.coversWholeDatabase {
+            // A whole database is read regardless of its collations.
+            UnknownCollations.accept(on: connection)
+        } else {
+            UnknownCollations.acceptWellKnown(on: connection)
         }
-        guard let outcome else { throw BackupError(.inputOutput, "the database gave no answer", path: path) }
-        return outcome
+        if !isReadOnly { try connection.execute("PRAGMA query_only = ON") }
+        return try connection.transaction(.deferred) { () throws(BackupError) in
+            // BEGIN alone takes no lock: the first read does, and fixes the state.
+            try connection.execute("SELECT count(*) FROM sqlite_master")
+            return Swift.Result { () throws(BackupError) in try body(connection) }
+        }
     }
 
     /// One transaction that takes the write lock at its start.
-    func write<Result>(_ body: (Database) throws -> Result) throws(BackupError) -> Result {
-        let queue = try open(isReadOnly: false)
-        defer { try? queue.close() }
-        return try DatabaseFailure.mapping(path) {
-            try queue.writeWithoutTransaction { database in
-                var result: Result?
-                try database.inTransaction(.immediate) {
-                    result = try body(database)
-                    return .commit
-                }
-                guard let result else { throw BackupError(.inputOutput, "the transaction gave no result", path: path) }
-                return result
-            }
-        }
+    func write<Result>(_ body: (DatabaseConnection) throws(BackupError) -> Result) throws(BackupError) -> Result {
+        let connection = try open(.readWrite)
+        defer { connection.close() }
+        return try connection.transaction(.immediate) { () throws(BackupError) in try body(connection) }
     }
 
-    private func open(isReadOnly: Bool) throws(BackupError) -> DatabaseQueue {
+    /// Records come in file order: references are checked before, and at the end of the transaction, and not by SQLite.
+    private func open(_ access: DatabaseConnection.Access) throws(BackupError) -> DatabaseConnection {
         guard try exists() else { throw Self.notThere(path) }
         try OrphanedLog.requireNone(ofDatabase: path)
         // A read-only connection rolls nothing back.
-        if !isReadOnly { try SuperJournal.requireOwn(ofDatabase: path) }
-        return try DatabaseFailure.mapping(path) {
-            try DatabaseQueue(
-                path: path,
-                configuration: Self.configuration(isReadOnly: isReadOnly, busyTimeoutSeconds: busyTimeoutSeconds))
-        }
-    }
-
-    /// For a read-only connection: a whole database is read regardless of its collations.
-    private func prepareForReading(_ connection: OpaquePointer?) {
-        if definition.coversWholeDatabase { UnknownCollations.accept(on: connection) }
-    }
-
-    static func configuration(isReadOnly: Bool, busyTimeoutSeconds: Double) -> Configuration {
-        var configuration = Configuration()
-        configuration.readonly = isReadOnly
-        configuration.busyMode = .timeout(busyTimeoutSeconds)
-        // Records come in file order: references are checked before, and at the end of the transaction.
-        configuration.foreignKeysEnabled = false
-        configuration.label = "backupfs"
-        return configuration
+        if access == .readWrite { try SuperJournal.requireOwn(ofDatabase: path) }
+        let connection = try DatabaseConnection(path, access, .app, busyTimeoutSeconds: busyTimeoutSeconds)
+        connection.refuseQuotedTexts()
+        // Opening alone reads nothing.
+        try connection.execute("SELECT 1 FROM sqlite_master LIMIT 1")
+        return connection
     }
 }
 
@@ -298,21 +281,13 @@ extension AppDatabase {
     /// without an ID may belong to any application.
     /// - Throws: `invalidContent`.
     public func requireSameApplication(as dropped: DroppedDatabase) throws(BackupError) {
-        guard let ours = try? read({ (connection) throws(BackupError) in try Self.applicationID(connection, path) }) else {
-            return
-        }
+        let pragma = "PRAGMA application_id"
+        guard let ours = try? read({ (connection) throws(BackupError) in try connection.integer(pragma) ?? 0 }) else { return }
         var theirs: Int64 = 0
-        try dropped.withConnection { (connection) throws(BackupError) in
-            theirs = try Self.applicationID(connection, dropped.path)
-        }
+        try dropped.withConnection { (connection) throws(BackupError) in theirs = try connection.integer(pragma) ?? 0 }
         guard ours != theirs, ours != 0, theirs != 0 else { return }
         throw BackupError(
             .invalidContent, ImportMessages.failure("the database is another application's"), path: dropped.path,
             findings: ["its application_id is \(theirs), that of the app's database \(ours)"])
-    }
-
-    private static func applicationID(_ connection: OpaquePointer?, _ path: String) throws(BackupError) -> Int64 {
-        let statement = try DatabaseStatement(connection, "PRAGMA application_id", path: path)
-        return try statement.step() ? statement.integer(0) : 0
     }
 }

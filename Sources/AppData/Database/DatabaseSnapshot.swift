@@ -1,6 +1,6 @@
 import BackupCore
-import GRDBSQLite
 import Glibc
+import SQLite
 import SystemIO
 
 /// One consistent state of the app's data: the view of a single read transaction. Valid only inside `AppDatabase.readSnapshot`,
@@ -14,13 +14,13 @@ public final class DatabaseSnapshot: RecordSource {
     private let media: (any MediaCatalog)?
 
     init(
-        connection: OpaquePointer?, definition: AppDefinition, path: String, media: (any MediaCatalog)?, avoidsIndexes: Bool
+        connection: DatabaseConnection, definition: AppDefinition, media: (any MediaCatalog)?, avoidsIndexes: Bool
     ) throws(BackupError) {
         self.media = media
         app = definition
-        self.definition = try definition.format(ofDatabase: connection, path: path)
+        self.definition = try definition.format(ofDatabase: connection)
         reader = DatabaseRecordReader(
-            connection: connection, definition: self.definition, path: path, avoidsIndexes: avoidsIndexes)
+            connection: connection, definition: self.definition, avoidsIndexes: avoidsIndexes)
     }
 
     /// Number of records of the collection with this index.
@@ -50,12 +50,12 @@ public final class DatabaseSnapshot: RecordSource {
 
     /// Data that is in no export of this state, but that a restore would remove; `nil` when there is none.
     public func unexportedData() throws(BackupError) -> UnexportedData? {
-        try DatabaseSchemaCheck(of: reader.connection, app, path: reader.path).unexportedData()
+        try DatabaseSchemaCheck(of: reader.connection, app).unexportedData()
     }
 
     /// Why triggers keep every restore from writing to this database; `nil` when they do not.
     public func triggerProblem() throws(BackupError) -> Message? {
-        try DatabaseSchemaCheck(of: reader.connection, app, path: reader.path).triggerEffects()?.problem
+        try DatabaseSchemaCheck(of: reader.connection, app).triggerEffects()?.problem
     }
 
     /// The metadata object's values, with defaults for values that are not stored; without the creation time.
@@ -98,7 +98,7 @@ public final class DatabaseSnapshot: RecordSource {
     /// to disk.
     /// - Parameter destination: must not exist; does not exist after an error.
     public func copyDatabase(to destination: String) throws(BackupError) {
-        try DatabaseCopy.copy(from: reader.connection, path: reader.path, to: destination)
+        try DatabaseCopy.copy(from: reader.connection, to: destination)
         do {
             try DatabaseSecrets.remove(definition.secrets, from: destination)
         } catch {
@@ -127,23 +127,20 @@ enum DatabaseSecrets {
     }
 
     private static func rewrite(_ path: String, _ rules: [SecretRule], to clean: String) throws(BackupError) {
-        var connection: OpaquePointer?
-        defer { sqlite3_close_v2(connection) }
-        guard sqlite3_open_v2(path, &connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK else {
-            throw DatabaseFailure.last(connection, path: path)
-        }
-        sqlite3_exec(connection, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", nil, nil, nil)
+        let connection = try DatabaseConnection(path, .readWrite, .app)
+        defer { connection.close() }
+        try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
         // They belong to the app, and must not run here.
-        DatabaseTriggers.disable(connection)
-        let schema = try DatabaseSchema.read(connection, path: path)
+        connection.disableTriggers()
+        let schema = try DatabaseSchema.read(connection)
         for rule in rules where schema.contains(rule.table) {
             let table = quotedIdentifier(rule.table)
             if let key = rule.key {
-                try DatabaseStatement(connection, "DELETE FROM \(table) WHERE \"key\" = ?1", path: path).run(with: key)
+                try connection.run("DELETE FROM \(table) WHERE \"key\" = ?1", key)
             } else {
-                try DatabaseStatement(connection, "DELETE FROM \(table)", path: path).run()
+                try connection.run("DELETE FROM \(table)")
             }
         }
-        try DatabaseStatement(connection, "VACUUM INTO ?1", path: path).run(with: clean)
+        try connection.run("VACUUM INTO ?1", clean)
     }
 }

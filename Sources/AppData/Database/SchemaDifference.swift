@@ -1,5 +1,5 @@
 import BackupCore
-import GRDB
+import SQLite
 
 /// How a database and a definition match: everything that is missing, and what the definition does not mention.
 public struct SchemaDifference: Sendable, Equatable {
@@ -98,13 +98,9 @@ extension AppDatabase {
     fileprivate static func readSchema(of path: String) throws(BackupError) -> DatabaseSchema {
         try requireFile(path)
         try OrphanedLog.requireNone(ofDatabase: path)
-        return try DatabaseFailure.mapping(path) {
-            let queue = try DatabaseQueue(
-                path: path, configuration: configuration(isReadOnly: true, busyTimeoutSeconds: 5))
-            defer { try? queue.close() }
-            return try queue.read { database in
-                try DatabaseSchema.read(database.sqliteConnection, path: path)
-            }
-        }
+        let connection = try DatabaseConnection(path, .readOnly, .app, busyTimeoutSeconds: 5)
+        defer { connection.close() }
+        connection.refuseQuotedTexts()
+        return try connection.transaction(.deferred) { () throws(BackupError) in try DatabaseSchema.read(connection) }
     }
 }

@@ -32,18 +32,17 @@ extension AppDatabase {
         _ instructions: ImportInstructions, from source: some RecordSource, definition: AppDefinition,
         whenLocked: () throws(BackupError) -> Void, beforeCommit: (ImportOutcome) throws(BackupError) -> Void
     ) throws(BackupError) -> ImportOutcome {
-        let outcome = try write { database in
-            let connection = database.sqliteConnection
+        let outcome = try write { (connection) throws(BackupError) in
             try whenLocked()
             let outcome: ImportOutcome
             switch instructions.strategy {
             case .replace:
                 outcome = try ReplaceImport(
-                    connection: connection, definition: definition, path: path, instructions: instructions
+                    connection: connection, definition: definition, instructions: instructions
                 ).run(source)
             case .merge, .skip:
                 outcome = try AdditionImport(
-                    connection: connection, definition: definition, path: path, instructions: instructions
+                    connection: connection, definition: definition, instructions: instructions
                 ).run(source)
             }
             try beforeCommit(outcome)
@@ -62,17 +61,16 @@ extension AppDatabase {
         _ counts: [Int], of format: AppDefinition, marker: RestoreMarker?,
         whenLocked: () throws(BackupError) -> Void, beforeCommit: () throws(BackupError) -> Void
     ) throws(BackupError) {
-        try write { database in
-            let connection = database.sqliteConnection
+        try write { (connection) throws(BackupError) in
             try whenLocked()
-            let reader = DatabaseRecordReader(connection: connection, definition: format, path: path)
+            let reader = DatabaseRecordReader(connection: connection, definition: format)
             for (index, collection) in format.collections.enumerated() where collection.source == .table {
                 guard try reader.count(of: index) != counts[index] else { continue }
                 throw BackupError(
                     .busy, "the app changed its database while the restore was about to replace it", path: path,
                     remedy: "Close the app, or wait, and try again. Nothing was changed.")
             }
-            try marker?.leaveIfOthersHaveFinished(connection, path: path)
+            try marker?.leaveIfOthersHaveFinished(connection)
             try FaultInjection.reached("restore.before-commit")
             try beforeCommit()
         }
@@ -84,7 +82,7 @@ extension AppDatabase {
     public func requireSameFormat(as format: AppDefinition) throws(BackupError) {
         try read { connection throws(BackupError) in
             _ = try AdditionImport(
-                connection: connection, definition: definition.tablesOnly, path: path,
+                connection: connection, definition: definition.tablesOnly,
                 instructions: ImportInstructions(strategy: .merge)
             ).hasOtherFormat(format.tablesOnly)
         }

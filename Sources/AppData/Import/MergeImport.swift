@@ -1,16 +1,18 @@
 import BackupCore
+import SQLite
 import SystemIO
 
 /// Adds records to existing ones, inside a transaction. The first pass matches the records of the file with those of the
 /// database, and chooses keys for new ones. The second pass adds, updates or skips each record.
 struct MergeImport {
-    let connection: OpaquePointer?
+    let connection: DatabaseConnection
     /// The file's format.
     let format: AppDefinition
-    let path: String
     let instructions: ImportInstructions
     /// Whether the file has an older version than the data.
     let isFileOlder: Bool
+
+    private var path: String { connection.path }
 
     /// - Parameters:
     ///   - outcome: the counts so far.
@@ -24,20 +26,20 @@ struct MergeImport {
             indices.append(try MergeIndex(collection, number: number, scratch: scratch))
         }
         try source.visit(with: MergeStaging(indices, inserter: inserter, mediaNames: instructions.mediaNames))
-        let reader = DatabaseRecordReader(connection: connection, definition: format, path: path)
+        let reader = DatabaseRecordReader(connection: connection, definition: format)
         var countsBefore = Array(repeating: 0, count: indices.count)
         for number in Self.order(format) {
             let index = indices[number]
             countsBefore[number] = try reader.count(of: number)
-            try index.addExisting(connection, path: path)
+            try index.addExisting(connection)
             try index.match(indices, takesKey: instructions.strategy == .replace)
-            try index.chooseKeys(connection, path: path)
+            try index.chooseKeys(connection)
         }
         try FaultInjection.reached("restore.records-matched")
         let brokenBefore = try brokenReferenceCount()
         let writer = try MergeWriter(
             outcome, indices, inserter, definition: format, instructions: instructions, isFileOlder: isFileOlder,
-            connection: connection, path: path)
+            connection: connection)
         try source.visit(with: writer)
         var outcome = writer.outcome
         if instructions.strategy == .replace {
@@ -86,31 +88,32 @@ struct MergeImport {
 
     /// SQLite's count of dangling references that the tables declare; some may have existed before.
     private func brokenReferenceCount() throws(BackupError) -> Int {
-        try DanglingReferences(in: DatabaseSchema.read(connection, path: path)).count
+        try DanglingReferences(in: DatabaseSchema.read(connection)).count
     }
 }
 
 /// The steps of a merge or a skip, inside its transaction.
 struct AdditionImport {
-    let connection: OpaquePointer?
+    let connection: DatabaseConnection
     let definition: AppDefinition
-    let path: String
     let instructions: ImportInstructions
+
+    private var path: String { connection.path }
 
     func run(_ source: some RecordSource) throws(BackupError) -> ImportOutcome {
         try FaultInjection.reached("restore.transaction-begun")
         let format = source.definition
-        let check = try DatabaseSchemaCheck(of: connection, definition, path: path)
+        let check = try DatabaseSchemaCheck(of: connection, definition)
         try DatabaseSchemaCheck(schema: check.schema, definition: format).requireNoProblem()
         let isOther = try hasOtherFormat(format)
         // As in a replacement: the added rows are exactly the file's, and an undo, which runs no triggers, restores everything.
         var suspended: SuspendedTriggers?
         if let effects = try check.triggerEffects() { suspended = try SuspendedTriggers(effects, in: check.schema) }
-        try instructions.marker?.leaveIfOthersHaveFinished(connection, path: path)
-        let present = try definition.format(ofDatabase: connection, path: path)
-        let inserter = try RecordInserter(connection: connection, definition: format, path: path)
+        try instructions.marker?.leaveIfOthersHaveFinished(connection)
+        let present = try definition.format(ofDatabase: connection)
+        let inserter = try RecordInserter(connection: connection, definition: format)
         let merge = MergeImport(
-            connection: connection, format: format, path: path, instructions: instructions,
+            connection: connection, format: format, instructions: instructions,
             isFileOlder: instructions.fileVersion.map { $0 < present.schemaVersion } ?? false)
         let outcome = try merge.run(
             source, ImportOutcome(strategy: instructions.strategy, of: format), inserter)
@@ -130,10 +133,10 @@ struct AdditionImport {
                 .notSupported, "Import failed: records cannot be added to a database without an app definition", path: path,
                 remedy: "Use the strategy replace, or describe the app's records in its definition.")
         }
-        let present = try definition.format(ofDatabase: connection, path: path)
+        let present = try definition.format(ofDatabase: connection)
         guard present.formatVersions != format.formatVersions else { return false }
         for (index, collection) in present.collections.enumerated() {
-            let reader = DatabaseRecordReader(connection: connection, definition: present, path: path)
+            let reader = DatabaseRecordReader(connection: connection, definition: present)
             guard try reader.count(of: index) > 0 else { continue }
             throw BackupError(
                 .notSupported,

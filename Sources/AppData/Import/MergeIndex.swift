@@ -1,6 +1,6 @@
 import BackupCore
-import GRDBSQLite
 import Glibc
+import SQLite
 import SystemIO
 
 /// An import's index of one collection's records, in tables of the scratch database: those of the file, by key, with their keys
@@ -60,14 +60,13 @@ final class MergeIndex {
 
     /// Adds the records of the app's database.
     /// - Throws: `notSupported` when two records have the same key.
-    func addExisting(_ connection: OpaquePointer?, path: String) throws(BackupError) {
+    func addExisting(_ connection: DatabaseConnection) throws(BackupError) {
         let indices = [collection.keyIndex] + encoder.fieldIndices
         let fields = indices.map { collection.fields[$0] }
         let columns = fields.map { DatabaseRecordReader.expression($0, on: connection) }.joined(separator: ", ")
         let key = DatabaseRecordReader.expression(collection.keyField, on: connection)
-        let rows = try DatabaseStatement(
-            connection, "SELECT \(columns) FROM \(quotedIdentifier(collection.table)) WHERE \(key) IS NOT NULL ORDER BY \(key)",
-            path: path)
+        let rows = try connection.statement(
+            "SELECT \(columns) FROM \(quotedIdentifier(collection.table)) WHERE \(key) IS NOT NULL ORDER BY \(key)")
         let references = encoder.references.indices
         let statement = try scratch.statement(
             "INSERT OR IGNORE INTO \(existing) (key, identity\(references.map { ", r\($0)" }.joined())) "
@@ -87,7 +86,7 @@ final class MergeIndex {
                     Import failed: two \(collection.plural) in the database have the \(collection.keyField.name) \
                     \(record.value(collection.keyIndex).messageText)
                     """,
-                    path: path, remedy: "Records are identified by a unique key. Correct the data first.")
+                    path: connection.path, remedy: "Records are identified by a unique key. Correct the data first.")
             }
         }
     }
@@ -265,22 +264,19 @@ final class MergeIndex {
 final class ScratchDatabase {
     private static let cacheSizeKiB = 32 << 10
 
-    let connection: OpaquePointer?
-    let path: String
+    private let connection: DatabaseConnection
+    private let path: String
 
     /// - Parameter path: of a file that does not exist yet; empty for an unnamed one at SQLite's own place.
     init(at path: String) throws(BackupError) {
         self.path = path
         if !path.isEmpty { _ = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600) }
-        var opened: OpaquePointer?
-        guard sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK
-        else {
-            let failure = DatabaseFailure.last(opened, path: path)
-            sqlite3_close_v2(opened)
+        do throws(BackupError) {
+            connection = try DatabaseConnection(path, .create, .app)
+        } catch {
             if !path.isEmpty { unlink(path) }
-            throw failure
+            throw error
         }
-        connection = opened
         // Always discarded: neither journal nor sync. One transaction until the end, so that no page is written early.
         try execute("PRAGMA journal_mode = OFF")
         try execute("PRAGMA synchronous = OFF")
@@ -291,26 +287,17 @@ final class ScratchDatabase {
     }
 
     deinit {
-        sqlite3_close_v2(connection)
+        connection.close()
         if !path.isEmpty { unlink(path) }
     }
 
-    func statement(_ sql: String) throws(BackupError) -> DatabaseStatement {
-        try DatabaseStatement(connection, sql, path: path)
-    }
+    func statement(_ sql: String) throws(BackupError) -> DatabaseStatement { try connection.statement(sql) }
 
-    func execute(_ sql: String) throws(BackupError) {
-        guard sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK else {
-            throw DatabaseFailure.last(connection, path: path)
-        }
-    }
+    func execute(_ sql: String) throws(BackupError) { try connection.execute(sql) }
 
     /// Number of rows that the last statement changed.
-    var changedRowCount: Int { Int(sqlite3_changes(connection)) }
+    var changedRowCount: Int { connection.changedRowCount }
 
     /// The first column of the first row; 0 when there is none.
-    func number(_ sql: String) throws(BackupError) -> Int {
-        let statement = try statement(sql)
-        return try statement.step() ? Int(statement.integer(0)) : 0
-    }
+    func number(_ sql: String) throws(BackupError) -> Int { Int(try connection.integer(sql) ?? 0) }
 }

@@ -1,19 +1,20 @@
 import BackupCore
+import SQLite
 import SystemIO
 
 /// Keys of new records.
 extension MergeIndex {
     /// Gives each new record its key: its own if it is free, otherwise one that neither the database nor the file has.
-    func chooseKeys(_ connection: OpaquePointer?, path: String) throws(BackupError) {
+    func chooseKeys(_ connection: DatabaseConnection) throws(BackupError) {
         if collection.keyField.type != .integer {
-            try chooseTexts(connection, path: path)
+            try chooseTexts(connection)
         } else {
             try scratch.execute(
                 """
                 UPDATE \(file) AS f SET target = wanted
                 WHERE NOT isFound AND NOT EXISTS (SELECT 1 FROM \(existing) AS e WHERE e.key = f.wanted)
                 """)
-            try chooseNumbers(path: path)
+            try chooseNumbers(path: connection.path)
         }
         try finish()
     }
@@ -42,25 +43,21 @@ extension MergeIndex {
     }
 
     /// The table decides whether a text is free: it may treat texts as equal that differ in their bytes.
-    private func chooseTexts(_ connection: OpaquePointer?, path: String) throws(BackupError) {
+    private func chooseTexts(_ connection: DatabaseConnection) throws(BackupError) {
         let column = quotedIdentifier(collection.keyField.column)
         let table = quotedIdentifier(collection.table)
-        let present = try DatabaseStatement(connection, "SELECT 1 FROM \(table) WHERE \(column) = ?1", path: path)
+        let present = try connection.statement("SELECT 1 FROM \(table) WHERE \(column) = ?1")
         let planned = try scratch.statement("SELECT 1 FROM \(file) WHERE key = ?1 OR target = ?1")
         let choice = try scratch.statement("UPDATE \(file) SET target = ?2 WHERE key = ?1")
         func isThere(_ text: [UInt8], _ statement: DatabaseStatement) throws(BackupError) -> Bool {
-            let parameter = RecordBuffer(fieldCount: 1)
-            parameter.set(0, .text(text))
-            try statement.bind(1, text: parameter.bytes(0))
+            try statement.bind(1, copyingText: text)
             defer { statement.reset() }
-            return try withExtendedLifetime(parameter) { () throws(BackupError) in try statement.step() }
+            return try statement.step()
         }
         func choose(_ text: [UInt8], for row: RecordBuffer) throws(BackupError) {
-            let parameter = RecordBuffer(fieldCount: 1)
-            parameter.set(0, .text(text))
             try RecordInserter.bind(row, 0, to: 1, of: choice)
-            try choice.bind(2, text: parameter.bytes(0))
-            try withExtendedLifetime(parameter) { () throws(BackupError) in try choice.run() }
+            try choice.bind(2, copyingText: text)
+            try choice.run()
         }
         try forEachNew("wanted", while: "NOT isFound") { (row) throws(BackupError) in
             let own = Array(row.bytes(1))
@@ -68,7 +65,7 @@ extension MergeIndex {
             if !isTaken { try choose(own, for: row) }
         }
         guard try scratch.number("SELECT EXISTS (SELECT 1 FROM \(file) WHERE target IS NULL)") == 1 else { return }
-        try requireOwnKey(path)
+        try requireOwnKey(connection.path)
         try scratch.execute("CREATE INDEX IF NOT EXISTS target_\(number) ON \(file) (target)")
         try forEachNew("NULL", while: "target IS NULL") { (row) throws(BackupError) in
             let own = Array(row.bytes(0))
@@ -80,7 +77,7 @@ extension MergeIndex {
             }
             throw BackupError(
                 .notSupported, "Import failed: no new key was found for the \(collection.singular) \(row.value(0).messageText)",
-                path: path)
+                path: connection.path)
         }
     }
 

@@ -1,5 +1,5 @@
 import BackupCore
-import GRDBSQLite
+import SQLite
 
 /// The second pass over the file: adds, updates or skips each record. By now the key of each record in the database is known, for
 /// all collections.
@@ -26,7 +26,7 @@ final class MergeWriter: RecordVisitor {
     /// - Parameter outcome: with the counts so far.
     init(
         _ outcome: ImportOutcome, _ indices: [MergeIndex], _ inserter: RecordInserter, definition: AppDefinition,
-        instructions: ImportInstructions, isFileOlder: Bool, connection: OpaquePointer?, path: String
+        instructions: ImportInstructions, isFileOlder: Bool, connection: DatabaseConnection
     ) throws(BackupError) {
         self.outcome = outcome
         self.indices = indices
@@ -44,7 +44,7 @@ final class MergeWriter: RecordVisitor {
                     },
                     mediaFields: collection.fields.indices.filter { collection.fields[$0].isMedia },
                     keepsFound: outcome.strategy == .skip || outcome.strategy == .merge && collection.rules.onMerge == .keep,
-                    updater: try RecordUpdater(collection, isFileOlder: isFileOlder, connection: connection, path: path)))
+                    updater: try RecordUpdater(collection, isFileOlder: isFileOlder, connection: connection)))
         }
         self.plans = plans
         takesObjects = outcome.strategy == .replace
@@ -103,8 +103,7 @@ final class RecordUpdater {
     /// The number of prepared statements to keep, one for each set of columns.
     private static let statementLimit = 64
 
-    private let connection: OpaquePointer?
-    private let path: String
+    private let connection: DatabaseConnection
     private let collection: CollectionDefinition
     private let selection: DatabaseStatement
     private let present: RecordBuffer
@@ -112,15 +111,13 @@ final class RecordUpdater {
     private let isFileOlder: Bool
     private var statements: [UInt64: DatabaseStatement] = [:]
 
-    init(_ collection: CollectionDefinition, isFileOlder: Bool, connection: OpaquePointer?, path: String) throws(BackupError) {
+    init(_ collection: CollectionDefinition, isFileOlder: Bool, connection: DatabaseConnection) throws(BackupError) {
         self.connection = connection
-        self.path = path
         self.collection = collection
         self.isFileOlder = isFileOlder
         let columns = collection.fields.map { quotedIdentifier($0.column) }.joined(separator: ", ")
-        selection = try DatabaseStatement(
-            connection, "SELECT \(columns) FROM \(quotedIdentifier(collection.table)) WHERE \(Self.condition(collection, 1))",
-            path: path)
+        selection = try connection.statement(
+            "SELECT \(columns) FROM \(quotedIdentifier(collection.table)) WHERE \(Self.condition(collection, 1))")
         present = RecordBuffer(fieldCount: collection.fields.count)
     }
 
@@ -147,7 +144,7 @@ final class RecordUpdater {
         }
         try RecordInserter.bind(key, 0, to: Int32(collection.fields.count + 1), of: statement)
         try statement.run()
-        guard sqlite3_changes(connection) == 1 else { throw lost(key) }
+        guard connection.changedRowCount == 1 else { throw lost(key) }
         return true
     }
 
@@ -180,10 +177,9 @@ final class RecordUpdater {
         let changes = collection.fields.indices.filter { differing & 1 << UInt64($0) != 0 }.map { index in
             "\(quotedIdentifier(collection.fields[index].column)) = ?\(index + 1)"
         }
-        let statement = try DatabaseStatement(
-            connection,
+        let statement = try connection.statement(
             "UPDATE \(quotedIdentifier(collection.table)) SET \(changes.joined(separator: ", ")) "
-                + "WHERE \(Self.condition(collection, collection.fields.count + 1))", path: path)
+                + "WHERE \(Self.condition(collection, collection.fields.count + 1))")
         statements[differing] = statement
         return statement
     }
@@ -192,7 +188,7 @@ final class RecordUpdater {
         BackupError(
             .invalidContent,
             "Import failed: the \(collection.singular) \(key.value(0).messageText) could not be updated",
-            path: path)
+            path: connection.path)
     }
 }
 

@@ -1,6 +1,5 @@
 import BackupCore
-import GRDB
-import GRDBSQLite
+import SQLite
 import SystemIO
 
 extension AppDatabase {
@@ -9,7 +8,7 @@ extension AppDatabase {
     /// - Throws: `notSupported` while a table contains data that is not in an export.
     public func requireReplaceable(copiesRows: Bool = false) throws(BackupError) {
         try read { connection throws(BackupError) in
-            try DatabaseSchemaCheck(of: connection, definition, path: path).requireNothingUnexported(copiesRows: copiesRows)
+            try DatabaseSchemaCheck(of: connection, definition).requireNothingUnexported(copiesRows: copiesRows)
         }
     }
 
@@ -17,7 +16,7 @@ extension AppDatabase {
     /// - Throws: `notSupported` for a trigger that it both must and must not run.
     public func triggerWarning() throws(BackupError) -> Message? {
         try read { connection throws(BackupError) in
-            let effects = try DatabaseSchemaCheck(of: connection, definition, path: path).triggerEffects()
+            let effects = try DatabaseSchemaCheck(of: connection, definition).triggerEffects()
             try effects?.requireNoProblem(path: path)
             return effects?.warning
         }
@@ -28,7 +27,7 @@ extension AppDatabase {
     public func requireKnownCollations() throws(BackupError) {
         guard definition.coversWholeDatabase else { return }
         let unknown = try read { connection throws(BackupError) in
-            try DatabaseSchema.firstUnknownCollation(connection, path: path)
+            try DatabaseSchema.firstUnknownCollation(connection)
         }
         guard let unknown else { return }
         throw BackupError(
@@ -60,19 +59,19 @@ extension AppDatabase {
 
 /// The steps of a replacement, inside its transaction.
 struct ReplaceImport {
-    let connection: OpaquePointer?
+    let connection: DatabaseConnection
     let definition: AppDefinition
-    let path: String
-
     let instructions: ImportInstructions
+
+    private var path: String { connection.path }
 
     func run(_ source: some RecordSource) throws(BackupError) -> ImportOutcome {
         try FaultInjection.reached("restore.transaction-begun")
-        let check = try DatabaseSchemaCheck(of: connection, definition, path: path)
+        let check = try DatabaseSchemaCheck(of: connection, definition)
         try check.requireNothingUnexported(copiesRows: instructions.rows != nil)
         let format = source.definition
         try DatabaseSchemaCheck(schema: check.schema, definition: format).requireNoProblem()
-        let formatOfPresent = try definition.format(ofDatabase: connection, path: path)
+        let formatOfPresent = try definition.format(ofDatabase: connection)
         let present = try countsOfPresent(formatOfPresent)
         let references = definition.coversWholeDatabase ? DanglingReferences() : try DanglingReferences(in: check.schema)
         // First: another connection reads the schema.
@@ -80,29 +79,29 @@ struct ReplaceImport {
         if let effects = try check.triggerEffects() {
             suspended = try SuspendedTriggers(effects, in: check.schema)
         }
-        try instructions.marker?.leaveIfOthersHaveFinished(connection, path: path)
+        try instructions.marker?.leaveIfOthersHaveFinished(connection)
         if format.coversWholeDatabase {
             // Their effects are already in the file: they wrote rows of its tables.
-            DatabaseTriggers.disable(connection)
+            connection.disableTriggers()
         } else {
             for table in check.replacedTables() { try delete(from: table, format) }
         }
         let takesSettings = instructions.takesSettings(format)
         try FaultInjection.reached("restore.rows-deleted")
-        let inserter = try RecordInserter(connection: connection, definition: format, path: path)
+        let inserter = try RecordInserter(connection: connection, definition: format)
         var outcome = ImportOutcome(strategy: .replace, of: format)
         let isKeeping = instructions.rows == nil && format.collections.contains { $0.rules.keepOnReplaceIndex != nil }
         if isKeeping {
             let merge = MergeImport(
-                connection: connection, format: format, path: path, instructions: instructions, isFileOlder: false)
+                connection: connection, format: format, instructions: instructions, isFileOlder: false)
             outcome = try merge.run(source, outcome, inserter)
         } else {
             inserter.takesSettings = takesSettings
             if let rows = instructions.rows {
                 let objects = definition.formats.flatMap { [$0.metadata, takesSettings ? $0.settings : nil] }.compactMap(\.self)
-                let notes = try withoutChecks(connection, path: path) { () throws(BackupError) in
+                let notes = try connection.withoutChecks { () throws(BackupError) in
                     try inserter.keyValues.copy(from: rows, of: objects)
-                    return try rows.copy(into: connection, path: path)
+                    return try rows.copy(into: connection)
                 }
                 for note in notes { outcome.note(note) }
                 try inserter.records(areCopiedFrom: rows)
@@ -142,7 +141,7 @@ struct ReplaceImport {
 
     /// The present number of records, in the collections of the data's format.
     private func countsOfPresent(_ format: AppDefinition) throws(BackupError) -> [(CollectionDefinition, Int)] {
-        let reader = DatabaseRecordReader(connection: connection, definition: format, path: path)
+        let reader = DatabaseRecordReader(connection: connection, definition: format)
         var counts: [(CollectionDefinition, Int)] = []
         for (index, collection) in format.collections.enumerated() { counts.append((collection, try reader.count(of: index))) }
         return counts
@@ -172,11 +171,10 @@ struct ReplaceImport {
                 guard let reference = field.reference, !reference.mayDangle else { continue }
                 let target = format.collections[reference.collection]
                 let column = quotedIdentifier(field.column)
-                let broken = try DatabaseStatement(
-                    connection,
+                let broken = try connection.statement(
                     "SELECT CAST(\(quotedIdentifier(collection.keyField.column)) AS TEXT) FROM \(quotedIdentifier(collection.table)) AS r "
                         + "WHERE r.\(column) IS NOT NULL AND NOT EXISTS (SELECT 1 FROM \(quotedIdentifier(target.table)) AS t "
-                        + "WHERE t.\(quotedIdentifier(target.keyField.column)) = r.\(column)) LIMIT 1", path: path)
+                        + "WHERE t.\(quotedIdentifier(target.keyField.column)) = r.\(column)) LIMIT 1")
                 guard try broken.step() else { continue }
                 throw BackupError(
                     .invalidContent,
@@ -189,12 +187,12 @@ struct ReplaceImport {
         }
     }
 
-    private func execute(_ sql: String) throws(BackupError) { try DatabaseStatement(connection, sql, path: path).run() }
+    private func execute(_ sql: String) throws(BackupError) { try connection.run(sql) }
 
     private func verify(
         _ inserted: [Int], _ format: AppDefinition, wasVisited: [Bool]
     ) throws(BackupError) {
-        let reader = DatabaseRecordReader(connection: connection, definition: format, path: path)
+        let reader = DatabaseRecordReader(connection: connection, definition: format)
         for (index, collection) in format.collections.enumerated()
         where !format.coversWholeDatabase || wasVisited[index] {
             let present = try reader.count(of: index)

@@ -1,5 +1,5 @@
 import BackupCore
-import GRDBSQLite
+import SQLite
 
 /// The rows of a backup's own database. A restore of the backup copies them unchanged. An export lacks the columns that no field
 /// names, SQLite's row numbers, and the exact form in which the app stored each value (a date with its time zone, NULL in place
@@ -47,12 +47,12 @@ public struct BackupRows: Sendable {
         var tables: Set<SchemaName> = []
         var lacking: [RewrittenColumn] = []
         try Self.withConnection(to: path) { connection throws(BackupError) in
-            if let problem = try DroppedDatabase.firstProblem(connection, path: path) {
+            if let problem = try DroppedDatabase.firstProblem(connection) {
                 throw BackupError(.damagedContent, "the database is damaged: \(problem)", path: path)
             }
-            let check = try DatabaseSchemaCheck(of: connection, definition, path: path)
+            let check = try DatabaseSchemaCheck(of: connection, definition)
             guard check.firstMissingObject() == nil,
-                try definition.format(ofDatabase: connection, path: path).schemaVersion == format.schemaVersion
+                try definition.format(ofDatabase: connection).schemaVersion == format.schemaVersion
             else { return }
             // A replacement empties the tables of all formats.
             for table in check.replacedTables() where check.schema.canNameColumns(of: table) {
@@ -101,7 +101,7 @@ public struct BackupRows: Sendable {
     func danglingReferences() throws(BackupError) -> DanglingReferences {
         var found: DanglingReferences?
         try Self.withConnection(to: databasePath) { connection throws(BackupError) in
-            found = try DanglingReferences(in: DatabaseSchema.read(connection, path: databasePath))
+            found = try DanglingReferences(in: DatabaseSchema.read(connection))
         }
         return found ?? DanglingReferences()
     }
@@ -115,11 +115,11 @@ public struct BackupRows: Sendable {
 
     /// Copies the rows of all tables into the empty tables of another database, in its transaction.
     /// - Returns: warnings about data for which the database has no place.
-    func copy(into connection: OpaquePointer?, path: String) throws(BackupError) -> [Message] {
+    func copy(into connection: DatabaseConnection) throws(BackupError) -> [Message] {
         var left: [String] = []
         try Self.withConnection(to: databasePath) { source throws(BackupError) in
-            let backup = try DatabaseSchema.read(source, path: databasePath)
-            let target = try DatabaseSchema.read(connection, path: path)
+            let backup = try DatabaseSchema.read(source)
+            let target = try DatabaseSchema.read(connection)
             for table in backup.names where has(table) {
                 let copy = try RowCopy(table, from: backup, to: target)
                 try copy.run()
@@ -153,12 +153,12 @@ public struct BackupRows: Sendable {
     /// Opens the backup's database.
     func withDatabase(_ body: (DatabaseSchema) throws(BackupError) -> Void) throws(BackupError) {
         try Self.withConnection(to: databasePath) { connection throws(BackupError) in
-            try body(DatabaseSchema.read(connection, path: databasePath))
+            try body(DatabaseSchema.read(connection))
         }
     }
 
     private static func withConnection(
-        to path: String, _ body: (OpaquePointer?) throws(BackupError) -> Void
+        to path: String, _ body: (DatabaseConnection) throws(BackupError) -> Void
     ) throws(BackupError) {
         try DroppedDatabase.withConnection(to: path, acceptsUnknownCollations: true, body)
     }
@@ -179,10 +179,10 @@ extension DroppedDatabase {
         var lacksFields = false
         var lacksMore = true
         try withConnection(to: path, acceptsUnknownCollations: true) { connection throws(BackupError) in
-            guard try firstProblem(connection, path: path) == nil else { return }
-            let check = try DatabaseSchemaCheck(of: connection, definition, path: path)
+            guard try firstProblem(connection) == nil else { return }
+            let check = try DatabaseSchemaCheck(of: connection, definition)
             guard check.firstMissingObject() == nil else { return }
-            for collection in try definition.format(ofDatabase: connection, path: path).collections
+            for collection in try definition.format(ofDatabase: connection).collections
             where collection.source == .table {
                 if !collection.isRequired, !check.schema.contains(collection.table) {
                     lacksFields = true
@@ -213,9 +213,9 @@ private struct RowCopy {
         self.table = table
         self.source = source
         self.target = target
-        let sourceColumns = try DatabaseSchema.columns(of: table, source.connection, path: source.path)
+        let sourceColumns = try DatabaseSchema.columns(of: table, source.connection)
         // Also those of a view: SQLite refuses to write to it.
-        let targetColumns = try DatabaseSchema.columns(of: table, target.connection, path: target.path)
+        let targetColumns = try DatabaseSchema.columns(of: table, target.connection)
         let byName = Dictionary(
             targetColumns.lazy.filter(\.isStored).map { (SchemaName($0.name.text), $0.name.text) }
         ) { first, _ in first }
@@ -247,9 +247,8 @@ private struct RowCopy {
         let marks = Array(repeating: "?", count: names.count + columns.count).joined(separator: ", ")
         guard !marks.isEmpty else { return }
         let name = quotedIdentifier(table)
-        let rows = try DatabaseStatement(source.connection, "SELECT \(selected) FROM main.\(name)", path: source.path)
-        let insertion = try DatabaseStatement(
-            target.connection, "INSERT INTO main.\(name) (\(written)) VALUES (\(marks))", path: target.path)
+        let rows = try source.connection.statement("SELECT \(selected) FROM main.\(name)")
+        let insertion = try target.connection.statement("INSERT INTO main.\(name) (\(written)) VALUES (\(marks))")
         let count = Int32(names.count + columns.count)
         while try rows.step() {
             for column in 0..<count { try insertion.bind(column + 1, value: column, of: rows) }
@@ -263,7 +262,7 @@ private struct RowCopy {
 
 extension DatabaseSchema {
     func hasRows(_ table: String) throws(BackupError) -> Bool {
-        try DatabaseStatement(connection, "SELECT 1 FROM main.\(quotedIdentifier(table)) LIMIT 1", path: path).step()
+        try connection.hasRow("SELECT 1 FROM main.\(quotedIdentifier(table)) LIMIT 1")
     }
 
     /// Which of the columns contain a value in any row. One pass finds all: most often there are none, and the table can be
@@ -276,7 +275,7 @@ extension DatabaseSchema {
         }
         guard !columns.isEmpty else { return [] }
         let tests = columns.map { "max(\(quotedIdentifier($0)) IS NOT NULL)" }.joined(separator: ", ")
-        let statement = try DatabaseStatement(connection, "SELECT \(tests) FROM main.\(quotedIdentifier(table))", path: path)
+        let statement = try connection.statement("SELECT \(tests) FROM main.\(quotedIdentifier(table))")
         guard try statement.step() else { return [] }
         return columns.indices.filter { statement.integer(Int32($0)) == 1 }.map { columns[$0] }
     }
@@ -284,7 +283,7 @@ extension DatabaseSchema {
     /// Whether the row numbers can be selected by this name, which no column has.
     fileprivate func hasRowNumbers(_ table: String, _ name: String) throws(BackupError) -> Bool {
         do throws(BackupError) {
-            _ = try DatabaseStatement(connection, "SELECT \(name) FROM main.\(quotedIdentifier(table))", path: path)
+            _ = try connection.statement("SELECT \(name) FROM main.\(quotedIdentifier(table))")
             return true
         } catch {
             guard error.code == .invalidContent else { throw error }

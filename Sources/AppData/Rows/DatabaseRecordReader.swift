@@ -1,12 +1,12 @@
 import BackupCore
-import GRDBSQLite
+import SQLite
 
 /// Reads the definition's tables from an open connection. Column values are returned unchanged: a value of a kind that the field
 /// does not have keeps its kind, and is never converted to fit.
 struct DatabaseRecordReader {
-    let connection: OpaquePointer?
+    let connection: DatabaseConnection
     let definition: AppDefinition
-    let path: String
+    var path: String { connection.path }
     /// Whether rows are read only from their tables. Then sorting needs space for all of them.
     var avoidsIndexes = false
 
@@ -15,7 +15,7 @@ struct DatabaseRecordReader {
     /// For a collection that is in a table.
     func count(of collection: Int) throws(BackupError) -> Int {
         let table = source(definition.collections[collection].table)
-        let statement = try DatabaseStatement(connection, "SELECT count(*) FROM \(table)", path: path)
+        let statement = try connection.statement("SELECT count(*) FROM \(table)")
         return try statement.step() ? Int(statement.integer(0)) : 0
     }
 
@@ -27,9 +27,8 @@ struct DatabaseRecordReader {
         let columns = description.fields.map { Self.expression($0, on: connection) }.joined(separator: ", ")
         let key = Self.expression(description.keyField, on: connection)
         // BINARY regardless of the column's own collation: comparisons of two exports rely on the order.
-        let statement = try DatabaseStatement(
-            connection, "SELECT \(columns) FROM \(source(description.table)) ORDER BY \(key) COLLATE BINARY", path: path
-        )
+        let statement = try connection.statement(
+            "SELECT \(columns) FROM \(source(description.table)) ORDER BY \(key) COLLATE BINARY")
         let buffer = RecordBuffer(fieldCount: description.fields.count)
         let types = description.fields.map(\.type)
         while try statement.step() {
@@ -40,7 +39,7 @@ struct DatabaseRecordReader {
     }
 
     /// For statements on this connection.
-    static func expression(_ field: FieldDefinition, on connection: OpaquePointer?) -> String {
+    static func expression(_ field: FieldDefinition, on connection: DatabaseConnection) -> String {
         field.keyColumns.isEmpty ? quotedIdentifier(field.column) : RowKey.expression(field.keyColumns, on: connection)
     }
 
@@ -48,9 +47,9 @@ struct DatabaseRecordReader {
     static func read(
         _ statement: DatabaseStatement, _ column: Int32, _ type: FieldType, into buffer: RecordBuffer, _ index: Int
     ) {
-        switch statement.columnType(column) {
-        case SQLITE_NULL: buffer.setNull(index)
-        case SQLITE_INTEGER:
+        switch statement.type(column) {
+        case .null: buffer.setNull(index)
+        case .integer:
             let value = statement.integer(column)
             if type == .boolean, value == 0 || value == 1 {
                 buffer.set(index, boolean: value == 1)
@@ -59,9 +58,9 @@ struct DatabaseRecordReader {
             } else {
                 buffer.set(index, integer: value)
             }
-        case SQLITE_FLOAT: buffer.set(index, real: statement.real(column))
-        case SQLITE_BLOB: buffer.set(index, .blob, bytes: statement.bytes(column, isText: false))
-        default:
+        case .real: buffer.set(index, real: statement.real(column))
+        case .blob: buffer.set(index, .blob, bytes: statement.bytes(column, isText: false))
+        case .text:
             let bytes = statement.bytes(column, isText: true)
             if type == .date, let text = DateText.normalised(bytes) {
                 buffer.set(index, text: text)
@@ -106,12 +105,11 @@ struct DatabaseRecordReader {
     /// All rows of a key/value table; skips keys that are not text, and values that are null.
     func keyValues(of object: ObjectDefinition) throws(BackupError) -> [String: FieldValue] {
         guard let table = object.table else { return [:] }
-        let statement = try DatabaseStatement(
-            connection, "SELECT \"key\", \"value\" FROM \(source(table))", path: path)
+        let statement = try connection.statement("SELECT \"key\", \"value\" FROM \(source(table))")
         let buffer = RecordBuffer(fieldCount: 1)
         var rows: [String: FieldValue] = [:]
         while try statement.step() {
-            guard statement.columnType(0) == SQLITE_TEXT, statement.columnType(1) != SQLITE_NULL else { continue }
+            guard statement.type(0) == .text, statement.type(1) != .null else { continue }
             buffer.clear()
             Self.read(statement, 1, .text, into: buffer, 0)
             rows[statement.text(0)] = buffer.value(0)
@@ -169,12 +167,12 @@ struct DatabaseRecordReader {
 extension AppDefinition {
     /// The wire format in which an open database's data came in and goes out. For a database without a definition, with the
     /// tables that it has.
-    func format(ofDatabase connection: OpaquePointer?, path: String) throws(BackupError) -> AppDefinition {
+    func format(ofDatabase connection: DatabaseConnection) throws(BackupError) -> AppDefinition {
         if coversWholeDatabase {
-            return covering(try WholeDatabase(connection, path: path).collections())
+            return covering(try WholeDatabase(connection).collections())
         }
         guard !otherFormats.isEmpty else { return self }
-        let reader = DatabaseRecordReader(connection: connection, definition: self, path: path)
+        let reader = DatabaseRecordReader(connection: connection, definition: self)
         return try reader.storedVersion().map(format(ofVersion:)) ?? self
     }
 }

@@ -1,6 +1,6 @@
 import BackupCore
-import GRDBSQLite
 import Glibc
+import SQLite
 import SystemIO
 
 /// An untrusted database file as a source of records. It is treated as hostile: it is opened read-only and immutable (a log or
@@ -52,19 +52,19 @@ public struct DroppedDatabase: RecordSource, Sendable {
 
     public func visit(with visitor: any RecordVisitor) throws(BackupError) {
         try withConnection { connection throws(BackupError) in
-            restrict(connection)
-            let reader = DatabaseRecordReader(connection: connection, definition: definition, path: path)
+            connection.allowOnlyReading()
+            let reader = DatabaseRecordReader(connection: connection, definition: definition)
             try reader.visitAll(with: visitor, creationTime: creationTime, schemaVersion: fallbackVersion)
         }
     }
 
-    func withConnection(_ body: (OpaquePointer?) throws(BackupError) -> Void) throws(BackupError) {
+    func withConnection(_ body: (DatabaseConnection) throws(BackupError) -> Void) throws(BackupError) {
         var bodyError: BackupError?
         do throws(BackupError) {
             try Self.withConnection(to: path, acceptsUnknownCollations: definition.coversWholeDatabase) {
                 (connection) throws(BackupError) in
                 // A value is held in memory whole. For a whole database none is.
-                if !definition.coversWholeDatabase { sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, Self.valueLimitBytes) }
+                if !definition.coversWholeDatabase { connection.limitValues(toBytes: Self.valueLimitBytes) }
                 do throws(BackupError) { try body(connection) } catch { bodyError = error }
             }
         } catch {
@@ -76,35 +76,29 @@ public struct DroppedDatabase: RecordSource, Sendable {
     /// Opens a file read-only, and ignores a log beside it.
     /// - Parameter acceptsUnknownCollations: whether to accept collations that only the app knows.
     static func withConnection(
-        to path: String, acceptsUnknownCollations: Bool, _ body: (OpaquePointer?) throws(BackupError) -> Void
+        to path: String, acceptsUnknownCollations: Bool, _ body: (DatabaseConnection) throws(BackupError) -> Void
     ) throws(BackupError) {
-        var connection: OpaquePointer?
-        let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
-        defer { sqlite3_close_v2(connection) }
-        guard sqlite3_open_v2(SQLiteAddress.immutable(path), &connection, flags, nil) == SQLITE_OK else {
-            throw DatabaseFailure.last(connection, path: path)
-        }
-        sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0)
+        let connection = try DatabaseConnection(path, .immutable, .app)
+        defer { connection.close() }
+        connection.refuseAttaching()
         if acceptsUnknownCollations { UnknownCollations.accept(on: connection) }
-        let safety = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA query_only = ON"
-        guard sqlite3_exec(connection, safety, nil, nil, nil) == SQLITE_OK else {
-            throw DatabaseFailure.last(connection, path: path)
-        }
+        try connection.execute(
+            "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA query_only = ON")
         try body(connection)
     }
 
     /// - Returns: the wire format of the data, and the data that it leaves out.
-    private func check(_ connection: OpaquePointer?) throws(BackupError) -> (AppDefinition, UnexportedData?) {
+    private func check(_ connection: DatabaseConnection) throws(BackupError) -> (AppDefinition, UnexportedData?) {
         var format = definition
         var unexported: UnexportedData?
         var problem: Message?
         do throws(BackupError) {
-            guard try Self.firstProblem(connection, path: path) == nil else { throw damaged() }
+            guard try Self.firstProblem(connection) == nil else { throw damaged() }
             // Without its tables no query is possible; the check below reports the missing ones.
-            let check = try DatabaseSchemaCheck(of: connection, definition, path: path)
+            let check = try DatabaseSchemaCheck(of: connection, definition)
             problem = check.firstMissingObject()
             if problem == nil {
-                format = try definition.format(ofDatabase: connection, path: path)
+                format = try definition.format(ofDatabase: connection)
                 problem = DatabaseSchemaCheck(schema: check.schema, definition: format).firstProblem()
             }
             if problem == nil { unexported = try check.unexportedData() }
@@ -131,21 +125,6 @@ public struct DroppedDatabase: RecordSource, Sendable {
             .invalidContent, ImportMessages.invalidFormat, path: path,
             findings: ["the file is not an SQLite database"])
     }
-
-    /// Allows only reading: no pragma, no attached file, no function except `quote`.
-    private func restrict(_ connection: OpaquePointer?) {
-        sqlite3_set_authorizer(
-            connection,
-            { _, action, _, name, _, _ in
-                switch action {
-                case SQLITE_SELECT, SQLITE_READ: return SQLITE_OK
-                case SQLITE_FUNCTION:
-                    guard let name, RowKey.functionNames.contains(String(cString: name)) else { return SQLITE_DENY }
-                    return SQLITE_OK
-                default: return SQLITE_DENY
-                }
-            }, nil)
-    }
 }
 
 extension DroppedDatabase {
@@ -156,9 +135,9 @@ extension DroppedDatabase {
         var problem: String?
         do throws(BackupError) {
             try withConnection(to: path, acceptsUnknownCollations: true) { (connection) throws(BackupError) in
-                problem = try firstProblem(connection, path: path)
+                problem = try firstProblem(connection)
                 guard problem == nil else { return }
-                problem = try IndexCheck(schema: DatabaseSchema.read(connection, path: path)).problem()
+                problem = try IndexCheck(schema: DatabaseSchema.read(connection)).problem()
             }
         } catch {
             guard error.code == .damagedContent else { throw error }
@@ -168,8 +147,8 @@ extension DroppedDatabase {
     }
 
     /// Rows that violate a CHECK are the app's own, and not damage.
-    static func firstProblem(_ connection: OpaquePointer?, path: String) throws(BackupError) -> String? {
-        try IntegrityCheck(.quick, of: connection, path: path).problems(limit: 1).first
+    static func firstProblem(_ connection: DatabaseConnection) throws(BackupError) -> String? {
+        try IntegrityCheck(.quick, of: connection).problems(limit: 1).first
     }
 
     /// Makes SQLite check every page, index and row (`PRAGMA integrity_check`).
@@ -179,7 +158,7 @@ extension DroppedDatabase {
     public func integrityProblems(limit: Int) throws(BackupError) -> [String] {
         var problems: [String] = []
         try withConnection { connection throws(BackupError) in
-            problems = try IntegrityCheck(.full, of: connection, path: path).problems(limit: limit)
+            problems = try IntegrityCheck(.full, of: connection).problems(limit: limit)
         }
         return problems
     }
@@ -188,7 +167,7 @@ extension DroppedDatabase {
     public func danglingReferences(limit: Int) throws(BackupError) -> [String] {
         var found: [String] = []
         try withConnection { connection throws(BackupError) in
-            try DanglingReferences.forEach(in: DatabaseSchema.read(connection, path: path)) { keys in
+            try DanglingReferences.forEach(in: DatabaseSchema.read(connection)) { keys in
                 guard found.count < limit else { return }
                 found.append(
                     "row \(keys.text(1)) of the table \(keys.text(0)) refers to a row of \(keys.text(2)) that is not there")

@@ -1,5 +1,5 @@
 import BackupCore
-import GRDBSQLite
+import SQLite
 
 /// Writes metadata and settings into their key/value tables. An existing row stays in place, and only its value is written: it
 /// may have columns that no definition names, and that no backup could restore except in `database.sqlite`.
@@ -15,8 +15,7 @@ final class KeyValueWriter {
     }
 
     private let reader: DatabaseRecordReader
-    private var connection: OpaquePointer? { reader.connection }
-    private var path: String { reader.path }
+    private var connection: DatabaseConnection { reader.connection }
     /// Keys for which the source has a value.
     private var given: Set<Place> = []
     /// Keys that have the exact value of a backup's row. Nothing else is written there.
@@ -24,8 +23,8 @@ final class KeyValueWriter {
     /// Whether the present version is the backup's.
     private var hasVersionOfBackup = false
 
-    init(connection: OpaquePointer?, definition: AppDefinition, path: String) {
-        reader = DatabaseRecordReader(connection: connection, definition: definition, path: path)
+    init(connection: DatabaseConnection, definition: AppDefinition) {
+        reader = DatabaseRecordReader(connection: connection, definition: definition)
     }
 
     /// Skips a value that already reads the same: the app may spell it in another way, or omit a default.
@@ -49,11 +48,11 @@ final class KeyValueWriter {
     ///   - objects: those whose values are restored.
     func copy(from rows: BackupRows, of objects: [ObjectDefinition]) throws(BackupError) {
         try rows.withDatabase { source throws(BackupError) in
-            let reader = DatabaseRecordReader(connection: source.connection, definition: reader.definition, path: source.path)
+            let reader = DatabaseRecordReader(connection: source.connection, definition: reader.definition)
             let version = try reader.storedVersion()
             let presentVersion = try self.reader.storedVersion()
             hasVersionOfBackup = version == presentVersion || version == reader.definition.writtenVersion
-            let target = try DatabaseSchema.read(connection, path: path)
+            let target = try DatabaseSchema.read(connection)
             for object in objects {
                 guard let table = object.table, let copy = try KeyValueCopy(of: table, from: source, to: target) else { continue }
                 for field in object.fields where takes(field) && !copied.contains(Place(table, field.column)) {
@@ -122,11 +121,11 @@ final class KeyValueWriter {
             "UPDATE \(name) SET \"value\" = ?2 WHERE \"key\" = ?1 COLLATE BINARY",
             "INSERT INTO \(name) (\"key\", \"value\") VALUES (?1, ?2)",
         ] {
-            let statement = try DatabaseStatement(connection, sql, path: path)
+            let statement = try connection.statement(sql)
             try RecordInserter.bind(row, 0, to: 1, of: statement)
             try RecordInserter.bind(row, 1, to: 2, of: statement)
             try withExtendedLifetime(row) { () throws(BackupError) in try statement.run() }
-            if sqlite3_changes(connection) > 0 { return }
+            if connection.changedRowCount > 0 { return }
         }
     }
 
@@ -137,15 +136,14 @@ final class KeyValueWriter {
     func removeKeysNotGiven(of object: ObjectDefinition) throws(BackupError) -> [Message] {
         guard let table = object.table else { return [] }
         var notes: [Message] = []
-        let row = KeyValueRow(connection: connection, table: table, path: path)
+        let row = KeyValueRow(connection: connection, table: table)
         for field in object.fields
         where field.source == .stored && field.isRestored && !given.contains(Place(table, field.column))
             && !hasCopied(field, of: object)
         {
             guard let column = try row.columnToKeep(of: field.column) else {
-                let statement = try DatabaseStatement(
-                    connection, "DELETE FROM \(quotedIdentifier(table)) WHERE \"key\" = ?1 COLLATE BINARY", path: path)
-                try statement.run(with: field.column)
+                try connection.run(
+                    "DELETE FROM \(quotedIdentifier(table)) WHERE \"key\" = ?1 COLLATE BINARY", field.column)
                 continue
             }
             if let value = field.defaultValue {
@@ -170,9 +168,8 @@ struct KeyValueRow {
     /// The name of a column's default in a query: no table of an app has this name.
     private static let defaults = "backupfs_default"
 
-    let connection: OpaquePointer?
+    let connection: DatabaseConnection
     let table: String
-    let path: String
 
     /// An extra column in which a row of the key has a value that could not be restored. A row number that only identifies the
     /// row does not count, and neither does the default of a new row.
@@ -193,7 +190,7 @@ struct KeyValueRow {
     }
 
     private func columns() throws(BackupError) -> [DatabaseSchema.Column] {
-        try DatabaseSchema.columns(of: table, connection, path: path)
+        try DatabaseSchema.columns(of: table, connection)
     }
 
     /// SQLite treats a name in a default as a text. A default that needs the app's own functions cannot be compared.
@@ -219,24 +216,11 @@ struct KeyValueRow {
     private func hasValue(
         _ column: String, _ condition: String, _ key: String, default expression: String = "NULL"
     ) throws(BackupError) -> Bool {
-        let statement = try DatabaseStatement(
-            connection,
+        try connection.hasRow(
             """
             WITH \(Self.defaults) (value) AS (SELECT \(expression)) SELECT 1 FROM main.\(quotedIdentifier(table))
             WHERE "key" = ?1 COLLATE BINARY AND \(quotedIdentifier(column)) \(condition) LIMIT 1
-            """, path: path)
-        return try bound([key], to: statement) { () throws(BackupError) in try statement.step() }
-    }
-
-    private func bound<Result>(
-        _ texts: [String], to statement: DatabaseStatement, _ body: () throws(BackupError) -> Result
-    ) throws(BackupError) -> Result {
-        let buffer = RecordBuffer(fieldCount: texts.count)
-        for (index, text) in texts.enumerated() {
-            buffer.set(index, text: text)
-            try statement.bind(Int32(index + 1), text: buffer.bytes(index))
-        }
-        return try withExtendedLifetime(buffer) { () throws(BackupError) in try body() }
+            """, key)
     }
 }
 
@@ -258,38 +242,29 @@ struct KeyValueCopy {
         // Keys are compared by their bytes, as in reads, regardless of the column's collation. If several rows have a key, the
         // last one counts.
         let isKey = "\"key\" = ?1 COLLATE BINARY"
-        rows = try DatabaseStatement(
-            source.connection, "SELECT \"value\" FROM main.\(name) WHERE \(isKey) AND typeof(\"key\") = 'text'", path: source.path
-        )
-        update = try DatabaseStatement(
-            target.connection, "UPDATE main.\(name) SET \"value\" = ?2 WHERE \(isKey)", path: target.path)
-        insertion = try DatabaseStatement(
-            target.connection, "INSERT INTO main.\(name) (\"key\", \"value\") VALUES (?1, ?2)", path: target.path)
+        rows = try source.connection.statement("SELECT \"value\" FROM main.\(name) WHERE \(isKey) AND typeof(\"key\") = 'text'")
+        update = try target.connection.statement("UPDATE main.\(name) SET \"value\" = ?2 WHERE \(isKey)")
+        insertion = try target.connection.statement("INSERT INTO main.\(name) (\"key\", \"value\") VALUES (?1, ?2)")
     }
 
     /// An existing row stays in place, and only its value is written.
     /// - Returns: whether the backup has the key, with a value that the table accepts.
     func copy(_ key: String) throws(BackupError) -> Bool {
-        let text = RecordBuffer(fieldCount: 1)
-        text.set(0, text: key)
-        return try withExtendedLifetime(text) { () throws(BackupError) in
-            for statement in [rows, update, insertion] { try statement.bind(1, text: text.bytes(0)) }
-            defer { rows.reset() }
-            var isCopied = false
-            while try rows.step() {
-                if rows.columnType(0) == SQLITE_NULL, try !KeyValueRow(target, table).mayBeNull() { continue }
-                isCopied = true
-                try write()
-            }
-            return isCopied
+        for statement in [rows, update, insertion] { try statement.bind([key]) }
+        var isCopied = false
+        try rows.forEachRow { () throws(BackupError) in
+            if rows.type(0) == .null, try !KeyValueRow(connection: target.connection, table: table).mayBeNull() { return }
+            isCopied = true
+            try write()
         }
+        return isCopied
     }
 
     private func write() throws(BackupError) {
         for statement in [update, insertion] {
             try statement.bind(2, value: 0, of: rows)
             try statement.run()
-            if sqlite3_changes(target.connection) > 0 { return }
+            if target.connection.changedRowCount > 0 { return }
         }
     }
 }
@@ -299,11 +274,5 @@ extension DatabaseSchema {
         guard contains(table) else { return false }
         let names = columns(of: table).map { $0.lowercased() }
         return names.contains("key") && names.contains("value")
-    }
-}
-
-extension KeyValueRow {
-    fileprivate init(_ schema: DatabaseSchema, _ table: String) {
-        self.init(connection: schema.connection, table: table, path: schema.path)
     }
 }

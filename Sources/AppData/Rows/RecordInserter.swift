@@ -1,11 +1,11 @@
 import BackupCore
+import SQLite
 
 /// Inserts a source's data into the definition's tables. It refuses values of the wrong kind even after a validation: SQLite
 /// itself would accept them.
 final class RecordInserter: RecordVisitor {
-    private let connection: OpaquePointer?
+    private let connection: DatabaseConnection
     private let definition: AppDefinition
-    private let path: String
     private let statements: [DatabaseStatement]
     /// The fields of each collection that have a column.
     private let stored: [[Int]]
@@ -24,11 +24,10 @@ final class RecordInserter: RecordVisitor {
     /// Whether a collection was in the source, even if empty.
     private(set) var wasVisited: [Bool]
 
-    init(connection: OpaquePointer?, definition: AppDefinition, path: String) throws(BackupError) {
+    init(connection: DatabaseConnection, definition: AppDefinition) throws(BackupError) {
         self.connection = connection
         self.definition = definition
-        self.path = path
-        keyValues = KeyValueWriter(connection: connection, definition: definition, path: path)
+        keyValues = KeyValueWriter(connection: connection, definition: definition)
         counts = Array(repeating: 0, count: definition.collections.count)
         wasVisited = Array(repeating: false, count: definition.collections.count)
         var statements: [DatabaseStatement] = []
@@ -36,7 +35,7 @@ final class RecordInserter: RecordVisitor {
             collection.fields.indices.filter { collection.fields[$0].keyColumns.isEmpty }
         }
         for (collection, fields) in zip(definition.collections, stored) {
-            statements.append(try DatabaseStatement(connection, Self.insertion(of: fields, into: collection), path: path))
+            statements.append(try connection.statement(Self.insertion(of: fields, into: collection)))
         }
         self.statements = statements
         self.stored = stored
@@ -49,7 +48,7 @@ final class RecordInserter: RecordVisitor {
         // Not earlier: entries that SQLite has since made for rows of other tables (sqlite_sequence) are deleted with the old
         // rows.
         let table = quotedIdentifier(definition.collections[collection].table)
-        try DatabaseStatement(connection, "DELETE FROM \(table)", path: path).run()
+        try connection.run("DELETE FROM \(table)")
     }
 
     /// Parameters are numbered by field.
@@ -67,12 +66,11 @@ final class RecordInserter: RecordVisitor {
                 guard let field = collection.fields.firstIndex(where: { SchemaName($0.column) == SchemaName(rewritten.column) })
                 else { continue }
                 let column = quotedIdentifier(rewritten.column)
-                let statement = try DatabaseStatement(
-                    connection,
+                let statement = try connection.statement(
                     """
                     UPDATE \(quotedIdentifier(collection.table)) SET \(column) = ?1
                     WHERE \(DatabaseRecordReader.expression(collection.keyField, on: connection)) = ?2 AND \(column) IS NOT ?1
-                    """, path: path)
+                    """)
                 rewriting.append((index, field, statement))
             }
         }
@@ -121,7 +119,7 @@ final class RecordInserter: RecordVisitor {
         let definition = definition.collections[collection]
         let fields = stored[collection].filter { definition.fields[$0].type != .any || record.kind($0) != .missing }
         if let known = shorterStatements[[collection] + fields] { return known }
-        let statement = try DatabaseStatement(connection, Self.insertion(of: fields, into: definition), path: path)
+        let statement = try connection.statement(Self.insertion(of: fields, into: definition))
         shorterStatements[[collection] + fields] = statement
         return statement
     }
@@ -172,6 +170,6 @@ final class RecordInserter: RecordVisitor {
     }
 
     private func refusal(_ message: Message) -> BackupError {
-        BackupError(.invalidContent, "Import failed: \(message)", path: path)
+        BackupError(.invalidContent, "Import failed: \(message)", path: connection.path)
     }
 }

@@ -1,4 +1,5 @@
 import BackupCore
+import SQLite
 
 /// Data in the app's tables that an export does not contain. A restore empties these tables, and no export could restore the
 /// data: backups contain it only in `database.sqlite`.
@@ -112,19 +113,18 @@ extension DatabaseSchemaCheck {
     /// Without the table that records it, the first format: other checks report what else is missing.
     private func formatOfData() throws(BackupError) -> AppDefinition {
         if let table = definition.metadata.table, !schema.contains(table) { return definition }
-        return try definition.format(ofDatabase: connection, path: path)
+        return try definition.format(ofDatabase: connection)
     }
 
     /// Keys of an object with several rows of different values: an export has only one of them.
     private func ambiguousKeys(of object: ObjectDefinition) throws(BackupError) -> [UnexportedData.Place] {
         guard let table = object.table, schema.contains(table) else { return [] }
         let keys = Set(object.fields.lazy.filter { $0.source == .stored && $0.isRestored }.map(\.column))
-        let statement = try DatabaseStatement(
-            connection,
+        let statement = try connection.statement(
             """
             SELECT "key" FROM \(quotedIdentifier(table)) GROUP BY "key" COLLATE BINARY
             HAVING count(*) > 1 AND count(DISTINCT quote("value")) > 1 ORDER BY 1
-            """, path: path)
+            """)
         var places: [UnexportedData.Place] = []
         while try statement.step() {
             let key = statement.text(0)

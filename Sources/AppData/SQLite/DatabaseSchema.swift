@@ -1,4 +1,5 @@
 import BackupCore
+import SQLite
 
 /// The schema of an open database at one moment: this is the only reader of SQLite's schema table and of the pragmas that
 /// describe tables and indexes.
@@ -68,8 +69,8 @@ struct DatabaseSchema {
     /// Where the migrations of an embedded database are recorded.
     static let migrationsTable = "grdb_migrations"
 
-    let connection: OpaquePointer?
-    let path: String
+    let connection: DatabaseConnection
+    var path: String { connection.path }
     /// All tables, sorted by name as the database sorts.
     let tables: [Table]
     /// In the order in which SQLite runs them.
@@ -77,31 +78,30 @@ struct DatabaseSchema {
     /// By name, for names that are UTF-8: tables and views.
     private let objects: [SchemaName: Table]
 
-    static func read(_ connection: OpaquePointer?, path: String) throws(BackupError) -> DatabaseSchema {
-        let list = try DatabaseStatement(
-            connection, "SELECT name, type = 'view', rootpage FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name",
-            path: path)
+    static func read(_ connection: DatabaseConnection) throws(BackupError) -> DatabaseSchema {
+        let list = try connection.statement(
+            "SELECT name, type = 'view', rootpage FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
         var objects: [Table] = []
         while try list.step() {
             objects.append(Table(name: SchemaText(list, 0), hasPages: list.integer(2) > 0, isView: list.integer(1) == 1))
         }
         for index in objects.indices where objects[index].hasPages {
-            objects[index].columns = try columns(of: objects[index].name.text, connection, path: path)
+            objects[index].columns = try columns(of: objects[index].name.text, connection)
         }
-        let statement = try DatabaseStatement(
-            connection, "SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY rowid", path: path)
+        let statement = try connection.statement(
+            "SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY rowid")
         var triggers: [Trigger] = []
         while try statement.step() {
             triggers.append(Trigger(name: SchemaText(statement, 0), table: statement.text(1), sql: statement.text(2)))
         }
         return DatabaseSchema(
-            connection: connection, path: path, tables: objects.filter { !$0.isView }, triggers: triggers,
+            connection: connection, tables: objects.filter { !$0.isView }, triggers: triggers,
             objects: Dictionary(objects.lazy.filter(\.name.isValid).map { (SchemaName($0.name.text), $0) }) { first, _ in first })
     }
 
     /// The columns of a table or view; empty when there is none of this name.
-    static func columns(of table: String, _ connection: OpaquePointer?, path: String) throws(BackupError) -> [Column] {
-        let statement = try DatabaseStatement(connection, "PRAGMA main.table_xinfo(\(quotedIdentifier(table)))", path: path)
+    static func columns(of table: String, _ connection: DatabaseConnection) throws(BackupError) -> [Column] {
+        let statement = try connection.statement("PRAGMA main.table_xinfo(\(quotedIdentifier(table)))")
         var columns: [Column] = []
         while try statement.step() {
             let expression = statement.text(4)
@@ -160,7 +160,7 @@ extension DatabaseSchema {
     /// The tables without a row number, and the shadow tables, which a virtual table fills. For this list, SQLite prepares all
     /// views and connects all virtual tables.
     func kinds() throws(BackupError) -> (withoutRowID: Set<SchemaName>, shadow: Set<SchemaName>) {
-        let statement = try DatabaseStatement(connection, "PRAGMA main.table_list", path: path)
+        let statement = try connection.statement("PRAGMA main.table_list")
         var withoutRowID: Set<SchemaName> = []
         var shadow: Set<SchemaName> = []
         while try statement.step() {
@@ -171,7 +171,7 @@ extension DatabaseSchema {
     }
 
     func indexes(of table: String) throws(BackupError) -> [Index] {
-        let statement = try DatabaseStatement(connection, "PRAGMA main.index_list(\(quotedIdentifier(table)))", path: path)
+        let statement = try connection.statement("PRAGMA main.index_list(\(quotedIdentifier(table)))")
         var indexes: [Index] = []
         while try statement.step() {
             indexes.append(
@@ -183,21 +183,19 @@ extension DatabaseSchema {
     /// Whether an index has computed entries: it is partial, or on an expression.
     func isComputed(_ index: Index) throws(BackupError) -> Bool {
         if index.isPartial { return true }
-        let columns = try DatabaseStatement(
-            connection, "PRAGMA main.index_xinfo(\(quotedIdentifier(index.name)))", path: path)
+        let columns = try connection.statement("PRAGMA main.index_xinfo(\(quotedIdentifier(index.name)))")
         // -2 is the column number of an expression.
         while try columns.step() { if columns.integer(1) == -2 { return true } }
         return false
     }
 
     /// A collation that the database's indexes use and SQLite does not know.
-    static func firstUnknownCollation(_ connection: OpaquePointer?, path: String) throws(BackupError) -> String? {
-        let statement = try DatabaseStatement(
-            connection,
+    static func firstUnknownCollation(_ connection: DatabaseConnection) throws(BackupError) -> String? {
+        let statement = try connection.statement(
             """
             SELECT x.coll FROM main.sqlite_schema AS s JOIN pragma_index_xinfo(s.name) AS x
             WHERE s.type = 'index' AND x.coll IS NOT NULL AND upper(x.coll) NOT IN ('BINARY', 'NOCASE', 'RTRIM') LIMIT 1
-            """, path: path)
+            """)
         return try statement.step() ? statement.text(0) : nil
     }
 }

@@ -1,4 +1,5 @@
 import BackupCore
+import SQLite
 
 /// Runs SQLite's check of an open database, without the false reports of some versions.
 ///
@@ -37,27 +38,24 @@ struct IntegrityCheck {
     private static let limitGrowth = 1_024
 
     private let depth: Depth
-    private let connection: OpaquePointer?
-    private let path: String
+    private let connection: DatabaseConnection
 
-    init(_ depth: Depth, of connection: OpaquePointer?, path: String) {
+    init(_ depth: Depth, of connection: DatabaseConnection) {
         self.depth = depth
         self.connection = connection
-        self.path = path
     }
 
     /// - Parameter limit: the number of problems after which it stops; at least 1.
     /// - Returns: the problems in SQLite's words. Rows that violate a CHECK do not count.
     func problems(limit: Int) throws(BackupError) -> [String] {
-        try withoutChecks(connection, path: path) { () throws(BackupError) in
+        try connection.withoutChecks { () throws(BackupError) in
             var suspects: [Line: [Column]]?
             var verdicts: [Line: Bool] = [:]
             var lineLimit = limit
             while true {
                 var lineCount = 0
                 var problems: [String] = []
-                let statement = try DatabaseStatement(
-                    connection, "PRAGMA \(depth.rawValue)(\(lineLimit))", path: path)
+                let statement = try connection.statement("PRAGMA \(depth.rawValue)(\(lineLimit))")
                 while problems.count < limit, try statement.step() {
                     let line = statement.text(0)
                     if line == "ok" { return [] }
@@ -84,7 +82,7 @@ struct IntegrityCheck {
     /// The columns for which such a line may be false, by the line's end. Two can have the same. Includes tables with row
     /// numbers: their lines are true, and the query finds a row that proves it.
     private func suspects() throws(BackupError) -> [Line: [Column]] {
-        let schema = try DatabaseSchema.read(connection, path: path)
+        let schema = try DatabaseSchema.read(connection)
         let withoutRowID = try schema.kinds().withoutRowID
         var suspects: [Line: [Column]] = [:]
         for table in schema.tables.lazy.filter(\.hasPages) {
@@ -102,12 +100,11 @@ struct IntegrityCheck {
         guard columns.contains(where: \.isWithoutRowID) else { return false }
         for column in columns {
             guard DatabaseSchema.canName(column.name), DatabaseSchema.canName(column.table) else { return false }
-            let statement = try DatabaseStatement(
-                connection,
+            let statement = try connection.statement(
                 """
                 SELECT 1 FROM main.\(quotedIdentifier(column.table)) NOT INDEXED
                 WHERE \(condition(quotedIdentifier(column.name))) LIMIT 1
-                """, path: path)
+                """)
             if try statement.step() { return false }
         }
         return true
@@ -139,7 +136,7 @@ struct IndexCheck {
     private func count(of table: String, _ way: String) throws(BackupError) -> Int64? {
         // Without a condition SQLite counts the smallest index, regardless of the named one.
         let sql = "SELECT count(*) FROM main.\(quotedIdentifier(table)) \(way) WHERE true"
-        guard let statement = try? DatabaseStatement(schema.connection, sql, path: schema.path), try statement.step() else {
+        guard let statement = try? schema.connection.statement(sql), try statement.step() else {
             return nil
         }
         return statement.integer(0)
@@ -151,31 +148,23 @@ struct IndexCheck {
 extension DatabaseSchema {
     /// Rebuilds such indexes from the stored rows. In a UTF-8 database they are correct.
     func rebuildComputedIndexes(of tables: [String]) throws(BackupError) {
-        let encoding = try DatabaseStatement(connection, "PRAGMA main.encoding", path: path)
+        let encoding = try connection.statement("PRAGMA main.encoding")
         guard try encoding.step(), encoding.text(0) != "UTF-8" else { return }
         for table in tables {
             for index in try indexes(of: table) where try isComputed(index) {
-                try DatabaseStatement(connection, "REINDEX main.\(quotedIdentifier(index.name))", path: path).run()
+                try connection.run("REINDEX main.\(quotedIdentifier(index.name))")
             }
         }
     }
 }
 
-/// Runs `body` without CHECK constraints: rows that an app wrote in violation of them, or before it had them, are its own.
-func withoutChecks<Result>(
-    _ connection: OpaquePointer?, path: String, _ body: () throws(BackupError) -> Result
-) throws(BackupError) -> Result {
-    let pragma = "PRAGMA ignore_check_constraints"
-    try DatabaseStatement(connection, "\(pragma) = ON", path: path).run()
-    let result: Result
-    do throws(BackupError) {
-        result = try body()
-    } catch {
-        try? DatabaseStatement(connection, "\(pragma) = OFF", path: path).run()
-        throw error
+extension DatabaseConnection {
+    /// Runs `body` without CHECK constraints: rows that an app wrote in violation of them, or before it had them, are its own.
+    func withoutChecks<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
+        try execute("PRAGMA ignore_check_constraints = ON")
+        defer { try? execute("PRAGMA ignore_check_constraints = OFF") }
+        return try body()
     }
-    try DatabaseStatement(connection, "\(pragma) = OFF", path: path).run()
-    return result
 }
 
 /// Rows of a database that refer to missing rows, counted by table and referenced table. SQLite checks that only for apps that
@@ -210,8 +199,7 @@ struct DanglingReferences {
         for table in schema.names {
             let rows: DatabaseStatement
             do throws(BackupError) {
-                rows = try DatabaseStatement(
-                    schema.connection, "PRAGMA main.foreign_key_check(\(quotedIdentifier(table)))", path: schema.path)
+                rows = try schema.connection.statement("PRAGMA main.foreign_key_check(\(quotedIdentifier(table)))")
                 guard try rows.step() else { continue }
             } catch {
                 guard error.code == .invalidContent else { throw error }

@@ -1,6 +1,6 @@
 import BackupCore
-import GRDBSQLite
 import Glibc
+import SQLite
 import SystemIO
 
 /// A database file anywhere, with the files that SQLite keeps beside it: a log with changes that are not in the file yet, or a
@@ -95,20 +95,12 @@ public enum LooseDatabase {
 
     /// Makes SQLite roll back the journal, or move the log's content into the copy.
     private static func recover(_ copy: String) throws(BackupError) {
-        var connection: OpaquePointer?
-        defer { sqlite3_close_v2(connection) }
-        guard sqlite3_open_v2(copy, &connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK else {
-            throw DatabaseFailure.last(connection, path: copy)
-        }
-        sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0)
-        let steps = [
-            "PRAGMA trusted_schema = OFF", "PRAGMA mmap_size = 0", "SELECT count(*) FROM sqlite_master",
-            // Nothing to protect: the copy is discarded if anything fails.
-            "PRAGMA synchronous = OFF", "PRAGMA journal_mode = DELETE",
-        ]
-        for step in steps where sqlite3_exec(connection, step, nil, nil, nil) != SQLITE_OK {
-            throw DatabaseFailure.last(connection, path: copy)
-        }
+        let connection = try DatabaseConnection(copy, .readWrite, .app)
+        defer { connection.close() }
+        connection.refuseAttaching()
+        try connection.execute("PRAGMA trusted_schema = OFF; PRAGMA mmap_size = 0; SELECT count(*) FROM sqlite_master")
+        // Nothing to protect: the copy is discarded if anything fails.
+        try connection.execute("PRAGMA synchronous = OFF; PRAGMA journal_mode = DELETE")
         guard try unit(copy).count == 1 else { throw BackupError(.inputOutput, "the log could not be cleared", path: copy) }
     }
 

@@ -1,4 +1,5 @@
 import BackupCore
+import SQLite
 import SystemIO
 
 /// The marker that a restore writes into the app's database, in the transaction of its records: after a crash it shows whether
@@ -20,12 +21,11 @@ public struct RestoreMarker: Sendable, Equatable {
     }
 
     /// - Returns: `nil` when there is none.
-    static func read(_ connection: OpaquePointer?, path: String) throws(BackupError) -> RestoreMarker? {
-        let names = try DatabaseSchema.columns(of: table, connection, path: path).map(\.name.text)
+    static func read(_ connection: DatabaseConnection) throws(BackupError) -> RestoreMarker? {
+        let names = try DatabaseSchema.columns(of: table, connection).map(\.name.text)
         guard names.contains("id") else { return nil }
         let hasJournal = names.contains("journal")
-        let statement = try DatabaseStatement(
-            connection, "SELECT id, \(hasJournal ? "journal" : "''") FROM \(table)", path: path)
+        let statement = try connection.statement("SELECT id, \(hasJournal ? "journal" : "''") FROM \(table)")
         guard try statement.step() else { return nil }
         let journal = statement.text(1)
         return RestoreMarker(operation: statement.text(0), journalPath: journal.isEmpty ? nil : journal)
@@ -33,19 +33,19 @@ public struct RestoreMarker: Sendable, Equatable {
 
     /// Writes it into the app's database, replacing a marker whose restore has ended.
     /// - Throws: `busy`, like `requireFinished`.
-    func leaveIfOthersHaveFinished(_ connection: OpaquePointer?, path: String) throws(BackupError) {
-        try Self.read(connection, path: path)?.requireFinished(ownJournalPath: journalPath, path: path)
-        try leave(connection, path: path)
+    func leaveIfOthersHaveFinished(_ connection: DatabaseConnection) throws(BackupError) {
+        try Self.read(connection)?.requireFinished(ownJournalPath: journalPath, path: connection.path)
+        try leave(connection)
     }
 
     /// Replaces an existing one.
-    func leave(_ connection: OpaquePointer?, path: String) throws(BackupError) {
+    func leave(_ connection: DatabaseConnection) throws(BackupError) {
         for sql in ["DROP TABLE IF EXISTS \(Self.table)", "CREATE TABLE \(Self.table) (id TEXT, journal TEXT)"] {
-            try DatabaseStatement(connection, sql, path: path).run()
+            try connection.run(sql)
         }
-        try DatabaseStatement(connection, "INSERT INTO \(Self.table) (id) VALUES (?1)", path: path).run(with: operation)
+        try connection.run("INSERT INTO \(Self.table) (id) VALUES (?1)", operation)
         guard let journalPath else { return }
-        try DatabaseStatement(connection, "UPDATE \(Self.table) SET journal = ?1", path: path).run(with: journalPath)
+        try connection.run("UPDATE \(Self.table) SET journal = ?1", journalPath)
     }
 
     /// For a store whose own journal is `ownJournalPath`.

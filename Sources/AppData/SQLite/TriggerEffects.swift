@@ -1,6 +1,5 @@
 import BackupCore
-import CSQLite
-import GRDBSQLite
+import SQLite
 
 /// The side effects of triggers on the app's tables when a restore writes to these. Triggers that fill an index (a virtual table,
 /// as for full-text search) must run. Those that change an ordinary table must not: rows would be restored with other values, and
@@ -23,19 +22,18 @@ struct TriggerEffects {
     /// - Parameters:
     ///   - tables: those that a restore writes to.
     ///   - schema: of a connection that may be inside a transaction that has not changed the schema. A separate connection
-    ///     analyses the statements, since GRDB needs the authorizer of its own.
+    ///     analyses the statements.
     init(of tables: [String], in schema: DatabaseSchema) throws(BackupError) {
         guard !schema.triggers.isEmpty else {
             triggers = []
             return
         }
-        let writes = try TriggerWrites(path: schema.path)
-        for table in tables.lazy.compactMap(schema.table(exactly:)) { writes.look(at: table) }
+        let written = try Self.tablesWritten(by: tables.compactMap(schema.table(exactly:)), path: schema.path)
         var triggers: [Trigger] = []
-        for (name, written) in writes.found.sorted(by: { $0.key < $1.key }) {
+        for (name, tables) in written.sorted(by: { $0.key < $1.key }) {
             var changes: [String] = []
             var indexes: [String] = []
-            for table in written.sorted() {
+            for table in tables.sorted() {
                 // A table that is not found is treated as an ordinary one, which no trigger may change.
                 guard let object = schema.object(named: table), !object.hasPages else {
                     changes.append(table)
@@ -48,6 +46,25 @@ struct TriggerEffects {
             triggers.append(Trigger(name: name, table: table, changes: changes, indexes: indexes))
         }
         self.triggers = triggers
+    }
+
+    /// The tables that triggers write to when rows of these tables are written, by trigger. A statement that SQLite cannot
+    /// prepare fails in a restore, too, which then reports why.
+    private static func tablesWritten(
+        by tables: [DatabaseSchema.Table], path: String
+    ) throws(BackupError) -> [String: Set<String>] {
+        try OrphanedLog.requireNone(ofDatabase: path)
+        let connection = try DatabaseConnection(path, .readOnly, .app)
+        defer { connection.close() }
+        return connection.tablesWrittenByTriggers(
+            in: tables.flatMap { table in
+                let name = quotedIdentifier(table.name.text)
+                let columns = table.storedColumns.sorted().map(quotedIdentifier)
+                return [
+                    "INSERT INTO \(name) DEFAULT VALUES", "DELETE FROM \(name)",
+                    "UPDATE \(name) SET " + columns.map { "\($0) = \($0)" }.joined(separator: ", "),
+                ]
+            })
     }
 
     var suspended: [Trigger] { triggers.filter(\.isSuspended) }
@@ -90,59 +107,9 @@ struct TriggerEffects {
     private static func name(_ name: String) -> String { MessageText.shortened(name) }
 }
 
-/// Finds the tables that a table's triggers write to, from the statements that SQLite prepares for them: none is run.
-private final class TriggerWrites {
-    /// By trigger name
-    private(set) var found: [String: Set<String>] = [:]
-    private var connection: OpaquePointer?
-
-    init(path: String) throws(BackupError) {
-        try OrphanedLog.requireNone(ofDatabase: path)
-        let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX
-        guard sqlite3_open_v2(path, &connection, flags, nil) == SQLITE_OK else {
-            let failure = DatabaseFailure.last(connection, path: path)
-            sqlite3_close_v2(connection)
-            throw failure
-        }
-        sqlite3_set_authorizer(
-            connection,
-            { context, action, table, _, _, trigger in
-                guard [SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE].contains(action), let context, let table, let trigger else {
-                    return SQLITE_OK
-                }
-                Unmanaged<TriggerWrites>.fromOpaque(context).takeUnretainedValue()
-                    .found[String(cString: trigger), default: []].insert(String(cString: table))
-                return SQLITE_OK
-            }, Unmanaged.passUnretained(self).toOpaque())
-    }
-
-    deinit { sqlite3_close_v2(connection) }
-
-    /// A statement that SQLite cannot prepare fails in a restore, too, which then reports why.
-    func look(at table: DatabaseSchema.Table) {
-        let name = quotedIdentifier(table.name.text)
-        let columns = table.storedColumns.sorted().map(quotedIdentifier)
-        for sql in [
-            "INSERT INTO \(name) DEFAULT VALUES", "DELETE FROM \(name)",
-            "UPDATE \(name) SET " + columns.map { "\($0) = \($0)" }.joined(separator: ", "),
-        ] {
-            var statement: OpaquePointer?
-            sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
-            sqlite3_finalize(statement)
-        }
-    }
-}
-
-/// Triggers of one connection.
-enum DatabaseTriggers {
-    /// Disables all triggers on this connection.
-    static func disable(_ connection: OpaquePointer?) { _ = backupfs_disable_triggers(connection) }
-}
-
 /// Suspends triggers while a restore writes, inside its transaction.
 struct SuspendedTriggers {
-    private let connection: OpaquePointer?
-    private let path: String
+    private let connection: DatabaseConnection
     /// All triggers of the database, if any is suspended: at the end they are created again in their order, in which SQLite runs
     /// them.
     private var all: [(name: String, sql: String)] = []
@@ -150,22 +117,21 @@ struct SuspendedTriggers {
     /// - Throws: `notSupported` for a trigger that a restore both must and must not run.
     init(_ effects: TriggerEffects, in schema: DatabaseSchema) throws(BackupError) {
         connection = schema.connection
-        path = schema.path
-        try effects.requireNoProblem(path: path)
+        try effects.requireNoProblem(path: schema.path)
         guard !effects.suspended.isEmpty else { return }
         // SQLite can disable all triggers or none, and some must run. Other connections see the same schema before and after the
         // transaction.
-        for trigger in schema.triggers { all.append((try trigger.name.valid("a trigger", path: path), trigger.sql)) }
+        for trigger in schema.triggers { all.append((try trigger.name.valid("a trigger", path: schema.path), trigger.sql)) }
         for trigger in effects.suspended { try drop(trigger.name) }
     }
 
     /// Must be called before the commit.
     func end() throws(BackupError) {
         for trigger in all { try drop(trigger.name) }
-        for trigger in all { try DatabaseStatement(connection, trigger.sql, path: path).run() }
+        for trigger in all { try connection.run(trigger.sql) }
     }
 
     private func drop(_ name: String) throws(BackupError) {
-        try DatabaseStatement(connection, "DROP TRIGGER IF EXISTS main.\(quotedIdentifier(name))", path: path).run()
+        try connection.run("DROP TRIGGER IF EXISTS main.\(quotedIdentifier(name))")
     }
 }

@@ -1,12 +1,12 @@
 import BackupCore
-import GRDBSQLite
+import SQLite
 
 /// Checks whether an open database has what a definition needs.
 struct DatabaseSchemaCheck {
     let schema: DatabaseSchema
     let definition: AppDefinition
 
-    var connection: OpaquePointer? { schema.connection }
+    var connection: DatabaseConnection { schema.connection }
     var path: String { schema.path }
 
     /// - Throws: `notSupported` for an app's database that lacks what a file's records need.
@@ -89,7 +89,7 @@ struct DatabaseSchemaCheck {
 }
 
 extension DatabaseSchemaCheck {
-    init(of connection: OpaquePointer?, _ definition: AppDefinition, path: String) throws(BackupError) {
-        self.init(schema: try DatabaseSchema.read(connection, path: path), definition: definition)
+    init(of connection: DatabaseConnection, _ definition: AppDefinition) throws(BackupError) {
+        self.init(schema: try DatabaseSchema.read(connection), definition: definition)
     }
 }

@@ -1,4 +1,5 @@
 import BackupCore
+import SQLite
 import SystemIO
 
 /// Derives the structure of an SQLite database, so that an app without a definition can be backed up: every table with its own
@@ -11,8 +12,8 @@ struct WholeDatabase {
     /// The name of the member that describes the export itself.
     static let metadataName = "backupfs"
 
-    init(_ connection: OpaquePointer?, path: String) throws(BackupError) {
-        schema = try DatabaseSchema.read(connection, path: path)
+    init(_ connection: DatabaseConnection) throws(BackupError) {
+        schema = try DatabaseSchema.read(connection)
         withoutRowID = try schema.kinds().withoutRowID
     }
 

@@ -1,7 +1,6 @@
 import BackupCore
-import GRDB
-import GRDBSQLite
 import Glibc
+import SQLite
 import SystemIO
 
 extension AppDatabase {
@@ -43,14 +42,14 @@ struct DatabaseSwap {
     /// Copies the database and writes the marker into the copy, so that one commit brings both.
     func stage(_ source: DroppedDatabase, at stagingPath: String, marker: RestoreMarker?) throws(BackupError) {
         try source.withConnection { (connection) throws(BackupError) in
-            try DatabaseCopy.copy(from: connection, path: source.path, to: stagingPath)
+            try DatabaseCopy.copy(from: connection, to: stagingPath)
         }
-        try withConnection(stagingPath, flags: SQLITE_OPEN_READWRITE) { (connection) throws(BackupError) in
-            DatabaseTriggers.disable(connection)
-            // The copy is discarded if anything fails.
-            try execute(connection, "PRAGMA synchronous = OFF", stagingPath)
-            try marker?.leave(connection, path: stagingPath)
-        }
+        let connection = try open(stagingPath, .readWrite)
+        defer { connection.close() }
+        connection.disableTriggers()
+        // The copy is discarded if anything fails.
+        try connection.execute("PRAGMA synchronous = OFF")
+        try marker?.leave(connection)
     }
 
     /// Copies all pages over the app's database.
@@ -60,57 +59,41 @@ struct DatabaseSwap {
         _ whenLocked: () throws(BackupError) -> Void
     ) throws(BackupError) {
         try AppDatabase.prepareForWriting(path)
-        try withConnection(stagingPath, flags: SQLITE_OPEN_READONLY) { (source) throws(BackupError) in
-            try withConnection(path, flags: SQLITE_OPEN_READWRITE) { (target) throws(BackupError) in
-                sqlite3_busy_timeout(target, Int32(busyTimeoutSeconds * 1_000))
-                let hasLog = try hasLogAndOtherPages(source, target)
-                do throws(BackupError) {
-                    if hasLog {
-                        try withoutOthers { () throws(BackupError) in try execute(target, "PRAGMA journal_mode = DELETE", path) }
-                    } else {
-                        try beforeLocking()
-                    }
-                    try DatabaseCopy.copyPages(
-                        from: source, path: path, to: target, targetPath: path, busyTimeoutSeconds: busyTimeoutSeconds,
-                        locksFirst: true, whenLocked: whenLocked)
-                } catch {
-                    // Gives the database its log back, as the app had it.
-                    if hasLog { try? execute(target, "PRAGMA journal_mode = WAL", path) }
-                    throw error
-                }
-                if hasLog { try execute(target, "PRAGMA journal_mode = WAL", path) }
+        let source = try open(stagingPath, .readOnly)
+        defer { source.close() }
+        let target = try open(path, .readWrite, busyTimeoutSeconds: busyTimeoutSeconds)
+        defer { target.close() }
+        let hasLog = try hasLogAndOtherPages(source, target)
+        do throws(BackupError) {
+            if hasLog {
+                try withoutOthers { () throws(BackupError) in try target.execute("PRAGMA journal_mode = DELETE") }
+            } else {
+                try beforeLocking()
             }
+            try DatabaseCopy.copyPages(
+                from: source, to: target, path: path, busyTimeoutSeconds: busyTimeoutSeconds, locksFirst: true,
+                whenLocked: whenLocked)
+        } catch {
+            // Gives the database its log back, as the app had it.
+            if hasLog { try? target.execute("PRAGMA journal_mode = WAL") }
+            throw error
         }
+        if hasLog { try target.execute("PRAGMA journal_mode = WAL") }
     }
 
     /// A database with a write-ahead log cannot change its page size.
-    private func hasLogAndOtherPages(_ source: OpaquePointer?, _ target: OpaquePointer?) throws(BackupError) -> Bool {
-        guard try text(target, "PRAGMA journal_mode", path) == "wal" else { return false }
-        return try text(source, "PRAGMA page_size", path) != text(target, "PRAGMA page_size", path)
+    private func hasLogAndOtherPages(
+        _ source: DatabaseConnection, _ target: DatabaseConnection
+    ) throws(BackupError) -> Bool {
+        guard try target.text("PRAGMA journal_mode") == "wal" else { return false }
+        return try source.integer("PRAGMA page_size") != target.integer("PRAGMA page_size")
     }
 
-    private func withConnection(
-        _ path: String, flags: Int32, _ body: (OpaquePointer?) throws(BackupError) -> Void
-    ) throws(BackupError) {
-        var connection: OpaquePointer?
-        defer { sqlite3_close_v2(connection) }
-        guard sqlite3_open_v2(path, &connection, flags | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK else {
-            throw DatabaseFailure.last(connection, path: path)
-        }
-        guard sqlite3_exec(connection, "PRAGMA trusted_schema = OFF", nil, nil, nil) == SQLITE_OK else {
-            throw DatabaseFailure.last(connection, path: path)
-        }
-        try body(connection)
-    }
-
-    private func execute(_ connection: OpaquePointer?, _ sql: String, _ path: String) throws(BackupError) {
-        guard sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK else {
-            throw DatabaseFailure.last(connection, path: path)
-        }
-    }
-
-    private func text(_ connection: OpaquePointer?, _ sql: String, _ path: String) throws(BackupError) -> String {
-        let statement = try DatabaseStatement(connection, sql, path: path)
-        return try statement.step() ? statement.text(0) : ""
+    private func open(
+        _ path: String, _ access: DatabaseConnection.Access, busyTimeoutSeconds: Double = 0
+    ) throws(BackupError) -> DatabaseConnection {
+        let connection = try DatabaseConnection(path, access, .app, busyTimeoutSeconds: busyTimeoutSeconds)
+        try connection.execute("PRAGMA trusted_schema = OFF")
+        return connection
     }
 }

@@ -1,5 +1,4 @@
 import BackupCore
-import GRDBSQLite
 import Glibc
 import SystemIO
 

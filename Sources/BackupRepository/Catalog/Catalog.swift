@@ -1,5 +1,5 @@
 import BackupCore
-import GRDB
+import SQLite
 import Synchronization
 import SystemIO
 
@@ -79,7 +79,7 @@ final class Catalog: Sendable {
     /// Releases a file that another process has removed or replaced, and opens the one that is there now.
     private func reopenIfMoved() throws(BackupError) {
         let old = opened.withLock { $0 }
-        guard try CatalogDatabase.mapErrors(path: old.path, old.hasMoved) else { return }
+        guard try old.hasMoved() else { return }
         // The disk may have been exchanged: a new file would be created in a foreign repository.
         try layout.requireOpened()
         let (fresh, _) = try opening.open()
@@ -89,32 +89,21 @@ final class Catalog: Sendable {
     private var current: OpenCatalog { opened.withLock { $0 } }
 
     /// Reads with single statements. Each of them sees a consistent state, so no transaction is needed.
-    func read<Result>(_ body: (Database) throws -> Result) throws(BackupError) -> Result {
-        let catalog = current
-        return try CatalogDatabase.mapErrors(path: catalog.path) { try catalog.writer.unsafeRead(body) }
+    func read<Result>(_ body: (DatabaseConnection) throws(BackupError) -> Result) throws(BackupError) -> Result {
+        try current.connections.read(body)
     }
 
     /// Reads with many statements in one transaction: taking SQLite's locks for each statement would cost as much as the
     /// statement.
-    func readTogether<Result>(_ count: Int, _ body: (Database) throws -> Result) throws(BackupError) -> Result {
-        guard count > 2 else { return try read(body) }
-        let catalog = current
-        return try CatalogDatabase.mapErrors(path: catalog.path) { try catalog.writer.read(body) }
+    func readTogether<Result>(
+        _ count: Int, _ body: (DatabaseConnection) throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        let connections = current.connections
+        return count > 2 ? try connections.readTogether(body) : try connections.read(body)
     }
 
-    private func write<Result>(_ body: (Database) throws -> Result) throws(BackupError) -> Result {
-        let catalog = current
-        return try CatalogDatabase.mapErrors(path: catalog.path) {
-            try catalog.writer.writeWithoutTransaction { database in
-                var result: Result?
-                try database.inTransaction(.immediate) {
-                    result = try body(database)
-                    return .commit
-                }
-                guard let result else { throw BackupError(.inputOutput, "a transaction of the catalog gave nothing") }
-                return result
-            }
-        }
+    private func write<Result>(_ body: (DatabaseConnection) throws(BackupError) -> Result) throws(BackupError) -> Result {
+        try current.connections.write(body)
     }
 }
 
@@ -179,11 +168,11 @@ extension Catalog {
 
     private func lookUpAll(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk?] {
         let damaged = self.damaged.withLock { $0 }
-        return try readTogether(ids.count) { database in
+        return try readTogether(ids.count) { (database) throws(BackupError) in
             let query = try ChunkQuery(database, protection)
-            return try ids.map { id in
+            return try ids.map { (id) throws(BackupError) in
                 var best: StoredChunk?
-                try query.run(id) { chunk in
+                try query.run(id) { (chunk) throws(BackupError) in
                     if best.map({ Self.isBetter(chunk, than: $0, damaged) }) ?? true { best = chunk }
                 }
                 return best
@@ -196,39 +185,37 @@ extension Catalog {
 
     /// Every place where a chunk is stored.
     func locations(of id: ChunkID) throws(BackupError) -> [StoredChunk] {
-        try read { database in
+        try read { (database) throws(BackupError) in
             var chunks: [StoredChunk] = []
-            try ChunkQuery(database, protection).run(id) { chunks.append($0) }
+            try ChunkQuery(database, protection).run(id) { (chunk) throws(BackupError) in chunks.append(chunk) }
             return chunks
         }
     }
 
     /// Inserts every chunk into a filter.
     func fill(_ filter: ChunkFilter) throws(BackupError) {
-        try read { database in
-            try database.cachedStatement(sql: "SELECT id0, id1, id2, id3 FROM chunks").forEachRow { handle in
-                filter.insert(ChunkQuery.key(handle, at: 0))
-            }
+        try read { (database) throws(BackupError) in
+            let rows = try database.statement("SELECT id0, id1, id2, id3 FROM chunks")
+            while try rows.step() { filter.insert(ChunkQuery.key(rows, at: 0)) }
         }
     }
 
     /// The number of rows in the table of chunks, independent of the counts in the packs' rows.
     func chunkRowCount() throws(BackupError) -> Int {
-        try read { database in
-            try Row.fetchOne(database, sql: "SELECT count(*) FROM chunks").map { Int(try $0.integer(0)) } ?? 0
+        try read { (database) throws(BackupError) in
+            Int(try database.integer("SELECT count(*) FROM chunks") ?? 0)
         }
     }
 
     /// Number of packs, their bytes, and the number of chunks.
     func totals() throws(BackupError) -> RepositoryTotals {
-        try read { database in
-            guard
-                let row = try Row.fetchOne(
-                    database, sql: "SELECT count(*), ifnull(sum(size), 0), ifnull(sum(chunk_count), 0) FROM packs")
-            else { return RepositoryTotals(packCount: 0, packByteCount: 0, chunkCount: 0) }
+        try read { (database) throws(BackupError) in
+            let row = try database.statement("SELECT count(*), ifnull(sum(size), 0), ifnull(sum(chunk_count), 0) FROM packs")
+            guard try row.step() else { return RepositoryTotals(packCount: 0, packByteCount: 0, chunkCount: 0) }
             return RepositoryTotals(
-                packCount: UInt64(clamping: try row.integer(0)), packByteCount: UInt64(clamping: try row.integer(1)),
-                chunkCount: UInt64(clamping: try row.integer(2)))
+                packCount: UInt64(clamping: try row.checkedInteger(0)),
+                packByteCount: UInt64(clamping: try row.checkedInteger(1)),
+                chunkCount: UInt64(clamping: try row.checkedInteger(2)))
         }
     }
 
@@ -249,41 +236,43 @@ extension Catalog {
     private func add(_ rows: inout CatalogRows) throws(BackupError) {
         rows.sort()
         let sorted = rows
-        try write { database in
+        try write { (database) throws(BackupError) in
             let insertion = try ChunkInsertion(database)
-            try insertion.run(sorted, try sorted.packs.map { try insert($0, database) })
+            try insertion.run(sorted, sorted.packs.map { (pack) throws(BackupError) in try insert(pack, database) })
         }
         damaged.withLock { damaged in for pack in sorted.packs { damaged.removeValue(forKey: pack.id) } }
     }
 
     /// - Returns: the pack's number, if it is new and exists.
-    private func insert(_ pack: CatalogRows.Pack, _ database: Database) throws -> Int64? {
+    private func insert(_ pack: CatalogRows.Pack, _ database: DatabaseConnection) throws(BackupError) -> Int64? {
         let key = DigestKey(pack.id.digest)
-        let known = try Row.fetchOne(
-            database.cachedStatement(
-                sql: "SELECT number FROM packs WHERE id0 = ? AND id1 = ? AND id2 = ? AND id3 = ?"), arguments: key.arguments)
+        let known = try database.keptStatement("SELECT number FROM packs WHERE \(DigestKey.condition)")
+        known.bind(1, key)
+        defer { known.reset() }
         // A process that removes a pack unlinks it first, then deletes its row. If the file still exists inside this transaction,
         // the row is deleted later.
-        guard known == nil, try FileSystem.exists(layout.packPath(of: pack.id)) else { return nil }
-        try database.execute(
-            sql: "INSERT INTO packs (id0, id1, id2, id3, kind, size, chunk_count) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            arguments: [
-                key.words.0, key.words.1, key.words.2, key.words.3, Int64(pack.kind.rawValue), Int64(pack.byteCount),
-                Int64(pack.chunkCount),
-            ])
-        return database.lastInsertedRowID
+        guard try !known.step(), try FileSystem.exists(layout.packPath(of: pack.id)) else { return nil }
+        let insertion = try database.keptStatement(
+            "INSERT INTO packs (id0, id1, id2, id3, kind, size, chunk_count) VALUES (?, ?, ?, ?, ?, ?, ?)")
+        insertion.bind(1, key)
+        insertion.bind(5, integer: Int64(pack.kind.rawValue))
+        insertion.bind(6, integer: Int64(pack.byteCount))
+        insertion.bind(7, integer: Int64(pack.chunkCount))
+        try insertion.run()
+        return database.lastRowNumber
     }
 
     /// Removes packs whose files are gone.
     func remove(_ packs: some Sequence<PackID>) throws(BackupError) {
         let keys = packs.map { DigestKey($0.digest) }
         guard !keys.isEmpty else { return }
-        try write { database in
+        try write { (database) throws(BackupError) in
+            let deletion = try database.statement("DELETE FROM packs WHERE \(DigestKey.condition)")
             for key in keys {
-                try database.execute(
-                    sql: "DELETE FROM packs WHERE id0 = ? AND id1 = ? AND id2 = ? AND id3 = ?", arguments: key.arguments)
+                deletion.bind(1, key)
+                try deletion.run()
             }
-            try database.execute(sql: "DELETE FROM chunks WHERE pack NOT IN (SELECT number FROM packs)")
+            try database.execute("DELETE FROM chunks WHERE pack NOT IN (SELECT number FROM packs)")
         }
     }
 
@@ -339,17 +328,16 @@ extension Catalog {
         guard let last = lastComparison.withLock({ $0 }), last.folders.covers(try PackFolderVersions(layout)) else {
             return false
         }
-        let catalog = current
-        guard try !CatalogDatabase.mapErrors(path: catalog.path, catalog.hasMoved) else { return false }
+        guard try !current.hasMoved() else { return false }
         return try tableState() == last.table
     }
 
     private func tableState() throws(BackupError) -> [Int64] {
-        try read { database in
-            let row = try Row.fetchOne(
-                database, sql: "SELECT generation, (SELECT count(*) FROM packs), (SELECT max(number) FROM packs) FROM repository")
-            guard let row else { return [] }
-            return [try row.integer(0), try row.integer(1), try row.integerIfPresent(2) ?? 0]
+        try read { (database) throws(BackupError) in
+            let row = try database.statement(
+                "SELECT generation, (SELECT count(*) FROM packs), (SELECT max(number) FROM packs) FROM repository")
+            guard try row.step() else { return [] }
+            return [try row.checkedInteger(0), try row.checkedInteger(1), try row.checkedIntegerIfPresent(2) ?? 0]
         }
     }
 
@@ -386,11 +374,11 @@ extension Catalog {
 
     /// The packs and their lengths in bytes.
     private func knownPacks() throws(BackupError) -> [PackID: UInt64] {
-        try read { database in
+        try read { (database) throws(BackupError) in
             var packs: [PackID: UInt64] = [:]
-            let cursor = try Row.fetchCursor(database, sql: "SELECT id0, id1, id2, id3, size FROM packs")
-            while let row = try cursor.next() {
-                packs[PackID(try DigestKey(row, at: 0).digest)] = UInt64(clamping: try row.integer(4))
+            let rows = try database.statement("SELECT id0, id1, id2, id3, size FROM packs")
+            while try rows.step() {
+                packs[PackID(try DigestKey(rows, at: 0).digest)] = UInt64(clamping: try rows.checkedInteger(4))
             }
             return packs
         }

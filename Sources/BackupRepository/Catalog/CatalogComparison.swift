@@ -1,31 +1,30 @@
 import BackupCore
-import GRDB
-import GRDBSQLite
+import SQLite
 
 /// The catalog's contents, for comparing it with the packs.
 extension Catalog {
     /// For each pack, a sum over its rows (`CatalogRowSum`) and their number. Reads the whole table once, in order.
     /// - Throws: `repositoryDamaged` when SQLite reports damage or a row is invalid.
     func sums() throws(BackupError) -> [PackID: (sum: UInt64, rowCount: Int)] {
-        try read { database in
+        try read { (database) throws(BackupError) in
             var sums: [PackID: (sum: UInt64, rowCount: Int)] = [:]
-            let packs = try Row.fetchCursor(database, sql: "SELECT id0, id1, id2, id3 FROM packs")
-            while let row = try packs.next() { sums[PackID(try DigestKey(row, at: 0).digest)] = (0, 0) }
+            let packs = try database.statement("SELECT id0, id1, id2, id3 FROM packs")
+            while try packs.step() { sums[PackID(try DigestKey(packs, at: 0).digest)] = (0, 0) }
             let sql = """
                 SELECT \(ChunkQuery.columns), c.id0, c.id1, c.id2, c.id3, p.number
                 FROM chunks c LEFT JOIN packs p ON p.number = c.pack ORDER BY c.id0, c.id1, c.id2, c.id3, c.pack
                 """
             var last: DigestKey?
-            try Self.scan(database, sql) { id, key, handle in
+            try Self.scan(database, sql) { (id, key, row) throws(BackupError) in
                 // Lookups miss chunks in a table that is not in order.
                 if let last, key.words < last.words {
                     throw BackupError(.repositoryDamaged, "the catalog's table is not in order")
                 }
                 last = key
-                guard sqlite3_column_type(handle, ChunkQuery.columnCount + 4) != SQLITE_NULL else {
+                guard row.type(ChunkQuery.columnCount + 4) != .null else {
                     throw BackupError(.repositoryDamaged, "the catalog names a pack that it does not have")
                 }
-                let chunk = try ChunkQuery.chunk(id, handle, protection)
+                let chunk = try ChunkQuery.chunk(id, row, protection)
                 let before = sums[chunk.pack] ?? (0, 0)
                 sums[chunk.pack] = (before.sum &+ CatalogRowSum.of(chunk), before.rowCount + 1)
             }
@@ -52,18 +51,20 @@ extension Catalog {
 
     /// What the catalog knows of a pack; `nil` when it does not know the pack.
     func chunks(of pack: PackID) throws(BackupError) -> (kind: PackKind, chunks: [StoredChunk])? {
-        try read { database in
-            let found = try Row.fetchOne(
-                database, sql: "SELECT number, kind FROM packs WHERE id0 = ? AND id1 = ? AND id2 = ? AND id3 = ?",
-                arguments: DigestKey(pack.digest).arguments)
-            guard let found, let kind = UInt8(exactly: try found.integer(1)).flatMap(PackKind.init(rawValue:)) else { return nil }
-            let number = try found.integer(0)
+        try read { (database) throws(BackupError) in
+            let found = try database.statement("SELECT number, kind FROM packs WHERE \(DigestKey.condition)")
+            found.bind(1, DigestKey(pack.digest))
+            guard try found.step(), let kind = UInt8(exactly: try found.checkedInteger(1)).flatMap(PackKind.init(rawValue:))
+            else { return nil }
+            let number = try found.checkedInteger(0)
             let sql = """
                 SELECT \(ChunkQuery.columns), c.id0, c.id1, c.id2, c.id3
                 FROM chunks c JOIN packs p ON p.number = c.pack WHERE c.pack = \(number)
                 """
             var chunks: [StoredChunk] = []
-            try Self.scan(database, sql) { id, _, handle in chunks.append(try ChunkQuery.chunk(id, handle, protection)) }
+            try Self.scan(database, sql) { (id, _, row) throws(BackupError) in
+                chunks.append(try ChunkQuery.chunk(id, row, protection))
+            }
             return (kind, chunks)
         }
     }
@@ -71,11 +72,13 @@ extension Catalog {
     /// Steps through chunks.
     /// - Parameter sql: the columns of `ChunkQuery`, then those of the chunk's name.
     private static func scan(
-        _ database: Database, _ sql: String, _ body: (ChunkID, DigestKey, OpaquePointer) throws -> Void
-    ) throws {
-        try database.cachedStatement(sql: sql).forEachRow { handle in
-            let key = ChunkQuery.key(handle, at: ChunkQuery.columnCount)
-            try body(ChunkID(key.digest), key, handle)
+        _ database: DatabaseConnection, _ sql: String,
+        _ body: (ChunkID, DigestKey, DatabaseStatement) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        let rows = try database.statement(sql)
+        while try rows.step() {
+            let key = ChunkQuery.key(rows, at: ChunkQuery.columnCount)
+            try body(ChunkID(key.digest), key, rows)
         }
     }
 

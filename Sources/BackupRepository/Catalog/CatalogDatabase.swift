@@ -1,17 +1,18 @@
 import BackupCore
-import CSQLite
-import GRDB
-import GRDBSQLite
+import SQLite
 import SystemIO
 
-/// The catalog's SQLite file: opening it, its tables, and mapping GRDB's errors to ours.
+/// The catalog's SQLite file: opening it, its tables, and what its errors mean.
 ///
 /// Table `repository`: the ID of the repository, and a random generation number that changes when the catalog is rebuilt. Table
 /// `packs`: one row for each known pack. Table `chunks`: where each chunk is, by name; while packs are being rewritten, a chunk
 /// may be in several. A digest takes four columns (`DigestKey`). All of it can be rebuilt from the packs.
 enum CatalogDatabase {
-    private static let applicationID = 0x6266_7363  // "bfsc"
-    private static let schemaVersion = 2
+    private static let applicationID: Int64 = 0x6266_7363  // "bfsc"
+    private static let schemaVersion: Int64 = 2
+    private static let writerTimeoutSeconds = 30.0
+    private static let readerTimeoutSeconds = 10.0
+    private static let readerLimit = 4
 
     private static let schema = """
         CREATE TABLE repository (id TEXT NOT NULL, generation INTEGER NOT NULL);
@@ -42,11 +43,15 @@ enum CatalogDatabase {
                 if error.code != .alreadyExists { throw error }
             }
         }
-        return try mapErrors(path: path) {
-            let pool = try DatabasePool(path: path, configuration: configuration())
-            return OpenCatalog(
-                writer: pool, way: .file(place), generation: try prepare(pool, repositoryID: repositoryID))
+        let writer = try DatabaseConnection(path, .create, .catalog, busyTimeoutSeconds: writerTimeoutSeconds)
+        // Losing the latest changes does no harm, since the catalog can be rebuilt. But it must never be half-written.
+        try writer.execute("PRAGMA synchronous = NORMAL")
+        try writer.useLog()
+        let generation = try prepare(writer, repositoryID: repositoryID)
+        let pool = ConnectionPool(writer: writer, readerLimit: readerLimit) { () throws(BackupError) in
+            try DatabaseConnection(path, .readOnly, .catalog, busyTimeoutSeconds: readerTimeoutSeconds)
         }
+        return OpenCatalog(connections: pool, way: .file(place), generation: generation)
     }
 
     /// Opens the file without locks and without its write-ahead log, on a medium that is mounted read-only.
@@ -56,94 +61,67 @@ enum CatalogDatabase {
         guard FileSystem.isReadOnly(place.folder), FileSystem.statusIfPresent(path)?.kind == .regular,
             (FileSystem.statusIfPresent(path + "-wal")?.size ?? 0) == 0
         else { throw BackupError(.readOnly, "the catalog cannot be used: it cannot be written", path: path) }
-        return try mapErrors(path: path) {
-            var readOnly = configuration()
-            readOnly.readonly = true
-            let pool = try DatabasePool(path: SQLiteAddress.immutable(path), configuration: readOnly)
-            let found = try pool.read { database in try generation(database, repositoryID: repositoryID) }
-            return OpenCatalog(writer: pool, way: .immutable(place), generation: found)
+        let writer = try DatabaseConnection(path, .immutable, .catalog)
+        let found = try generation(writer, repositoryID: repositoryID)
+        let pool = ConnectionPool(writer: writer, readerLimit: readerLimit) { () throws(BackupError) in
+            try DatabaseConnection(path, .immutable, .catalog)
         }
+        return OpenCatalog(connections: pool, way: .immutable(place), generation: found)
     }
 
     /// A catalog in memory, for a repository whose folder cannot be written.
     static func openInMemory(repositoryID: String) throws(BackupError) -> OpenCatalog {
-        try mapErrors(path: ":memory:") {
-            let queue = try DatabaseQueue(configuration: configuration())
-            _ = try prepare(queue, repositoryID: repositoryID)
-            return OpenCatalog(writer: queue, way: .memory, generation: nil)
-        }
-    }
-
-    /// Runs `body` and maps what GRDB throws to `BackupError`: `repositoryDamaged` for a damaged file, `noSpace`, `busy`,
-    /// `readOnly`, else `inputOutput`.
-    static func mapErrors<Result>(path: String, _ body: () throws -> Result) throws(BackupError) -> Result {
-        do {
-            return try body()
-        } catch let error as BackupError {
-            throw error
-        } catch let error as DatabaseError {
-            let code: BackupError.Code
-            switch error.resultCode {
-            // SQLite's error when there is no space for the index of the write-ahead log.
-            case _ where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE: code = .noSpace
-            case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR, .SQLITE_SCHEMA, .SQLITE_MISMATCH: code = .repositoryDamaged
-            case .SQLITE_FULL: code = .noSpace
-            case .SQLITE_BUSY, .SQLITE_LOCKED: code = .busy
-            case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM: code = .readOnly
-            default: code = .inputOutput
-            }
-            let reason: Message = error.message.map(Message.verbatim) ?? "SQLite error \(error.resultCode.rawValue)"
-            throw BackupError(
-                code, "the catalog cannot be used: \(reason)", path: path,
-                cause: .sqlite(code: error.extendedResultCode.rawValue))
-        } catch {
-            throw BackupError(.inputOutput, "the catalog cannot be used: \(error)", path: path)
-        }
-    }
-
-    private static func configuration() -> Configuration {
-        var configuration = Configuration()
-        configuration.label = "catalog"
-        configuration.busyMode = .timeout(30)
-        configuration.maximumReaderCount = 4
-        configuration.prepareDatabase { database in
-            // Losing the latest changes does no harm, since the catalog can be rebuilt. But it must never be half-written.
-            try database.execute(sql: "PRAGMA synchronous = NORMAL")
-        }
-        return configuration
+        let connection = try DatabaseConnection(":memory:", .create, .catalog)
+        _ = try prepare(connection, repositoryID: repositoryID)
+        return OpenCatalog(
+            connections: ConnectionPool(writer: connection, readerLimit: 0, openReader: nil), way: .memory, generation: nil)
     }
 
     /// - Returns: the catalog's generation.
-    private static func prepare(_ writer: some DatabaseWriter, repositoryID: String) throws -> Int64 {
-        try writer.writeWithoutTransaction { database in
-            var generation = Int64.random(in: .min ... .max)
-            try database.inTransaction(.immediate) {
-                let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
-                let application = try Int.fetchOne(database, sql: "PRAGMA application_id") ?? 0
-                let tableCount = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0
-                if version == 0, application == 0, tableCount == 0 {
-                    try database.execute(sql: schema)
-                    try database.execute(sql: "INSERT INTO repository VALUES (?, ?)", arguments: [repositoryID, generation])
-                    try database.execute(sql: "PRAGMA user_version = \(schemaVersion)")
-                    try database.execute(sql: "PRAGMA application_id = \(applicationID)")
-                } else {
-                    generation = try Self.generation(database, repositoryID: repositoryID)
-                }
-                return .commit
-            }
+    private static func prepare(_ writer: DatabaseConnection, repositoryID: String) throws(BackupError) -> Int64 {
+        try writer.transaction(.immediate) { () throws(BackupError) in
+            guard try writer.integer("PRAGMA user_version") == 0, try writer.integer("PRAGMA application_id") == 0,
+                try writer.integer("SELECT count(*) FROM sqlite_master") == 0
+            else { return try Self.generation(writer, repositoryID: repositoryID) }
+            let generation = Int64.random(in: .min ... .max)
+            try writer.execute(schema)
+            try writer.run("INSERT INTO repository VALUES (?, \(generation))", repositoryID)
+            try writer.execute("PRAGMA user_version = \(schemaVersion); PRAGMA application_id = \(applicationID)")
             return generation
         }
     }
 
     /// The generation of a catalog file.
     /// - Throws: `repositoryDamaged` when it is not a catalog of this version and repository.
-    private static func generation(_ database: Database, repositoryID: String) throws -> Int64 {
-        guard try Int.fetchOne(database, sql: "PRAGMA user_version") == schemaVersion,
-            try Int.fetchOne(database, sql: "PRAGMA application_id") == applicationID,
-            let row = try Row.fetchOne(database, sql: "SELECT id, generation FROM repository"), row.text(0) == repositoryID,
-            let found = try row.integerIfPresent(1)
-        else { throw BackupError(.repositoryDamaged, "the catalog is of another version or repository") }
-        return found
+    private static func generation(_ connection: DatabaseConnection, repositoryID: String) throws(BackupError) -> Int64 {
+        if try connection.integer("PRAGMA user_version") == schemaVersion,
+            try connection.integer("PRAGMA application_id") == applicationID
+        {
+            let row = try connection.statement("SELECT id, generation FROM repository")
+            if try row.step(), row.type(0) == .text, row.text(0) == repositoryID,
+                let found = try row.checkedIntegerIfPresent(1)
+            {
+                return found
+            }
+        }
+        throw BackupError(.repositoryDamaged, "the catalog is of another version or repository")
+    }
+}
+
+extension DatabaseErrors {
+    /// `repositoryDamaged` for a damaged file, `noSpace`, `busy`, `readOnly`, else `inputOutput`. Readers go on serving while an
+    /// operation is cancelled.
+    static let catalog = DatabaseErrors(isCancellable: false) { failure in
+        let code: BackupError.Code =
+            switch failure.kind {
+            // SQLite's error when there is no space for the index of the write-ahead log.
+            case .noSpaceForLogIndex, .full: .noSpace
+            case .damaged, .unexpected, .changedSchema: .repositoryDamaged
+            case .locked: .busy
+            case .readOnly, .cannotOpen, .forbidden: .readOnly
+            case .unauthorized, .tooBig, .refused, .interrupted, .other: .inputOutput
+            }
+        return BackupError(code, "the catalog cannot be used: \(Message.verbatim(failure.reason))", path: failure.path)
     }
 }
 
@@ -165,7 +143,7 @@ struct OpenCatalog {
         }
     }
 
-    let writer: any DatabaseWriter
+    let connections: ConnectionPool
     let way: Way
     /// The generation of this catalog; `nil` for one in memory.
     let generation: Int64?
@@ -174,44 +152,22 @@ struct OpenCatalog {
     var path: String { way.place?.file ?? ":memory:" }
 
     /// Whether the file was moved or removed. New connections would then open another file than the existing ones.
-    func hasMoved() throws -> Bool {
+    func hasMoved() throws(BackupError) -> Bool {
         guard case .file = way else { return false }
-        return try writer.writeWithoutTransaction { database in
-            var answer: Int32 = 0
-            let result = sqlite3_file_control(database.sqliteConnection, "main", SQLITE_FCNTL_HAS_MOVED, &answer)
-            guard result == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
-            return answer != 0
-        }
+        return try connections.withWriter { (connection) throws(BackupError) in try connection.hasMoved() }
     }
 }
 
 /// Empties the catalog's file in place, whatever is in it. After removing it instead, other processes would keep using an
-/// unlinked file, some of their connections that file and others the next one. This way SQLite's own locks and its log inform
-/// every process.
-///
-/// Source: `SQLITE_DBCONFIG_RESET_DATABASE`, https://www.sqlite.org/c3ref/c_dbconfig_defensive.html
+/// unlinked file, some of their connections that file and others the next one.
 enum CatalogReset {
-    private static let busyTimeoutMilliseconds: Int32 = 1000
+    private static let busyTimeoutSeconds = 1.0
 
-    /// - Throws: `busy` when the file's first page is damaged while others use it; the errors of `CatalogDatabase.mapErrors`. The
+    /// - Throws: `busy` when the file's first page is damaged while others use it; the errors of `DatabaseErrors.catalog`. The
     ///   file is unchanged then.
     static func run(path: String) throws(BackupError) {
-        try CatalogDatabase.mapErrors(path: path) {
-            var connection: OpaquePointer?
-            let opened = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
-            // A connection must be closed even if opening it failed.
-            defer { sqlite3_close(connection) }
-            guard opened == SQLITE_OK, let connection else { throw DatabaseError(resultCode: ResultCode(rawValue: opened)) }
-            sqlite3_busy_timeout(connection, busyTimeoutMilliseconds)
-            // Makes SQLite read what it can of the file, so that it keeps its write-ahead log. A failure is expected.
-            sqlite3_exec(connection, "PRAGMA user_version", nil, nil, nil)
-            backupfs_set_resetting(connection, 1)
-            let result = sqlite3_exec(connection, "VACUUM", nil, nil, nil)
-            backupfs_set_resetting(connection, 0)
-            guard result == SQLITE_OK else {
-                throw DatabaseError(
-                    resultCode: ResultCode(rawValue: result), message: String(cString: sqlite3_errmsg(connection)))
-            }
-        }
+        let connection = try DatabaseConnection(path, .create, .catalog, busyTimeoutSeconds: busyTimeoutSeconds)
+        defer { connection.close() }
+        try connection.empty()
     }
 }

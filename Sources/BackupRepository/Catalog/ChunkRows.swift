@@ -1,9 +1,7 @@
 import BackupCore
-import GRDB
-import GRDBSQLite
+import SQLite
 
-/// Looks up many chunks. It calls SQLite directly: a backup makes a hundred thousand of
-/// these lookups, and wrapping each of their numbers takes ten times as long as the lookup.
+/// Looks up many chunks: a backup makes a hundred thousand of these lookups.
 struct ChunkQuery {
     /// The columns that `chunk` reads.
     static let columns = """
@@ -17,25 +15,26 @@ struct ChunkQuery {
         FROM chunks c JOIN packs p ON p.number = c.pack WHERE c.id0 = ? AND c.id1 = ? AND c.id2 = ? AND c.id3 = ?
         """
 
-    private let statement: Statement
+    private let statement: DatabaseStatement
     private let protection: RepositoryProtection
 
     /// - Parameter database: in use for as long as the query is.
-    init(_ database: Database, _ protection: RepositoryProtection) throws {
-        statement = try database.cachedStatement(sql: Self.sql)
+    init(_ database: DatabaseConnection, _ protection: RepositoryProtection) throws(BackupError) {
+        statement = try database.keptStatement(Self.sql)
         self.protection = protection
     }
 
     /// Calls `body` for each place where the chunk is stored.
-    func run(_ id: ChunkID, _ body: (StoredChunk) throws -> Void) throws {
-        try statement.forEachRow(of: DigestKey(id.digest)) { handle in try body(try Self.chunk(id, handle, protection)) }
+    func run(_ id: ChunkID, _ body: (StoredChunk) throws(BackupError) -> Void) throws(BackupError) {
+        statement.bind(1, DigestKey(id.digest))
+        try statement.forEachRow { () throws(BackupError) in try body(try Self.chunk(id, statement, protection)) }
     }
 
     static func chunk(
-        _ id: ChunkID, _ handle: OpaquePointer, _ protection: RepositoryProtection
-    ) throws -> StoredChunk {
-        func number(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
-        func digest(_ column: Int32) -> SHA256Digest { key(handle, at: column).digest }
+        _ id: ChunkID, _ row: DatabaseStatement, _ protection: RepositoryProtection
+    ) throws(BackupError) -> StoredChunk {
+        func number(_ column: Int32) -> Int64 { row.integer(column) }
+        func digest(_ column: Int32) -> SHA256Digest { key(row, at: column).digest }
         guard let codec = UInt8(exactly: number(3)).flatMap(ChunkCodec.init(rawValue:)) else {
             throw BackupError(.repositoryDamaged, "the catalog names a codec that does not exist")
         }
@@ -57,9 +56,8 @@ struct ChunkQuery {
 
     private static let impossibleNumber = BackupError(.repositoryDamaged, "the catalog has an impossible number")
 
-    static func key(_ handle: OpaquePointer, at column: Int32) -> DigestKey {
-        func number(_ offset: Int32) -> Int64 { sqlite3_column_int64(handle, column + offset) }
-        return DigestKey(words: (number(0), number(1), number(2), number(3)))
+    static func key(_ row: DatabaseStatement, at column: Int32) -> DigestKey {
+        DigestKey(words: (row.integer(column), row.integer(column + 1), row.integer(column + 2), row.integer(column + 3)))
     }
 }
 
@@ -124,47 +122,33 @@ struct CatalogRows {
     mutating func sort() { rows.sort(by: Row.precedes) }
 }
 
-/// Adds many chunks to the catalog; calls SQLite directly for the same reason as `ChunkQuery`.
+/// Adds many chunks to the catalog.
 struct ChunkInsertion {
     private static let sql = "INSERT OR IGNORE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
-    private let statement: Statement
+    private let statement: DatabaseStatement
 
     /// - Parameter database: in a transaction for as long as this is used.
-    init(_ database: Database) throws { statement = try database.cachedStatement(sql: Self.sql) }
+    init(_ database: DatabaseConnection) throws(BackupError) { statement = try database.keptStatement(Self.sql) }
 
     /// - Parameter numbers: the packs' numbers in the catalog; packs without one are skipped.
-    func run(_ rows: CatalogRows, _ numbers: [Int64?]) throws {
-        let handle = statement.sqliteStatement
-        defer {
-            sqlite3_reset(handle)
-            sqlite3_clear_bindings(handle)
-        }
+    func run(_ rows: CatalogRows, _ numbers: [Int64?]) throws(BackupError) {
         for row in rows.rows {
             guard let pack = numbers[Int(row.pack)] else { continue }
-            sqlite3_reset(handle)
-            func bind(_ position: Int32, _ number: Int64) { sqlite3_bind_int64(handle, position, number) }
-            func bind(_ first: Int32, _ key: DigestKey) {
-                bind(first, key.words.0)
-                bind(first + 1, key.words.1)
-                bind(first + 2, key.words.2)
-                bind(first + 3, key.words.3)
-            }
-            bind(1, row.key)
-            bind(5, pack)
-            bind(6, row.offset)
-            bind(7, Int64(row.storedLength))
-            bind(8, Int64(row.plainLength))
-            bind(9, Int64(row.codec))
-            bind(10, Int64(row.plainCRC32))
-            bind(11, Int64(row.storedCRC32))
+            statement.bind(1, row.key)
+            statement.bind(5, integer: pack)
+            statement.bind(6, integer: row.offset)
+            statement.bind(7, integer: Int64(row.storedLength))
+            statement.bind(8, integer: Int64(row.plainLength))
+            statement.bind(9, integer: Int64(row.codec))
+            statement.bind(10, integer: Int64(row.plainCRC32))
+            statement.bind(11, integer: Int64(row.storedCRC32))
             if row.base >= 0 {
-                bind(12, rows.bases[Int(row.base)])
+                statement.bind(12, rows.bases[Int(row.base)])
             } else {
-                for position in Int32(12)...15 { sqlite3_bind_null(handle, position) }
+                for position in Int32(12)...15 { statement.bindNull(position) }
             }
-            let result = sqlite3_step(handle)
-            guard result == SQLITE_DONE else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
+            try statement.run()
         }
     }
 }
@@ -182,10 +166,14 @@ struct DigestKey {
 
     init(words: (Int64, Int64, Int64, Int64)) { self.words = words }
 
+    /// A condition for a statement whose first four parameters are the key.
+    static let condition = "id0 = ?1 AND id1 = ?2 AND id2 = ?3 AND id3 = ?4"
+
     /// - Throws: `repositoryDamaged`.
-    init(_ row: Row, at index: Int) throws {
+    init(_ row: DatabaseStatement, at index: Int32) throws(BackupError) {
         words = (
-            try row.integer(index), try row.integer(index + 1), try row.integer(index + 2), try row.integer(index + 3)
+            try row.checkedInteger(index), try row.checkedInteger(index + 1), try row.checkedInteger(index + 2),
+            try row.checkedInteger(index + 3)
         )
     }
 
@@ -193,56 +181,33 @@ struct DigestKey {
         let bigEndian = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)
         return withUnsafeBytes(of: bigEndian) { SHA256Digest(exactBytes: $0) }
     }
-
-    var arguments: StatementArguments { [words.0, words.1, words.2, words.3] }
 }
 
-/// Typed access to a catalog row. Anyone with write access to the repository's folder may have put other types into the file, and
-/// GRDB ends the process when a value does not have the requested type.
-extension Row {
+extension DatabaseStatement {
+    /// Binds a key to four parameters.
+    func bind(_ first: Int32, _ key: DigestKey) {
+        bind(first, integer: key.words.0)
+        bind(first + 1, integer: key.words.1)
+        bind(first + 2, integer: key.words.2)
+        bind(first + 3, integer: key.words.3)
+    }
+
+    /// A number of a catalog row. Anyone with write access to the repository's folder may have put other types into the file.
     /// - Throws: `repositoryDamaged` when the value is not an integer.
-    func integer(_ index: Int) throws -> Int64 {
-        guard let number = try integerIfPresent(index) else { throw Self.wrongType }
+    func checkedInteger(_ column: Int32) throws(BackupError) -> Int64 {
+        guard let number = try checkedIntegerIfPresent(column) else { throw Self.wrongType }
         return number
     }
 
     /// - Returns: `nil` for NULL.
     /// - Throws: `repositoryDamaged` for anything but an integer or NULL.
-    func integerIfPresent(_ index: Int) throws -> Int64? {
-        switch (self[index] as DatabaseValue).storage {
+    func checkedIntegerIfPresent(_ column: Int32) throws(BackupError) -> Int64? {
+        switch type(column) {
         case .null: nil
-        case .int64(let number): number
+        case .integer: integer(column)
         default: throw Self.wrongType
         }
     }
 
-    /// - Returns: `nil` when the value is not text.
-    func text(_ index: Int) -> String? {
-        if case .string(let text) = (self[index] as DatabaseValue).storage { text } else { nil }
-    }
-
-    private static let wrongType = BackupError(.repositoryDamaged, "the catalog has a value of another type")
-}
-
-extension Statement {
-    /// Runs a query and calls `body` for each row, with SQLite's own calls for the same reason as `ChunkQuery`.
-    /// - Parameter key: for the statement's first four parameters.
-    /// - Throws: SQLite's errors; an error of `body`, which ends the query.
-    func forEachRow(of key: DigestKey? = nil, _ body: (OpaquePointer) throws -> Void) throws {
-        let handle = sqliteStatement
-        sqlite3_reset(handle)
-        defer { withExtendedLifetime(self) { _ = sqlite3_reset(handle) } }
-        if let words = key?.words {
-            sqlite3_bind_int64(handle, 1, words.0)
-            sqlite3_bind_int64(handle, 2, words.1)
-            sqlite3_bind_int64(handle, 3, words.2)
-            sqlite3_bind_int64(handle, 4, words.3)
-        }
-        while true {
-            let result = sqlite3_step(handle)
-            if result == SQLITE_DONE { return }
-            guard result == SQLITE_ROW else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
-            try body(handle)
-        }
-    }
+    private static var wrongType: BackupError { BackupError(.repositoryDamaged, "the catalog has a value of another type") }
 }

@@ -1,5 +1,5 @@
 import BackupCore
-import GRDB
+import SQLite
 import SystemIO
 
 /// Every chunk of a repository by its number, compact enough to hold all of them in memory: about 29 bytes for each, so that
@@ -157,23 +157,23 @@ extension Catalog {
     /// - Throws: errors of the catalog; `tooLarge` beyond four billion chunks.
     func chunkIndex() throws(BackupError) -> CompactChunkIndex {
         var index = CompactChunkIndex(capacity: 0)
-        try read { database in
-            index = CompactChunkIndex(capacity: try Int.fetchOne(database, sql: "SELECT count(*) FROM chunks") ?? 0)
+        try read { (database) throws(BackupError) in
+            index = CompactChunkIndex(capacity: Int(clamping: try database.integer("SELECT count(*) FROM chunks") ?? 0))
             let sql = "SELECT id0, id1, plain_length, stored_length, codec, base0, base1 FROM chunks ORDER BY id0, id1, id2, id3"
-            let cursor = try Row.fetchCursor(database, sql: sql)
-            while let row = try cursor.next() {
-                let key = CompactChunkIndex.Key(try row.integer(0), try row.integer(1))
+            let row = try database.statement(sql)
+            while try row.step() {
+                let key = CompactChunkIndex.Key(try row.checkedInteger(0), try row.checkedInteger(1))
                 if index.firstRow(of: key) != nil { continue }
                 guard index.rows.count < Int(UInt32.max) - 2 else {
                     throw BackupError(.tooLarge, "the repository has more chunks than can be counted")
                 }
-                let (plainLength, storedLength) = (try row.integer(2), try row.integer(3))
+                let (plainLength, storedLength) = (try row.checkedInteger(2), try row.checkedInteger(3))
                 guard (0...Int64(ChunkLimits.plainLengthBytes)).contains(plainLength),
                     (0...Int64(ChunkLimits.storedLengthBytes)).contains(storedLength),
-                    let codec = UInt8(exactly: try row.integer(4)).flatMap(ChunkCodec.init(rawValue:))
+                    let codec = UInt8(exactly: try row.checkedInteger(4)).flatMap(ChunkCodec.init(rawValue:))
                 else { throw BackupError(.repositoryDamaged, "the catalog has an impossible number") }
                 var base: CompactChunkIndex.Key?
-                if let first = try row.integerIfPresent(5) { base = CompactChunkIndex.Key(first, try row.integer(6)) }
+                if let first = try row.checkedIntegerIfPresent(5) { base = CompactChunkIndex.Key(first, try row.checkedInteger(6)) }
                 index.append(
                     key, codec, plainLength: UInt32(plainLength), storedLength: UInt32(storedLength), base: base)
             }

@@ -1,5 +1,4 @@
 import BackupCore
-import GRDB
 import Synchronization
 import SystemIO
 
@@ -16,24 +15,25 @@ extension Catalog {
     func findIntact(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk?] {
         guard !ids.isEmpty else { return [] }
         let damaged = damagedPacks
-        return try readTogether(ids.count) { database in
+        return try readTogether(ids.count) { (database) throws(BackupError) in
             let query = try ChunkQuery(database, protection)
-            return try ids.map { id in
+            return try ids.map { (id) throws(BackupError) in
                 var whole: StoredChunk?
                 var deltas: [StoredChunk] = []
-                try query.run(id) { chunk in
+                try query.run(id) { (chunk) throws(BackupError) in
                     guard damaged[chunk.pack] == nil, try isHeld(chunk) else { return }
                     if chunk.base == nil { whole = whole ?? chunk } else { deltas.append(chunk) }
                 }
                 if let whole { return whole }
-                return try deltas.first { chunk in
-                    guard let base = chunk.base else { return false }
+                for delta in deltas {
+                    guard let base = delta.base else { continue }
                     var isBaseIntact = false
-                    try query.run(base) {
-                        if $0.base == nil, damaged[$0.pack] == nil, try isHeld($0) { isBaseIntact = true }
+                    try query.run(base) { (chunk) throws(BackupError) in
+                        if chunk.base == nil, damaged[chunk.pack] == nil, try isHeld(chunk) { isBaseIntact = true }
                     }
-                    return isBaseIntact
+                    if isBaseIntact { return delta }
                 }
+                return nil
             }
         }
     }
