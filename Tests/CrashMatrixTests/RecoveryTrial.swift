@@ -8,6 +8,8 @@ final class RecoveryTrial {
     private let expected: Expectation
     private let world: World
     private let crash: PlannedFault
+    /// More than any recovery makes.
+    private static let callLimit = 10_000
     let complaints = Complaints()
     /// How many recoveries were disturbed.
     private(set) var disturbedCount = 0
@@ -31,6 +33,7 @@ final class RecoveryTrial {
             if RecordedCall.read(world.logPath).isEmpty { break }
             disturbedCount += 1
             number += 1
+            guard number < Self.callLimit else { throw Machine.Unusable("\(self): a recovery that never comes to its end") }
         }
         return try Aftermath(world: world, scenario: scenario, expected: expected, complaints: complaints)
             .check(result, .kill, wasBegun: true)

@@ -2,6 +2,7 @@ import BackupCore
 import Glibc
 import SystemIO
 import TestSupport
+import Testing
 
 /// A store with its app's data in a folder of its own, and the program under test.
 final class World {

@@ -21,7 +21,7 @@ import Testing
     private static func time(_ text: String) -> [String: String] { ["BACKUPFS_NOW": text] }
 
     private func wait(_ sandbox: Sandbox, until script: String) throws {
-        try sandbox.sh("for i in $(seq 300); do \(script) && exit 0; sleep 0.1; done; cat $S/backupfs.log $M/status.json; exit 1")
+        try sandbox.sh("wait_until \(script)")
     }
 
     private func warnings(_ sandbox: Sandbox) throws -> String { try sandbox.sh("jq -r '.lastBackup.warnings[]' $M/status.json") }

@@ -36,8 +36,8 @@ struct ChangesBesideTests {
             try sandbox.sh(
                 """
                 mv $S/repository/snapshots/*.snapshot $R/home/
-                for i in $(seq 30); do [ -e $M/snapshots/one ] || break; sleep 0.1; done
-                [ ! -e $M/snapshots/one ]; [ -z "$(ls $M/snapshots)" ]
+                begin=$SECONDS; wait_until '! [ -e $M/snapshots/one ]'; [ $((SECONDS - begin)) -lt 10 ]
+                [ -z "$(ls $M/snapshots)" ]
                 mv $R/home/*.snapshot $S/repository/snapshots/
                 [ -s $M/snapshots/one/export.json ]; [ "$(ls $M/snapshots | wc -l)" = 3 ]
                 """)
@@ -55,7 +55,7 @@ struct ChangesBesideTests {
             let remover = try sandbox.start(
                 "for i in 1 2 3 4 5; do backupfs forget b$i --yes --store $S >/dev/null || exit 1; done")
             let lister = try sandbox.start("for i in $(seq 40); do ls -lR $M/snapshots >/dev/null 2>&1; done; true")
-            try sandbox.sh("sleep 0.2")
+            try sandbox.sh("wait_until '! [ -e $M/snapshots/b1 ]'")
             #expect(kill(daemon, SIGTERM) == 0)
             #expect(try remover.wait(limitSeconds: 60).exitCode == 0)
             _ = try lister.wait(limitSeconds: 60)

@@ -152,8 +152,7 @@ struct CopyProgramTests {
                 """
                 mkfifo $R/slow; (head -c 900 $R/old.json; sleep 30) > $R/slow & feeder=$!
                 env --default-signal=INT cat $R/slow > $M/restore/x.json & cat=$!
-                for i in $(seq 200); do [ "$(stat -c %s $M/restore/x.json 2>/dev/null)" = 900 ] && break; sleep 0.02; done
-                [ "$(stat -c %s $M/restore/x.json)" = 900 ]
+                wait_until '[ "$(stat -c %s $M/restore/x.json)" = 900 ]'
                 kill -\(signal) $cat; wait $cat || true; kill $feeder; wait $feeder 2>/dev/null || true
                 """)
             #expect(try sandbox.state() == before)

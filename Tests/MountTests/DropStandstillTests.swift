@@ -62,7 +62,7 @@ struct DropStandstillTests {
                 os.close(file)
                 """)
             try sandbox.sh(
-                "for n in $(seq 100); do [ -z \"$(ls -A -I CACHEDIR.TAG $S/spool)\" ] && exit; sleep 0.05; done; exit 1")
+                "wait_until '[ -z \"$(ls -A -I CACHEDIR.TAG $S/spool)\" ]'")
         }
     }
 
@@ -135,7 +135,7 @@ struct DropStandstillTests {
             try sandbox.write(SampleDocument.text, to: "good.json")
             try sandbox.sh(": > $R/empty.json; cp $R/empty.json $M/restore/")
             // The kernel reports the last close after `cp` has ended.
-            let told = "for i in $(seq 100); do grep -q '^empty.json' $M/restore/last.txt 2>/dev/null && break; sleep 0.05; done"
+            let told = "wait_until grep -q '^empty.json' $M/restore/last.txt"
             #expect(
                 try sandbox.sh("\(told); head -1 $M/restore/last.txt; grep '^- ' $M/restore/last.txt")
                     == """

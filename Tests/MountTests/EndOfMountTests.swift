@@ -80,12 +80,12 @@ struct EndOfMountTests {
             let holder = try sandbox.start(
                 """
                 exec 3< $M/live/archive.zip; head -c 10 <&3 >/dev/null; touch $R/open
-                until [ -e $R/done ]; do sleep 0.02; done; tail -c 100 <&3
+                wait_until [ -e $R/done ]; tail -c 100 <&3
                 """)
             try sandbox.wait(for: "\(sandbox.path)/open")
             for daemon in sandbox.daemons { kill(daemon, SIGKILL) }
             // The mount is not dead until the kernel has closed its connection.
-            try sandbox.sh("until ! stat -f $M 2>/dev/null; do sleep 0.01; done")
+            try sandbox.sh("wait_until '! stat -f $M'")
             try sandbox.mount()
             try sandbox.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS")
             try sandbox.sh("touch $R/done")
@@ -123,7 +123,7 @@ struct EndOfMountTests {
                 """
                 exec 3< $M/snapshots/one/media/big.raw 4< $M/live/archive.tar 5< $M/snapshots/one/archive.zip
                 for number in 3 4 5; do head -c 1000 <&$number > $R/got-$number; done; touch $R/open
-                until [ -e $R/done ]; do sleep 0.02; done
+                wait_until [ -e $R/done ]
                 for number in 3 4 5; do cat <&$number >> $R/got-$number; done
                 """)
             try sandbox.sh("cp $M/snapshots/one/archive.zip $R/archive.zip; cat $M/live/archive.tar > $R/archive.tar")
@@ -143,6 +143,12 @@ struct EndOfMountTests {
         }
     }
 
+    /// Sends SIGTERM and waits until the process has taken it.
+    private func terminate(_ daemon: pid_t, _ sandbox: Sandbox) throws {
+        kill(daemon, SIGTERM)
+        try sandbox.sh("wait_taken \(daemon)")
+    }
+
     @Test(arguments: ["backup.pack-written", "backup.record-written", "backup.published"], ["SIGTERM", "a lazy unmount"])
     func `a backup that runs when the mount ends is whole afterwards, or not there`(point: String, end: String) throws {
         try Sandbox.use { sandbox in
@@ -151,9 +157,9 @@ struct EndOfMountTests {
             try sandbox.mount(["BACKUPFS_FAULT": "\(point)=pause:\(sandbox.path)/pause"])
             let daemon = try #require(sandbox.daemons.first)
             let backup = try sandbox.start("mkdir $M/snapshots/second")
-            try sandbox.sh("until [ \"$(jq -r .state $M/status.json)\" = running ]; do sleep 0.02; done")
-            if end == "SIGTERM" { kill(daemon, SIGTERM) } else { try sandbox.sh("umount -l $M || fusermount3 -u -z $M") }
-            try sandbox.sh("sleep 0.2; rm $R/pause")
+            try sandbox.wait(for: "\(sandbox.path)/pause.reached")
+            if end == "SIGTERM" { try terminate(daemon, sandbox) } else { try sandbox.sh("umount -l $M || fusermount3 -u -z $M") }
+            try sandbox.sh("rm $R/pause")
             let result = try backup.wait()
             #expect(sandbox.waitForProcesses())
             #expect(sandbox.mounts == [])
@@ -178,10 +184,9 @@ struct EndOfMountTests {
             try sandbox.write(SampleDocument.variant("new", expenses: 3), to: "new.json")
             let old = try sandbox.databaseDump()
             let restore = try sandbox.start("cp $R/new.json $M/restore/")
-            try sandbox.sh("until [ \"$(jq -r .operation.phase $M/status.json)\" = 'Importing data...' ]; do sleep 0.02; done")
-            let daemon = try #require(sandbox.daemons.first)
-            kill(daemon, SIGTERM)
-            try sandbox.sh("sleep 0.2; rm $R/pause")
+            try sandbox.wait(for: "\(sandbox.path)/pause.reached")
+            try terminate(try #require(sandbox.daemons.first), sandbox)
+            try sandbox.sh("rm $R/pause")
             let result = try restore.wait()
             #expect(sandbox.waitForProcesses())
             try sandbox.mount()

@@ -34,7 +34,7 @@ struct LanguageTests {
             #expect(try sandbox.sh("head -1 $M/README.txt").hasSuffix(": live data and backups, as ordinary files"))
             try sandbox.sh("backupfs config set language de --store $S")
             kill(try #require(sandbox.daemons.first), SIGHUP)
-            try sandbox.sh("for i in $(seq 100); do grep -q Sicherungen $M/README.txt && break; sleep 0.1; done")
+            try sandbox.sh("wait_until grep -q Sicherungen $M/README.txt")
             #expect(
                 try sandbox.sh("head -1 $M/README.txt").hasSuffix(": aktuelle Daten und Sicherungen, als gewöhnliche Dateien"))
             #expect(

@@ -51,7 +51,7 @@ struct LeftDropTests {
                 """
                 jq '.expenses[0].notes = "ONLY HERE"' $M/live/export.json > $R/other.json; cp $M/live/export.json $R/same.json
                 jq '.expenses[0].further = "ONLY HERE, TOO"' $M/live/export.json > $R/further.json
-                second=$(date +%s); while [ $(date +%s) = $second ]; do sleep 0.02; done
+                wait_second
                 mv $R/other.json $M/restore/skip/; mv $R/further.json $M/restore/; mv $R/same.json $M/restore/
                 """)
             try sandbox.unmount()

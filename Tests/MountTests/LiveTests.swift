@@ -147,7 +147,7 @@ struct LiveTests {
             let result = try sandbox.sh(
                 """
                 F=$P/photo.jpg; L=$M/live/media/photo.jpg; head -c 300000 /dev/urandom > $F; touch -d 2024-05-05 $F
-                sleep 3.1; cmp $F $L; number=$(stat -c %i $L)
+                wait_settled $F; cmp $F $L; number=$(stat -c %i $L)
                 for i in $(seq 12); do
                     head -c 300000 /dev/urandom > $R/tmp/new
                     case $((i % 3)) in
@@ -156,7 +156,7 @@ struct LiveTests {
                         2) cp $R/tmp/new $F.new; touch -d 2024-05-05 $F.new; mv $F.new $F;;
                     esac
                     cmp $F $L; cmp $F $L; [ $(stat -c %i $L) = $number ] || echo "another number"
-                    [ $i != 6 ] || { sleep 3.1; cmp $F $L; cmp $F $L; }
+                    [ $i != 6 ] || { wait_settled $F; cmp $F $L; cmp $F $L; }
                 done; echo done
                 """)
             #expect(result == "done")

@@ -42,9 +42,7 @@ struct LogTests {
                 try sandbox.sh("backupfs config set \(setting) --store $S")
                 kill(daemon, SIGHUP)
                 try sandbox.sh(
-                    """
-                    for i in $(seq 200); do mkdir $M/snapshots/try-$i; rmdir $M/snapshots/try-$i; \(condition) && exit 0; sleep 0.05; done; exit 1
-                    """)
+                    "wait_until 'mkdir $M/snapshots/try; rmdir $M/snapshots/try; \(condition)'")
             }
             try backUp("one")
             #expect(try sandbox.sh("jq -r .phase $S/backupfs.log | sort -u") == "ended")
@@ -88,12 +86,12 @@ struct LogTests {
             let journal = try sandbox.start("exec python3 $R/journal.py $R/socket > $R/entries")
             let service = try sandbox.start(
                 """
-                while [ ! -S $R/socket ]; do sleep 0.01; done
+                wait_until [ -S $R/socket ]
                 export JOURNAL_STREAM=$(stat -c %d:%i $R/stream) BACKUPFS_JOURNAL_SOCKET=$R/socket BACKUPFS_SCHEDULE=daily
                 exec backupfs mount -f --store $S $M 2>> $R/stream
                 """)
             try sandbox.sh(
-                "for i in $(seq 300); do grep -q '^backup' $R/entries && break; sleep 0.1; done; backupfs umount --store $S")
+                "wait_until grep -q '^backup' $R/entries; backupfs umount --store $S")
             #expect(try service.wait().exitCode == 0)
             #expect(try journal.wait().exitCode == 0)
             let entries = try sandbox.sh("cat $R/entries").split(separator: "\n")

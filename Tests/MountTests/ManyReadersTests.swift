@@ -23,9 +23,7 @@ struct ManyReadersTests {
             try sandbox.sh("sync; sleep 0.2")
             let before = try #require(Int(sandbox.sh(descriptors)))
             #expect(try sandbox.sh("python3 $R/script.py") == "fine")
-            try sandbox.sh(
-                "for i in $(seq 200); do [ $(\(descriptors)) -gt \(before) ] || exit 0; sleep 0.05; done; ls -l /proc/\(daemon)/fd; exit 1"
-            )
+            try sandbox.sh("wait_until '[ $(\(descriptors)) -le \(before) ]'")
             #expect(try #require(Int(sandbox.sh("ls /proc/\(daemon)/fd | wc -l"))) < 200)
             #expect(try sandbox.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
         }

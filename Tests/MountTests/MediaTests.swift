@@ -102,7 +102,7 @@ struct MediaTests {
                 // The restore of "two" saves the state before it, so restore "one" first.
                 try sandbox.sh(
                     """
-                    cp $M/snapshots/one/archive.zip $M/restore/; rm $M/restore/archive.zip; sleep 1.01
+                    cp $M/snapshots/one/archive.zip $M/restore/; rm $M/restore/archive.zip; wait_second
                     cp $M/snapshots/two/archive.zip $M/restore/
                     """
                 )

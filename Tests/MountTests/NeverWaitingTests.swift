@@ -37,7 +37,7 @@ struct NeverWaitingTests {
             #expect(try #require(Double(slowest)) < 0.05, "\(slowest) s")
             // The mount soon notices that the lock is gone.
             try sandbox.sh(
-                "for n in $(seq 100); do jq -e '.records.expenses' $M/status.json >/dev/null && exit; sleep 0.05; done; exit 1")
+                "wait_until jq -e '.records.expenses' $M/status.json")
         }
     }
 
@@ -63,7 +63,7 @@ struct NeverWaitingTests {
                 Self.lock + """
 
                     waiting = [subprocess.Popen(["cat", "live/export.json"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for n in range(40)]
-                    time.sleep(1)
+                    begun(waiting)
                     start = time.monotonic()
                     listed = subprocess.run(["ls", "restore", "snapshots/one", "status.json"], capture_output=True, text=True, timeout=60)
                     took = time.monotonic() - start
@@ -89,7 +89,7 @@ struct NeverWaitingTests {
             try sandbox.sh(
                 "exec 5<$M/live/export.json; head -c 10 <&5 >/dev/null; sleep 2; [ $(\(held)) -gt 0 ]; cat <&5 | tail -c 3 >/dev/null"
             )
-            try sandbox.sh("for n in $(seq 200); do [ \"$(\(held))\" = 0 ] && exit; sleep 0.05; done; \(held); exit 1")
+            try sandbox.sh("wait_until \"[ \\$(\(held)) = 0 ]\"")
             // It is rendered again at the next access.
             try sandbox.sh("jq -e .cars $M/live/export.json >/dev/null; [ $(\(held)) -gt 0 ]")
         }

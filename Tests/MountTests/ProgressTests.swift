@@ -18,8 +18,9 @@ struct ProgressTests {
             let told = try sandbox.sh(
                 """
                 mkdir $M/snapshots/one & mkdir=$!
-                until [ "$(jq -r .operation.phase $M/status.json)" = 'Copying photos' ]; do sleep 0.02; done
-                jq -c '.state, (.operation | \(Self.members))' $M/status.json; sleep 1.1
+                wait_until '[ "$(jq -r .operation.phase $M/status.json)" = "Copying photos" ]'
+                jq -c '.state, (.operation | \(Self.members))' $M/status.json
+                wait_until jq -e '.operation.elapsedSeconds >= 1' $M/status.json
                 jq -c '.operation | .elapsedSeconds >= 1, .averageBytesPerSecond, .remainingSeconds' $M/status.json
                 backupfs status --store $S | grep Running; stat -c '%s' $M/status.json | grep -q '^[1-9]'
                 rm $R/pause; wait $mkdir; jq -c '.state, .operation, .lastBackup.name' $M/status.json
@@ -48,7 +49,8 @@ struct ProgressTests {
                 """
                 cp $M/live/export.json $R/x.json; size=$(stat -c %s $R/x.json)
                 cp $R/x.json $M/restore/ & copy=$!
-                until [ "$(jq -r .operation.phase $M/status.json)" = 'Importing data...' ]; do sleep 0.02; done; sleep 0.5
+                wait_until [ -e $R/pause.reached ]
+                wait_until jq -e '.operation | .phase == "Importing data..." and .averageBytesPerSecond > 0 and .remainingSeconds' $M/status.json
                 jq -c ".state, (.operation | .operation, .percent >= 60 and .percent <= 99, .totalBytes == $size * 2, .processedBytes >= $size,
                   .averageBytesPerSecond > 0, .peakBytesPerSecond >= .averageBytesPerSecond, (.remainingSeconds | type))" $M/status.json
                 rm $R/pause; wait $copy; jq -c .state $M/status.json
@@ -65,7 +67,7 @@ struct ProgressTests {
             try sandbox.mount(["BACKUPFS_FAULT": "backup.begun=pause:\(sandbox.path)/pause", "BACKUPFS_MKDIR_WAITS": "never"])
             let told = try sandbox.sh(
                 """
-                mkdir $M/snapshots/one; until [ -e $R/pause.reached ]; do sleep 0.02; done
+                mkdir $M/snapshots/one; wait_until [ -e $R/pause.reached ]
                 jq -r .operation.operation $M/status.json; rm $R/pause; sync $M/snapshots/one
                 jq -r '.state, .lastBackup.name' $M/status.json; cd $M/snapshots/one; sha256sum -c --quiet SHA256SUMS
                 """)
@@ -84,9 +86,9 @@ struct ProgressTests {
             try sandbox.mount()
             let seconds = try sandbox.sh("begin=$(date +%s); mkdir $M/snapshots/one; echo $(($(date +%s) - begin))")
             #expect(["0", "1", "2", "3"].contains(seconds))
-            try sandbox.sh("until grep -q 'backup one success' $S/told 2>/dev/null; do sleep 0.1; done")
+            try sandbox.sh("wait_until grep -q 'backup one success' $S/told")
             try sandbox.sh("cp $M/snapshots/one/export.json $M/restore/x.json; ! mkdir $M/snapshots/one 2>/dev/null")
-            try sandbox.sh("until grep -q 'restore x.json success' $S/told; do sleep 0.1; done; [ $(wc -l < $S/told) = 2 ]")
+            try sandbox.sh("wait_until grep -q 'restore x.json success' $S/told; [ $(wc -l < $S/told) = 2 ]")
             try sandbox.unmount()
         }
     }

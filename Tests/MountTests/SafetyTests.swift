@@ -10,7 +10,7 @@ struct SafetyTests {
             for number in 1...5 {
                 exports.append(try sandbox.liveExport())
                 try sandbox.write(SampleDocument.variant("car \(number)"), to: "\(number).json")
-                try sandbox.sh("cp $R/\(number).json $M/restore/; sleep 1.01")
+                try sandbox.sh("cp $R/\(number).json $M/restore/; wait_second")
             }
             let names = try sandbox.names("safety")
             #expect(names.count == 3)
@@ -53,7 +53,7 @@ struct SafetyTests {
             try sandbox.write(SampleDocument.text, to: "old.json")
             let restore = try sandbox.start("cp $R/old.json $M/restore/")
             try sandbox.sh(
-                "until [ \"$(jq -r .operation.phase $M/status.json)\" = 'Importing data...' ]; do sleep 0.01; done; sleep 0.1")
+                "wait_until [ -e $R/pause.reached ]; wait_until jq -e '.operation.phase == \"Importing data...\"' $M/status.json")
             #expect(try sandbox.sh("jq -r '[.state, .operation.operation] | @json' $M/status.json") == #"["running","restore"]"#)
             for command in [
                 "cp $R/old.json $M/restore/second.json", "mkdir $M/snapshots/two", "rmdir $M/snapshots/one",
@@ -89,7 +89,9 @@ struct SafetyTests {
                 database = sqlite3.connect(os.environ["S"] + "/app/database.sqlite", isolation_level=None)
                 database.execute("begin immediate")
                 open(os.environ["R"] + "/locked", "w")
-                while not os.path.exists(os.environ["R"] + "/done"): time.sleep(0.05)
+                for _ in range(2000):
+                    if os.path.exists(os.environ["R"] + "/done"): break
+                    time.sleep(0.05)
                 END
                 """)
 
@@ -169,7 +171,7 @@ struct SafetyTests {
             try sandbox.sh("fusermount3 -u $M")
             #expect(sandbox.waitForProcesses())
             // The kernel closes a process's files a moment after its command line is gone.
-            try sandbox.sh("for i in $(seq 100); do umount $R/disk 2>/dev/null && exit 0; sleep 0.1; done; umount $R/disk")
+            try sandbox.sh("wait_until umount $R/disk")
         }
     }
     @Test(.enabled(if: Machine.isRoot, "NOT TESTED: a full disk needs root to mount a small one"))
@@ -190,7 +192,7 @@ struct SafetyTests {
             try sandbox.sh("fusermount3 -u $M")
             #expect(sandbox.waitForProcesses())
             try sandbox.sh("backupfs check --read-data --store $S")
-            try sandbox.sh("for i in $(seq 100); do umount $R/disk 2>/dev/null && exit 0; sleep 0.1; done; umount $R/disk")
+            try sandbox.sh("wait_until umount $R/disk")
         }
     }
 }

@@ -15,7 +15,7 @@ import Testing
     }
 
     private func wait(_ sandbox: Sandbox, until script: String) throws {
-        try sandbox.sh("for i in $(seq 300); do \(script) && exit 0; sleep 0.1; done; cat $S/schedule.state; exit 1")
+        try sandbox.sh("wait_until \(script)")
     }
 
     @Test func `SCH-06, SCH-07: what was missed is made up for, silently, and seen in the mount`() throws {
@@ -29,7 +29,8 @@ import Testing
             try sandbox.unmount()
             // The same day again, where no backup is due.
             try sandbox.sh(
-                "backupfs mount --store $S $M; sleep 1; ls $M/snapshots | wc -l", ["BACKUPFS_NOW": "2026-01-12T23:00:00Z"])
+                "backupfs mount --store $S $M; wait_until grep -q not-due $S/backupfs.log",
+                ["BACKUPFS_NOW": "2026-01-12T23:00:00Z", "BACKUPFS_LOG_LEVEL": "trace"])
             #expect(try sandbox.sh("ls $M/snapshots | paste -sd' '") == "2026-01-12_09-00-00 latest")
             try sandbox.unmount()
         }
@@ -76,7 +77,15 @@ import Testing
 
     @Test func `a read-only mount makes none`() throws {
         try sandbox { sandbox in
-            try sandbox.sh("backupfs mount -o ro --store $S $M; sleep 1.5", ["BACKUPFS_NOW": "2026-01-12T09:00:00Z"])
+            // By the time that a mount which begins later has made its own, this one would have made one.
+            try sandbox.sh(
+                """
+                other=$R/other; mkdir $R/other-mnt
+                BACKUPFS_NOW=2026-01-10T10:00:00Z backupfs init --store $other
+                BACKUPFS_NOW=2026-01-10T10:00:00Z backupfs backup --if-due --store $other
+                backupfs mount -o ro --store $S $M; backupfs mount --store $other $R/other-mnt
+                wait_until [ -e $R/other-mnt/snapshots/2026-01-12_09-00-00 ]; backupfs umount --store $other
+                """, ["BACKUPFS_NOW": "2026-01-12T09:00:00Z"])
             #expect(try sandbox.sh("ls $M/snapshots") == "")
             try sandbox.unmount()
         }
@@ -84,8 +93,10 @@ import Testing
 
     @Test func `SIGHUP brings new settings into force at once`() throws {
         try sandbox { sandbox in
-            try sandbox.sh("backupfs mount --store $S $M", ["BACKUPFS_NOW": "2026-01-10T20:00:00Z"])
-            try sandbox.sh("sleep 0.5; backupfs config set schedule '19:00' --store $S; rm $S/schedule.state")
+            try sandbox.sh(
+                "backupfs mount --store $S $M; wait_until grep -q not-due $S/backupfs.log",
+                ["BACKUPFS_NOW": "2026-01-10T20:00:00Z", "BACKUPFS_LOG_LEVEL": "trace"])
+            try sandbox.sh("backupfs config set schedule '19:00' --store $S; rm $S/schedule.state")
             try sandbox.sh("printf 'schedule: 19:00\\nhandled-at: 2026-01-10T10:00:00Z\\n' > $S/schedule.state")
             let daemon = try #require(sandbox.daemons.first)
             #expect(kill(daemon, SIGHUP) == 0)

@@ -225,7 +225,7 @@ struct SecurityTests {
                 let job = try sandbox.start(
                     "exec 3<>$R/input; exec \(Self.stranger) backupfs restore - --yes --store $R/\(store) <$R/input",
                     isSecret ? ["BACKUPFS_PASSWORD_FILE": "\(sandbox.path)/password"] : [:])
-                try sandbox.sh("until ls -A $R/\(store)/spool | grep -q work-; do sleep 0.05; done")
+                try sandbox.sh("wait_until 'ls -A $R/\(store)/spool | grep -q work-'")
                 let look =
                     "\(Self.stranger) cat /proc/\(job.process)/environ >/dev/null; \(Self.stranger) ls /proc/\(job.process)/fd"
                 if isSecret { try sandbox.fails(look, saying: "Permission denied") } else { try sandbox.sh(look) }

@@ -55,7 +55,7 @@ struct SoakTests {
         // The second store begins with the first one's data.
         try world.sandbox.sh(
             """
-            sleep 1; mkdir $M/snapshots/first; sync $M/snapshots/first; backupfs pin first --store $S
+            wait_until '[ "$(sqlite3 -readonly $S/app/database.sqlite "select count(*) from notes")" -gt 10 ]'; mkdir $M/snapshots/first; sync $M/snapshots/first; backupfs pin first --store $S
             backupfs init --store $O --app $R/diary.yaml --repository $S/repository --new-source
             backupfs restore first --other-source --yes --store $O; backupfs backup --label \(SoakWorld.otherPrefix)first --store $O
             """)
@@ -87,12 +87,13 @@ struct SoakTests {
         problems += judge(figures)
         if let process = daemon.process {
             // The kernel gives look-ups and handles back a little later.
-            sleep(2)
+            let limit = atFirst.others + Self.descriptorSlackAtRest
+            for _ in 0..<500 where ProcessFigures.descriptors(of: process).others > limit { usleep(20_000) }
             let atRest = ProcessFigures.descriptors(of: process)
             report(
                 "descriptors at rest: \(atFirst.others) when it was new, \(atRest.others) now, and \(atRest.kept) of packs and photos"
             )
-            if atRest.others > atFirst.others + Self.descriptorSlackAtRest { problems.append("left open: \(atRest)") }
+            if atRest.others > limit { problems.append("left open: \(atRest)") }
         }
         problems += try SoakVerification(world: world).problems { report($0) }
         try daemon.end()

@@ -1,4 +1,5 @@
 import TestSupport
+import Testing
 
 /// What must be right when everything has come to rest.
 struct SoakVerification {

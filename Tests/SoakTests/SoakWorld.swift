@@ -3,6 +3,7 @@ import Glibc
 import Synchronization
 import SystemIO
 import TestSupport
+import Testing
 
 /// A store, its app and its mount in a sandbox, which stays there if the soak fails. `$O` is another store with the same
 /// repository.

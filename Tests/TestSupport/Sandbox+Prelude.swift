@@ -3,14 +3,15 @@ extension Sandbox {
     ///
     /// - `wait_until COMMAND...` waits until a command succeeds; a single word can be a whole script.
     /// - `wait_paused FILE PROCESS` waits until a program stops at a fault point, where it pauses while the file is there.
+    /// - `wait_taken PROCESS` waits until a process has taken the signals that were sent to it, or has ended.
     /// - `wait_settled PATH...` waits until the next change below the paths shows in the times of the files: a change soon after
     ///   another one need not (`FileStatus.isSettled`).
     /// - `wait_second` waits for the next second, for times that are stored in seconds.
     static let prelude = #"""
         wait_until() {
-            local end=$((SECONDS + 60))
-            until if [ $# = 1 ]; then eval "$1"; else "$@"; fi >/dev/null 2>&1; do
-                if [ $SECONDS -gt $end ]; then echo "waited in vain for: $*" >&2; exit 99; fi
+            local end=$((SECONDS + 60)) error
+            until error=$(if [ $# = 1 ]; then eval "$1"; else "$@"; fi 2>&1 >/dev/null); do
+                if [ $SECONDS -gt $end ]; then echo "waited in vain for: $*${error:+ ($error)}" >&2; exit 99; fi
                 sleep 0.02
             done
         }
@@ -18,13 +19,13 @@ extension Sandbox {
             wait_until "[ -e '$1.reached' ] || ! kill -0 $2"
             if ! [ -e "$1.reached" ]; then echo "ended before the pause: $1" >&2; exit 99; fi
         }
+        wait_taken() { wait_until "! [ -e /proc/$1 ] || grep -q 'ShdPnd:.0*$' /proc/$1/status"; }
         wait_settled() {
-            local newest=$(find "$@" -printf '%C@\n' | sort -n | tail -n 1)
-            sleep "$(date +%s.%N | awk -v newest="$newest" '{ left = newest + 2.2 - $1; printf "%.3f", left > 0 ? left : 0 }')"
+            find "$@" -printf '%C@\n' | sort -n | tail -n 1 | awk -v now="$(date +%s.%N)" '{ print $1 + 2.2 - now }' \
+                | { read -r left; case $left in -*) ;; *) sleep "$left" ;; esac; }
         }
         wait_second() {
-            local second=$(date +%s)
-            wait_until "[ \$(date +%s) != $second ]"
+            wait_until "[ \$(date +%s) != $(date +%s) ]"
         }
 
         """#

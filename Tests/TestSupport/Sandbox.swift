@@ -85,14 +85,21 @@ public final class Sandbox: Sendable {
 
     /// Starts a bash script without waiting for it.
     public func start(_ script: String, _ extra: [String: String] = [:]) throws -> Job {
-        try start(["bash", "-c", ". '\(preludePath)'\n\(script)"], extra)
+        try start(["bash", "-c", withPrelude(script)], extra)
     }
+
+    private func withPrelude(_ script: String) -> String { ". '\(preludePath)'\n\(script)" }
 
     /// Runs a bash script to completion.
     public func run(
         _ script: String, _ extra: [String: String] = [:], limitSeconds: Int = Sandbox.limitSeconds
     ) throws -> Job.Result {
         try finish(start(script, extra), limitSeconds: limitSeconds)
+    }
+
+    /// Runs a bash script in a mount namespace: its mounts are not visible elsewhere, and do not stay. Needs root.
+    public func runInNamespace(_ script: String, _ extra: [String: String] = [:]) throws -> Job.Result {
+        try run(["unshare", "--mount", "--propagation", "private", "bash", "-c", withPrelude(script)], extra)
     }
 
     /// Runs a program to completion.

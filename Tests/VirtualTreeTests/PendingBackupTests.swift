@@ -150,7 +150,7 @@ struct PendingBackupTests {
             let made = try test.tree.makeDirectory("new", in: snapshots)
             try test.tree.setExtendedAttribute("user.backupfs.pinned", of: made.inode, to: Array((isPinned ? "0" : "1").utf8))
             gate.open()
-            while test.services.repository.snapshot(named: "new") == nil { usleep(1_000) }
+            for _ in 0..<60_000 where test.services.repository.snapshot(named: "new") == nil { usleep(1_000) }
             if isPinned {
                 try test.tree.setExtendedAttribute("user.backupfs.pinned", of: made.inode, to: Array("1".utf8))
             } else {

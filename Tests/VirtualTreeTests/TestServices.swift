@@ -106,7 +106,7 @@ final class TestServices: TreeServices {
         let seconds = 3000 + Int64(repository.snapshots().count)
         let id: SnapshotID
         if state.withLock({ $0.finishesWhenCancelled }) {
-            while Cancellation.current?.isCancelled == false { usleep(1_000) }
+            for _ in 0..<60_000 where Cancellation.current?.isCancelled == false { usleep(1_000) }
             id = try Cancellation().run { () throws(BackupError) in
                 try make(FileName(name), seconds: seconds, willAppear: milestones.willAppear)
             }

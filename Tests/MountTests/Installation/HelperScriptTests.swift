@@ -37,7 +37,7 @@ struct HelperScriptTests {
             try sandbox.fails("cp $R/x.json $M/restore/", saying: "Invalid argument")
             try expect(1, "WARNING: lastError: the database does not exist", "\(health) $M")
             // A later backup shows that all is well again. Times have whole seconds.
-            try sandbox.sh("sleep 1.1; mkdir $M/snapshots/new")
+            try sandbox.sh("wait_second; mkdir $M/snapshots/new")
             try expect(0, "OK", "\(health) -a 1 $M")
 
             try expect(2, "CRITICAL: there is no backupfs store here", "$I/share/backupfs/health.sh -s $R/none $M")

@@ -23,11 +23,13 @@ extension Sandbox {
             """)
     }
 
-    /// Runs a script, which must succeed, in its own mount namespace: its mounts are not visible elsewhere, and do not stay.
-    /// Instead of the system's helpers for mount(8) there is only ours. Needs root.
+    /// Runs a script, which must succeed, in a mount namespace where instead of the system's helpers for mount(8) there is only
+    /// ours. Needs root.
+    /// - Returns: what it prints, and its errors.
     @discardableResult
     func inNamespace(_ script: String) throws -> String {
-        try write("set -eu -o pipefail\nmount --bind $I/sbin $(realpath /sbin)\n\(script)", to: "inside.sh")
-        return try sh("unshare --mount --propagation private bash $R/inside.sh 2>&1")
+        let result = try runInNamespace("exec 2>&1; set -eu -o pipefail; mount --bind $I/sbin $(realpath /sbin)\n\(script)")
+        try #require(result.exitCode == 0, "\(script)\n→ \(result.exitCode): \(result.text)")
+        return result.trimmed
     }
 }

@@ -32,7 +32,7 @@ struct ServiceTests {
     }
 
     private func waitForWord(_ word: String, _ sandbox: Sandbox) throws {
-        try sandbox.sh("for turn in $(seq 1 400); do grep -q '\(word)' $R/told && exit; sleep 0.05; done; cat $R/told; exit 1")
+        try sandbox.sh("wait_until grep -q '\(word)' $R/told")
     }
 
     @Test(arguments: ["$R/notify", "@backupfs-test-$$"], ["SIGTERM", "fusermount3"])

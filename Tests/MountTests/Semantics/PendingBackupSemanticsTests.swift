@@ -157,7 +157,7 @@ struct PendingBackupSemanticsTests {
                 # Programs that wait for it are in the way of nothing.
                 waiting = [subprocess.Popen(look, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                            for look in [["ls", "snapshots/two"], ["cat", "snapshots/two/export.json"], ["stat", "snapshots/two/data/cars.json"]] * 3]
-                time.sleep(0.5)
+                begun(waiting)
                 print(code(os.rmdir, "snapshots/two"), sorted(os.listdir("snapshots")), json.loads(read("status.json"))["state"])
                 print({process.wait(20) > 0 for process in waiting})
                 print(code(os.mkdir, "snapshots/two"), code(os.listdir, "snapshots/two"))
@@ -168,10 +168,10 @@ struct PendingBackupSemanticsTests {
 
     @Test func `S59: a backup that is not finished when the store is unmounted is brought to its end`() throws {
         try withPause("never") { sandbox in
-            try sandbox.sh("mkdir $M/snapshots/two; until [ -e $R/pause.reached ]; do sleep 0.01; done")
+            try sandbox.sh("mkdir $M/snapshots/two; wait_until [ -e $R/pause.reached ]")
             let unmount = try sandbox.start("backupfs umount --store $S 2>$R/said; echo $? > $R/ended")
             try sandbox.wait(for: "\(sandbox.path)/said")
-            try sandbox.sh("for n in $(seq 600); do grep -q 'finishes what runs: ' $R/said && exit; sleep 0.05; done; exit 1")
+            try sandbox.sh("wait_until grep -q 'finishes what runs: ' $R/said")
             #expect(sandbox.mounts.isEmpty)
             try sandbox.fails("backupfs mount --store $S $M", saying: "finishes what runs", exitCode: 11)
             try sandbox.sh("rm $R/pause")
@@ -185,7 +185,7 @@ struct PendingBackupSemanticsTests {
         // Or it is cancelled.
         try withPause("never") { sandbox in
             try sandbox.sh(
-                "mkdir $M/snapshots/two; until [ -e $R/pause.reached ]; do sleep 0.01; done; fusermount3 -u $M; backupfs cancel --store $S"
+                "mkdir $M/snapshots/two; wait_until [ -e $R/pause.reached ]; fusermount3 -u $M; backupfs cancel --store $S"
             )
             #expect(sandbox.waitForProcesses())
             #expect(try sandbox.sh("backupfs snapshots --store $S --json | jq -r '.[].name'") == "one")

@@ -99,7 +99,7 @@ struct ReadingSemanticsTests {
     @Test func `S21: what the kernel keeps can be mapped privately and shared, all else privately`() throws {
         try PhotoDiary.withMount { sandbox in
             // Media files count as unchanged when they were not written to for two seconds.
-            try sandbox.sh("mkdir $M/snapshots/one; echo '{' > $M/restore/x.part; sleep 2.5")
+            try sandbox.sh("mkdir $M/snapshots/one; echo '{' > $M/restore/x.part; wait_settled $S/app")
             let result = try sandbox.python(
                 #"""
                 def mapping(flags, protection, access):

@@ -48,7 +48,7 @@ struct StalledAppSemanticsTests {
                 assert sorted(times)[len(times) // 2] < 0.2, times
                 waiting = [start(*words) for words in [("cat", "live/export.json"), ("cat", "live/archive.zip"), ("ls", "-l", "live/media"),
                     ("cat", "live/media/one.jpg"), ("cat", "live/database.sqlite")] for turn in range(12)]
-                time.sleep(1)
+                begun(waiting)
                 for words in lists + [("sha256sum", "snapshots/one/media/2024/two.jpg")]: answers(words)
                 for each in waiting[::2]: each.terminate()
                 for each in waiting[1::2]: each.kill()
@@ -64,7 +64,7 @@ struct StalledAppSemanticsTests {
                 "cmp $M/live/media/2024/two.jpg $P/photos/2024/two.jpg; jq -e .photos $M/live/export.json; mkdir $M/snapshots/two"
             )
             try sandbox.sh(
-                "for n in $(seq 100); do jq -e '.databaseError == null' $M/status.json && exit; sleep 0.05; done; exit 1")
+                "wait_until jq -e '.databaseError == null' $M/status.json")
         }
     }
 
@@ -83,7 +83,7 @@ struct StalledAppSemanticsTests {
                 for words in lists: answers(words)
                 """)
             disk.goOn()
-            try sandbox.sh("for n in $(seq 200); do ls -d $M/snapshots/two || exit 0; sleep 0.05; done; exit 1")
+            try sandbox.sh("wait_until '! ls -d $M/snapshots/two'")
             #expect(try sandbox.names("snapshots") == ["latest", "one"])
             try sandbox.sh("mkdir $M/snapshots/two; sync $M/snapshots/two; cd $M/snapshots/two; sha256sum --quiet -c SHA256SUMS")
         }
@@ -97,7 +97,7 @@ struct StalledAppSemanticsTests {
             try sandbox.looks(
                 """
                 command = subprocess.Popen(["backupfs", "backup", "--store", S], stderr=subprocess.PIPE, text=True)
-                time.sleep(1)
+                begun([command])
                 command.terminate()
                 assert ends(command, 40) in (130, -15), command.returncode
                 """)

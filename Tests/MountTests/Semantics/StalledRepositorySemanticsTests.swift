@@ -59,7 +59,7 @@ struct StalledRepositorySemanticsTests {
                 """
                 readers = [subprocess.Popen(["cat", f"snapshots/{name}/{file}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                     for name in ["one", "two"] for file in ["export.json", "manifest.json", "archive.zip", "SHA256SUMS"] * 5]
-                time.sleep(1)
+                begun(readers)
                 assert all(each.poll() is None for each in readers), "they wait"
                 # Neither the live data nor what is in memory is behind them.
                 for words in [("cat", "live/export.json"), ("ls", "snapshots/"), ("ls", "-l", "."), ("cat", "status.json")]:
@@ -108,7 +108,7 @@ struct StalledRepositorySemanticsTests {
                 """)
             disk.goOn()
             try sandbox.sh(
-                "for n in $(seq 200); do cat $M/snapshots/one/export.json >/dev/null && exit; sleep 0.05; done; exit 1")
+                "wait_until cat $M/snapshots/one/export.json")
             try sandbox.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS")
         }
     }
@@ -123,7 +123,7 @@ struct StalledRepositorySemanticsTests {
             try sandbox.looks(
                 """
                 reader = subprocess.Popen(["cat", "snapshots/one/export.json"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                time.sleep(0.5)
+                begun([reader])
                 assert reader.poll() is None
                 if "\(way)" == "umount":
                     reader.kill()

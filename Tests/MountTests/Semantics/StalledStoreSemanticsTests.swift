@@ -54,9 +54,8 @@ struct StalledStoreSemanticsTests {
             try sandbox.looks(
                 """
                 maker = subprocess.Popen(["mkdir", "snapshots/two"], stderr=subprocess.PIPE, text=True)
-                time.sleep(0.1)
-                # The kernel keeps the folder locked from here on. Other users than root are not told.
-                until(lambda: "request_wait" in read(f"/proc/{maker.pid}/wchan").decode(), 0.5)
+                # The kernel keeps the folder locked from here on.
+                begun([maker])
                 answers(("ls", "snapshots/"), bound=1)
                 assert ends(maker, 4) == 1 and "Input/output error" in maker.stderr.read()
                 for words in [("mkdir", "snapshots/two"), ("rmdir", "snapshots/one"), ("mv", "snapshots/one", "snapshots/three"),
@@ -77,7 +76,7 @@ struct StalledStoreSemanticsTests {
                 waiting = [start(*words) for words in [("cat", "live/export.json"), ("ls", "live/"), ("ls", "restore/"), ("ls", "exports/"),
                     ("cat", "snapshots/one/export.json"), ("cp", R + "/drop.json", "restore/a.json"),
                     ("cp", R + "/drop.json", "restore/preview/b.json")] for turn in range(12)]
-                time.sleep(1)
+                begun(waiting)
                 for words in lists: answers(words)
                 for each in waiting[::2]: each.terminate()
                 for each in waiting[1::2]: each.kill()

@@ -12,7 +12,7 @@ struct UnmountWaitTests {
         try Sandbox.use { sandbox in
             try sandbox.sh("backupfs init --store $S --sample >/dev/null; touch $R/pause")
             try sandbox.mount(["BACKUPFS_MKDIR_WAITS": "never", "BACKUPFS_FAULT": "\(Self.pause)\(sandbox.path)/pause"])
-            try sandbox.sh("mkdir $M/snapshots/two; until [ -e $R/pause.reached ]; do sleep 0.01; done")
+            try sandbox.sh("mkdir $M/snapshots/two; wait_until [ -e $R/pause.reached ]")
             try body(sandbox)
             #expect(sandbox.waitForProcesses())
         }
@@ -24,7 +24,7 @@ struct UnmountWaitTests {
     ) throws -> Job {
         let job = try sandbox.start("\(command) >$R/report 2>$R/said; echo $? >$R/ended")
         try sandbox.wait(for: "\(sandbox.path)/said")
-        try sandbox.sh("for n in $(seq 600); do grep -q '\(expected)' $R/said && exit; sleep 0.05; done; cat $R/said >&2; exit 1")
+        try sandbox.sh("wait_until grep -q '\(expected)' $R/said")
         #expect(sandbox.mounts.isEmpty)
         return job
     }
@@ -82,7 +82,7 @@ struct UnmountWaitTests {
                 user="setpriv --reuid=65534 --regid=65534 --clear-groups"
                 $user backupfs init --store $S --sample >/dev/null
                 BACKUPFS_MKDIR_WAITS=never BACKUPFS_FAULT=\(Self.pause)$R/pause $user backupfs mount --store $S $M
-                $user mkdir $M/snapshots/two; until [ -e $R/pause.reached ]; do sleep 0.01; done
+                $user mkdir $M/snapshots/two; wait_until [ -e $R/pause.reached ]
                 """)
             let job = try startUnmount(sandbox, saying: "Waiting until process [0-9]*, which served it, has ended")
             try sandbox.sh("rm $R/pause")
@@ -101,8 +101,8 @@ struct UnmountWaitTests {
                     backupfs init --store $S --sample >/dev/null; touch $R/pause
                     BACKUPFS_MKDIR_WAITS=never BACKUPFS_FAULT=\(Self.pause)$R/pause setsid unshare --pid --fork \\
                         backupfs mount --foreground --store $S $M >$R/served 2>&1 &
-                    until mountpoint -q $M; do sleep 0.01; done
-                    mkdir $M/snapshots/two; until [ -e $R/pause.reached ]; do sleep 0.01; done
+                    wait_until mountpoint -q $M
+                    mkdir $M/snapshots/two; wait_until [ -e $R/pause.reached ]
                     """)
                 // A container sees other paths.
                 if !isSeen { try sandbox.sh("mv $S $R/moved") }

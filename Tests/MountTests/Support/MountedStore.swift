@@ -29,7 +29,7 @@ extension Sandbox {
     func unmount(at place: SourceLocation = #_sourceLocation) throws {
         // A program that has just ended or been killed may still be having its files closed.
         try sh(
-            "for attempt in $(seq 1 100); do fusermount3 -u $M 2>$R/tmp/unmount && exit; sleep 0.05; done; cat $R/tmp/unmount >&2; exit 1",
+            "wait_until fusermount3 -u $M",
             at: place)
         #expect(mounts == [], sourceLocation: place)
         #expect(waitForProcesses(), "still running: \(processes)", sourceLocation: place)

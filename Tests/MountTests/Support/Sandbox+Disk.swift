@@ -23,7 +23,7 @@ final class SandboxDisk {
     /// Ends its file system: its users get ENOTCONN, and the dead mount stays.
     func kill(_ sandbox: Sandbox) throws {
         job.send(SIGKILL)
-        try sandbox.sh("for n in $(seq 500); do ls \(path) 2>/dev/null || exit 0; sleep 0.02; done; exit 1")
+        try sandbox.sh("wait_until '! ls \(path)'")
     }
 
     fileprivate func leave(_ sandbox: Sandbox) throws {
@@ -40,7 +40,7 @@ extension Sandbox {
         try sh("mkdir -p $R/\(name) $R/\(name).files")
         let disk = SandboxDisk(try start("exec bindfs -f $R/\(name).files $R/\(name)"), path: "\(path)/\(name)")
         let result = Result {
-            try sh("for n in $(seq 500); do mountpoint -q $R/\(name) && exit; sleep 0.02; done; exit 1")
+            try sh("wait_until mountpoint -q $R/\(name)")
             try body(disk)
         }
         try disk.leave(self)
@@ -49,7 +49,7 @@ extension Sandbox {
 
     /// Unmounts the store and waits until the process that served it has ended; the disks stay.
     func unmountStore() throws {
-        try sh("for attempt in $(seq 100); do fusermount3 -u $M 2>/dev/null && exit; sleep 0.05; done; exit 1")
+        try sh("wait_until fusermount3 -u $M")
         for _ in 0..<1_000 where !daemons.isEmpty { usleep(20_000) }
         #expect(daemons.isEmpty, "still running")
     }

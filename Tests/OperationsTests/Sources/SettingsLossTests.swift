@@ -21,9 +21,8 @@ struct SettingsLossTests {
 
     private func count(_ sandbox: Sandbox) throws -> String { try sandbox.sh("backupfs snapshots --json --store $S | jq length") }
 
-    private func backUp(_ sandbox: Sandbox, day: Int) throws -> (status: Int32, output: String, complaint: String) {
-        let result = try sandbox.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-08-\(day)T10:00:00Z"])
-        return (result.exitCode, result.output, result.errors)
+    private func backUp(_ sandbox: Sandbox, day: Int) throws -> Job.Result {
+        try sandbox.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-08-\(day)T10:00:00Z"])
     }
 
     @Test func `check finds a damaged document of a source, and the next backup mends it`() throws {
