@@ -90,6 +90,7 @@ public final class MadeBytes: ByteSource {
         self.make = make
     }
 
+    /// Makes them.
     public func bytes() throws(BackupError) -> [UInt8] {
         if let bytes = made.withLock({ $0 }) { return bytes }
         let bytes = try make()

@@ -78,6 +78,7 @@ public struct ManifestNaming: Sendable {
 /// The names of some files of a snapshot in its archive, where they do not follow from the
 /// paths: an app may name photos by the keys of their records. A file may have several.
 public struct ArchiveNames: Sendable {
+    /// Every file has its own path.
     public static let none = ArchiveNames([:], listsFilledFolders: true)
 
     /// Whether non-empty folders have entries of their own. Some apps reject archives that contain any; an empty folder always

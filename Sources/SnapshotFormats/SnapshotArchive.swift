@@ -101,6 +101,7 @@ public struct ArchivePlan: Sendable {
     let time: Timestamp
     /// The checksum listings of an archive without a layout. An app's own layout has no place for them.
     public var listings = ChecksumListing.Algorithm.allCases
+    /// Whether the listings follow the files.
     public var listingsAreLast = false
     /// Whether the listings stay in memory once they are read, since they take long to make.
     public var keepsListings = false

@@ -20,6 +20,7 @@ public struct CollectionDefinition: Sendable {
     public private(set) var isRequired = true
     /// Whether the array is omitted on writing when it has no records.
     public private(set) var isOmittedWhenEmpty = false
+    /// Where the records come from.
     public private(set) var source = CollectionSource.table
     /// Index of the boolean field that marks records whose media file is part of the app itself.
     public private(set) var mediaExclusionIndex: Int?

@@ -7,6 +7,7 @@ public struct FieldDefinition: Sendable {
     /// The column, or the key in a key/value table.
     public let column: String
     public let type: FieldType
+    /// Where the value comes from.
     public private(set) var source = FieldSource.stored
     /// Whether the member is required on reading.
     public private(set) var isRequired = true
@@ -18,6 +19,7 @@ public struct FieldDefinition: Sendable {
     public private(set) var isCurrency = false
     public private(set) var limit: FieldLimit?
     public private(set) var reference: FieldReference?
+    /// Which dates a restore accepts.
     public private(set) var dateRule = DateRule.any
     /// Columns that together form a row's key: the field then has no column, and its value combines theirs as SQL literals
     /// (`'a',1`).

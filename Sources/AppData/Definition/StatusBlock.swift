@@ -36,6 +36,7 @@ public typealias BackupPhase = ProgressPhase<BackupStage>
 /// The message of one stage of an operation, and the percentage at which the stage begins.
 public struct ProgressPhase<Stage: Equatable & Sendable>: Sendable, Equatable {
     public let stage: Stage
+    /// 0 to 100.
     public let percent: Int
     public let message: Message
     /// The message with `{current}` and `{total}` in it, in this order, for stages that go from file to file.

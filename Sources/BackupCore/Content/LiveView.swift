@@ -12,6 +12,7 @@ public protocol ContentEntry: Sendable {
     var kind: FileKind { get }
     /// Permission bits and file type, as in `st_mode`.
     var mode: UInt32 { get }
+    /// In UTC.
     var modificationTime: Timestamp { get }
     /// Exact size in bytes, as in stat(2): of a file, or of a link's target; 0 for folders.
     var size: UInt64 { get }
@@ -35,6 +36,7 @@ public struct LiveEntry: ContentEntry {
     public let isSettled: Bool
     public let content: any LiveContent
 
+    /// The mode gets the file type of `kind`.
     public init(
         name: FileName, kind: FileKind, permissions: UInt32, size: UInt64, modificationTime: Timestamp, version: UInt64? = nil,
         isSettled: Bool = false, content: any LiveContent

@@ -63,6 +63,7 @@ public struct OperationTiming: Sendable, Equatable {
         public var elapsedSeconds: Double
         /// Over the last few seconds.
         public var rollingBytesPerSecond = 0.0
+        /// Over the whole operation.
         public var averageBytesPerSecond = 0.0
         /// The maximum so far; never below the average.
         public var peakBytesPerSecond = 0.0

@@ -8,6 +8,7 @@ public struct ServedRequest: Sendable {
     public let range: (offset: UInt64, length: UInt64)?
     /// The name of the errno; `nil` for success.
     public let error: String?
+    /// From its arrival to the reply.
     public let durationMicroseconds: UInt64
 
     public init(

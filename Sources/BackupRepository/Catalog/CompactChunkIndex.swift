@@ -173,7 +173,9 @@ extension Catalog {
                     let codec = UInt8(exactly: try row.checkedInteger(4)).flatMap(ChunkCodec.init(rawValue:))
                 else { throw BackupError(.repositoryDamaged, "the catalog has an impossible number") }
                 var base: CompactChunkIndex.Key?
-                if let first = try row.checkedIntegerIfPresent(5) { base = CompactChunkIndex.Key(first, try row.checkedInteger(6)) }
+                if let first = try row.checkedIntegerIfPresent(5) {
+                    base = CompactChunkIndex.Key(first, try row.checkedInteger(6))
+                }
                 index.append(
                     key, codec, plainLength: UInt32(plainLength), storedLength: UInt32(storedLength), base: base)
             }

@@ -5,6 +5,7 @@ import BackupCore
 /// It does not recurse: a hostile repository may nest folders deeper than a thread's stack allows. It holds only the folders from
 /// the root to the present one.
 public struct TreeCursor {
+    /// What the walk meets next.
     public enum Step {
         /// A file, a link, or a folder that the next step enters.
         case entry(TreeEntry)

@@ -21,6 +21,7 @@ public struct JSONMembers: Sendable {
     /// Whether the text is one whole object without objects or arrays in it. Otherwise the members are those that could be read.
     public private(set) var isFlat = false
 
+    /// Reads as much of the text as is well formed.
     public init(_ text: some Collection<UInt8>) {
         let tokenizer = JSONTokenizer(TextSource(Array(text)), bufferSizeBytes: 4_096)
         var isFlat = true

@@ -25,6 +25,7 @@ public struct Setting: Sendable, Hashable {
         static func standard(_ text: String) -> Fallback { Fallback(example: text) { _, _ in text } }
     }
 
+    /// As in `store.yaml`.
     public let name: String
     /// Whether a store requires it.
     let isRequired: Bool

@@ -103,6 +103,7 @@ extension Setting {
         Fallback(example: "1y", origin: .definition) { settings, definition in
             settings.retention.policy.isEmpty ? definition.retention.keepWithinDays.map { "\($0)d" } : nil
         })
+    /// How long a removed backup can be brought back, in days.
     public static let undeleteDays = Setting(
         "undelete-days", \.retention.undeleteDays, number(RetentionSettings.undeleteDaysRange, of: "days"),
         .standard("\(standard.retention.undeleteDays)"),

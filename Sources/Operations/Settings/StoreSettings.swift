@@ -28,7 +28,9 @@ public struct StoreSettings: Sendable, Equatable {
     /// After how many hours to read media files again that have no change time. Less than a day: each daily backup reads them,
     /// even if it begins a little earlier than the previous one.
     public var readAgainHours = 20
+    /// How long `mkdir` in the mount waits for its backup.
     public var makeDirectoryWait = MakeDirectoryWait.seconds(2)
+    /// Which backups are removed.
     public var retention = RetentionSettings()
     /// Whether a restore refuses a file of a later app version, instead of trying it with a warning.
     public var refusesNewerSchema = false
@@ -136,6 +138,7 @@ public struct HookSettings: Sendable, Equatable {
 
 /// The user's command that reports the end of requested operations, and failures of automatic backups. From `store.yaml`.
 public struct NotificationSettings: Sendable, Equatable {
+    /// Run by /bin/sh; `nil` for none.
     public var command: String?
     /// Whether to run it; `nil` for the app definition's default.
     public var isOn: Bool?

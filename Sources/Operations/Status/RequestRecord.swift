@@ -11,6 +11,7 @@ extension RequestCounts {
         return lines("served", served) + lines("failed", failed)
     }
 
+    /// Replaces the record in the store.
     public func write(_ paths: StorePaths) throws(BackupError) {
         try FileSystem.writeForReaders(paths.requestRecord, Array(text.utf8))
     }

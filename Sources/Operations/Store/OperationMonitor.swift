@@ -134,8 +134,10 @@ public final class OperationMonitor: Sendable {
 public struct OperationState: JSONConvertible, Sendable, Equatable {
     /// `backup`, `restore`.
     public let name: String
+    /// In ISO 8601.
     public let startedAt: String
     public let progress: OperationProgress
+    /// Speed and remaining time.
     public let timing: OperationTiming.Reading
 
     public var json: OrderedJSON {

@@ -8,6 +8,7 @@ public struct SettingsFile: Sendable {
     /// A setting that is in force.
     public struct Value: Sendable {
         public let setting: Setting
+        /// As it would be written in `store.yaml`.
         public let text: String
         public let origin: Setting.Origin
     }

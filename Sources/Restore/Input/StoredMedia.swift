@@ -177,7 +177,8 @@ struct StagedMetadata {
             guard let owner = metadata.owner, try folder.statusIfPresent(entry.name) != nil else { return }
             return record(give(owner) { (owner) throws(BackupError) in try folder.setOwner(of: entry.name, owner) }, path)
         }
-        guard try isStaged(entry, folder), let file = try folder.openFileIfPresent(entry.name), let status = try? file.status() else {
+        guard try isStaged(entry, folder), let file = try folder.openFileIfPresent(entry.name), let status = try? file.status()
+        else {
             return
         }
         record(give(metadata.owner) { (owner) throws(BackupError) in try file.setOwner(owner) }, path)

@@ -6,6 +6,7 @@ import Glibc
 /// a symbolic link: concurrent renames of folders do no harm. Several threads may use one handle.
 public final class DirectoryHandle: Sendable {
     public let descriptor: OwnedDescriptor
+    /// As named in errors.
     public var path: String { descriptor.path }
 
     /// - Parameter followsLink: whether the path may be a symbolic link.

@@ -43,6 +43,7 @@ public struct KeyValueRecord: Sendable {
         }
     }
 
+    /// The lines as UTF-8, each with its line feed.
     public var encoded: [UInt8] { Array((lines.joined(separator: "\n") + "\n").utf8) }
 
     /// Appends a line, unless there is no value.
@@ -50,15 +51,19 @@ public struct KeyValueRecord: Sendable {
         if let value { lines.append("\(key): \(value)") }
     }
 
+    /// Appends a time in ISO 8601, unless there is none.
     public mutating func append(_ key: String, _ time: Timestamp?) { append(key, time.map { ISO8601.format($0) }) }
 
     /// As `yes` or `no`.
     public mutating func append(_ key: String, _ flag: Bool) { append(key, flag ? "yes" : "no") }
 
+    /// The value of a key; `nil` if there is no such line.
     public subscript(_ key: String) -> String? { values[key] }
 
+    /// The time of a key; `nil` also for another text.
     public func time(_ key: String) -> Timestamp? { values[key].flatMap { ISO8601.parse($0) } }
 
+    /// The number of a key; `nil` also for another text.
     public func number<Number: FixedWidthInteger>(_ key: String) -> Number? { values[key].flatMap { Number($0) } }
 
     /// - Returns: `nil` for anything but `yes` and `no`.

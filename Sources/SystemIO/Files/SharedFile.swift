@@ -5,6 +5,7 @@ import Glibc
 /// A file open for reading by several threads concurrently; releasing the last reference closes it.
 public final class SharedFile: ByteSource {
     private let descriptor: OwnedDescriptor
+    /// As named in errors.
     public var path: String { descriptor.path }
     /// Size in bytes when it was opened.
     public let size: UInt64

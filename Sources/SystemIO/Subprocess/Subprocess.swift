@@ -21,6 +21,7 @@ public struct Subprocess: Sendable {
         }
     }
 
+    /// Also the number of its process group, if it leads one.
     public let processID: pid_t
 
     /// Starts a program with no signal blocked or ignored: the calling thread may block some, and a shell with SIGCHLD blocked

@@ -3,13 +3,17 @@ import Glibc
 
 /// What a calendar and a clock on the wall show: a date of the proleptic Gregorian calendar and a time of day.
 public struct LocalDateTime: Sendable, Equatable {
+    /// Years before 1 count down from 0.
     public var year: Int
     /// 1 to 12.
     public var month: Int
     /// From 1 on.
     public var day: Int
+    /// 0 to 23.
     public var hour: Int
+    /// 0 to 59.
     public var minute: Int
+    /// 0 to 60: there are leap seconds.
     public var second: Int
 
     public init(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0) {

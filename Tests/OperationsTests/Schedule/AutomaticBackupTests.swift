@@ -10,7 +10,8 @@ struct AutomaticBackupTests {
         return sandbox
     }
 
-    private func due(_ sandbox: Sandbox, _ now: String, _ extra: [String: String] = [:]) throws -> (exitCode: Int32, text: String) {
+    private func due(_ sandbox: Sandbox, _ now: String, _ extra: [String: String] = [:]) throws -> (exitCode: Int32, text: String)
+    {
         let result = try sandbox.run("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": now].merging(extra) { $1 })
         return (result.exitCode, result.output.isEmpty ? result.errors : result.output)
     }
