@@ -161,8 +161,7 @@ struct BackupTests {
             """
             touch $R/pause; printf 1 > $S/app/photos/gone.jpg; mkdir $S/app/photos/away; printf 2 > $S/app/photos/away/x
             BACKUPFS_FAULT="backup.media-listed=pause:$R/pause" backupfs backup --label one --store $S 2>&1 & backup=$!
-            for i in $(seq 500); do [ -s $S/operation.json ] && break; sleep 0.01; done
-            sleep 0.2; rm -r $S/app/photos/gone.jpg $S/app/photos/away $R/pause
+            wait_paused $R/pause $backup; rm -r $S/app/photos/gone.jpg $S/app/photos/away $R/pause
             wait $backup; echo "exit $?"; backupfs ls one:media --store $S | awk '{print $NF}' | xargs
             """)
         #expect(

@@ -180,7 +180,7 @@ struct CrashTests {
         let script = """
             touch $R/wait
             backupfs backup --label slow --store $S & job=$!
-            for i in $(seq 200); do [ -e $S/operation.json ] && break; sleep 0.05; done
+            wait_until [ -e $S/operation.json ]
             backupfs backup --label other --store $S 2>$R/why; echo "refused $?"
             backupfs restore first --yes --store $S 2>/dev/null; echo "refused $?"
             backupfs status --json --store $S | grep '"state"'

@@ -25,10 +25,10 @@ struct DatabaseInMediaRestoreTests {
         try sandbox.run(
             """
             touch $R/pause; BACKUPFS_FAULT=\(point)=pause:$R/pause backupfs restore one --yes --store $S >$R/told 2>&1 & restore=$!
-            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            wait_paused $R/pause $restore
             mkfifo $R/in; sqlite3 $S/app/photos/notes.db < $R/in >/dev/null 2>&1 & app=$!; exec 3> $R/in
             echo "insert into n values (7777, 'late');" >&3
-            for i in $(seq 600); do [ -s $S/app/photos/notes.db-wal ] && break; sleep 0.05; done
+            wait_until [ -s $S/app/photos/notes.db-wal ]
             rm $R/pause; wait $restore; echo "exit $?"
             ls $S/app/photos | grep notes; cp $S/app/photos/notes.db* $R/; sqlite3 $R/notes.db 'pragma integrity_check; select count(*), max(id) from n'
             exec 3>&-; wait $app; cat $R/told >&2
@@ -65,7 +65,7 @@ struct DatabaseInMediaRestoreTests {
             BACKUPFS_FAULT=restore.media-emptied backupfs restore one --yes --store $S >/dev/null 2>&1
             mkfifo $R/in; sqlite3 $S/app/photos/notes.db < $R/in >/dev/null 2>&1 & app=$!; exec 3> $R/in
             echo "insert into n values (7777, 'late');" >&3
-            for i in $(seq 600); do [ -s $S/app/photos/notes.db-wal ] && break; sleep 0.05; done
+            wait_until [ -s $S/app/photos/notes.db-wal ]
             backupfs status --store $S >/dev/null; echo "exit $?"; jq -r .result $S/restore/last.json
             ls $S/app/photos | grep notes; cp $S/app/photos/notes.db* $R/; sqlite3 $R/notes.db 'pragma integrity_check; select count(*), max(id) from n'
             exec 3>&-; wait $app
@@ -132,7 +132,7 @@ struct DatabaseInMediaRestoreTests {
             BACKUPFS_FAULT=restore.file-brought-in:4 backupfs restore one --yes --store $S >/dev/null 2>&1
             mkfifo $R/in; sqlite3 $S/app/photos/x.db < $R/in >/dev/null 2>&1 & app=$!; exec 3> $R/in
             printf "insert into n values (7777, 'late');\\n.shell touch $R/written\\n" >&3
-            for i in $(seq 600); do [ -e $R/written ] && break; sleep 0.05; done
+            wait_until [ -e $R/written ]
             backupfs status --store $S >/dev/null; echo "insert into n values (7778, 'later');" >&3; exec 3>&-; wait $app
             \(Self.look); cmp $(jq -r .keptMedia $S/restore/last.json)/separated-logs/x.db-wal $R/log && echo kept
             """)
@@ -144,7 +144,7 @@ struct DatabaseInMediaRestoreTests {
         let result = try sandbox.run(
             """
             touch $R/pause; BACKUPFS_FAULT=restore.file-brought-in:4=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>&1 & restore=$!
-            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            wait_paused $R/pause $restore
             \(Self.write) 2>&1 | grep -o 'database is locked'; rm $R/pause; wait $restore; echo "exit $?"; \(Self.look)
             """)
         #expect(result.output == "database is locked\nexit 0\nok\n343|400\n", "\(result)")

@@ -8,16 +8,16 @@ import Testing
 struct DatabaseInUseTests {
     /// Holds `$S/app/database.sqlite` while `$R/hold` exists; `$holder` is its process.
     static let hold = """
-        trap 'rm -f $R/hold' EXIT; touch $R/hold
+        trap 'rm -f $R/hold; wait' EXIT; touch $R/hold
         python3 - $S/app/database.sqlite $R/hold $R/held <<'END' & holder=$!
         import os, sqlite3, sys, time
         connection = sqlite3.connect(sys.argv[1], isolation_level=None)
         connection.execute("PRAGMA locking_mode = EXCLUSIVE"); connection.execute("PRAGMA journal_mode = DELETE")
         connection.execute("BEGIN EXCLUSIVE")
         open(sys.argv[3], "w").close()
-        while os.path.exists(sys.argv[2]): time.sleep(0.02)
+        any(not os.path.exists(sys.argv[2]) or time.sleep(0.02) for _ in range(6_000))
         END
-        for i in $(seq 600); do [ -e $R/held ] && break; sleep 0.05; done
+        wait_until [ -e $R/held ]
 
         """
     static let letGo = "rm $R/hold; wait $holder; rm $R/held"
@@ -54,7 +54,7 @@ struct DatabaseInUseTests {
         let text = try sandbox.sh(
             """
             trap 'rm -f $R/pause' EXIT; touch $R/pause; BACKUPFS_FAULT=backup.begun=pause:$R/pause backupfs backup --label two --store $S >/dev/null & backup=$!
-            until backupfs status --json --store $S | grep -q '"operation": "backup"'; do sleep 0.02; done
+            wait_until 'backupfs status --json --store $S | grep -q "operation.: .backup"'
             backupfs backup --label three --json --store $S 2> $R/told && exit 1; echo $?; jq -r .error $R/told
             BACKUPFS_NOW=2027-01-11T00:00:00Z backupfs backup --if-due --store $S 2>/dev/null && exit 1; echo $?
             rm $R/pause; wait $backup

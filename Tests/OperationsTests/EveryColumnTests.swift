@@ -99,7 +99,7 @@ import Testing
         let backup = try sandbox.run("backupfs backup --label A --store $S")
         #expect(backup.exitCode == 0, "\(backup.errors)")
         // An export contains its creation time, to the second. No safety backup with other data may have the same file.
-        try sandbox.sh("second=$(date +%s); while [ $(date +%s) = $second ]; do sleep 0.02; done")
+        try sandbox.sh("wait_second")
         let names = each.left.joined(separator: ", ")
         if !each.left.isEmpty {
             #expect(backup.errors.contains(names), "\(backup.errors)")
@@ -151,7 +151,7 @@ import Testing
             """
             backupfs init --store $S --sample >/dev/null; backupfs backup --label A --store $S
             touch $R/pause; BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore A --yes --store $S >$R/told 2>&1 & restore=$!
-            while ! [ -e $R/pause.reached ] && kill -0 $restore; do sleep 0.05; done
+            wait_paused $R/pause $restore
             sqlite3 $S/app/database.sqlite "INSERT INTO ideas VALUES (1,1,'tow bar',NULL,NULL,'2025-01-05T00:00:00Z','2025-01-06T00:00:00Z')"
             rm $R/pause; wait $restore; sqlite3 $S/app/database.sqlite 'SELECT count(*) FROM ideas' | grep -x 0
             backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --yes --store $S

@@ -26,7 +26,7 @@ struct ExportDuringRestoreTests {
 
     /// In a script, waits until a program has reached its fault point.
     private static func reached(_ name: String) -> String {
-        "for i in $(seq 3000); do [ -e $R/\(name).reached ] && break; sleep 0.01; done; [ -e $R/\(name).reached ] || exit 99"
+        "wait_until [ -e $R/\(name).reached ]"
     }
 
     /// The caption and both photos of an archive.

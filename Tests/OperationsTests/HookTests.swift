@@ -83,7 +83,7 @@ struct HookTests {
     /// may be gone.
     private static let slow = """
         exec >/dev/null 2>&1; sh -c "trap \\"sleep 0.5; echo child ended >> notes; exit\\" TERM; : > ready; while :; do sleep 0.05; done" &
-        trap "sleep 0.2; echo ended >> notes; exit 1" TERM; until [ -e ready ]; do sleep 0.02; done;
+        trap "sleep 0.2; echo ended >> notes; exit 1" TERM; for turn in $(seq 1000); do [ -e ready ] && break; sleep 0.02; done;
         echo begun >> notes; while :; do sleep 0.05; done
         """
 
@@ -93,7 +93,7 @@ struct HookTests {
             let result = try sandbox.run(
                 """
                 set -m; backupfs restore one --yes --store $S & restore=$!
-                for turn in $(seq 2000); do grep -q begun $S/notes 2>/dev/null && break; sleep 0.02; done
+                wait_until grep -q begun $S/notes
                 kill -\(signal) $restore; wait $restore
                 """)
             #expect(result.exitCode == 130, "\(result)")
@@ -112,7 +112,7 @@ struct HookTests {
             let result = try sandbox.run(
                 """
                 set -m; backupfs restore one --yes --store $S & restore=$!
-                for turn in $(seq 2000); do [ -e $S/pid ] && break; sleep 0.02; done
+                wait_until [ -e $S/pid ]
                 kill -INT $restore; wait $restore
                 """)
             #expect(result.exitCode == 130, "\(result)")
@@ -125,7 +125,7 @@ struct HookTests {
             _ = try sandbox.run(
                 """
                 set -m; backupfs restore one --yes --store $S & restore=$!
-                for turn in $(seq 2000); do grep -q begun $S/notes 2>/dev/null && break; sleep 0.02; done
+                wait_until grep -q begun $S/notes
                 kill -9 $restore; wait $restore; backupfs status --store $S
                 """)
             #expect(try sandbox.sh("cat $S/notes") == "begun\nended\nchild ended\nstarted")

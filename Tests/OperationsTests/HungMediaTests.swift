@@ -13,10 +13,10 @@ struct HungMediaTests {
         backupfs backup --label before --store $S; kill -STOP $stopped
         backupfs backup --label hung --store $S >$R/said 2>&1 & backup=$!
         # It waits in the kernel.
-        for i in $(seq 600); do grep -q request_wait_answer /proc/$backup/task/*/wchan && break; sleep 0.05; done
+        wait_until 'grep -q request_wait_answer /proc/$backup/task/*/wchan'
         if [ $WAY = cancel ]; then timeout 50 backupfs cancel --store $S; else kill -TERM $backup; fi
         # A request that the server has taken keeps its thread until it is answered; the store is free before that.
-        for i in $(seq 1000); do flock -n $S/operation.lock true && grep -q 'does not answer' $R/said && break; sleep 0.05; done
+        wait_until 'flock -n $S/operation.lock true && grep -q "does not answer" $R/said'
         cat $R/said; backupfs snapshots --store $S --json | jq -r '.[].name'
         kill -CONT $stopped; wait $backup; echo "exit $?"
         backupfs backup --label after --store $S; backupfs ls after:media/net --store $S | grep -o 'media/net/.*'
@@ -29,14 +29,14 @@ struct HungMediaTests {
         stopped=$(cat $R/server.pid); mkdir $R/mnt
         trap 'kill -CONT $stopped; umount -l $R/mnt; umount $R/media/net' EXIT
         BACKUPFS_MKDIR_WAITS=always backupfs mount -f --store $S $R/mnt >$R/said 2>&1 & mount=$!
-        for i in $(seq 600); do [ -e $R/mnt/status.json ] && break; sleep 0.05; done
+        wait_until [ -e $R/mnt/status.json ]
         mkdir $R/mnt/snapshots/before; kill -STOP $stopped
         LC_ALL=C mkdir $R/mnt/snapshots/hung >$R/answer 2>&1 & made=$!
-        for i in $(seq 600); do grep -q request_wait_answer /proc/$mount/task/*/wchan && break; sleep 0.05; done
+        wait_until 'grep -q request_wait_answer /proc/$mount/task/*/wchan'
         kill -TERM $mount
         # The storage still does not answer.
-        for i in $(seq 1000); do kill -0 $made 2>/dev/null || break; sleep 0.05; done
-        kill -0 $made 2>/dev/null && echo "mkdir still waits"; sed 's/.*: //' $R/answer; cat $R/said
+        wait_until '! kill -0 $made'
+        sed 's/.*: //' $R/answer; cat $R/said
         flock -n $S/operation.lock backupfs snapshots --store $S --json | jq -r '.[].name'
         kill -CONT $stopped; wait $mount; echo "exit $?"
         backupfs mount --store $S $R/mnt; mkdir $R/mnt/snapshots/after; ls $R/mnt/snapshots/after/media/net; backupfs umount --store $S
@@ -46,14 +46,13 @@ struct HungMediaTests {
         let sandbox = try Sandbox()
         try sandbox.write(
             "#!/bin/sh\necho $$ > \(sandbox.path)/server.pid; exec /usr/lib/openssh/sftp-server\n", to: "bin/server")
-        try sandbox.write(script, to: "script.sh")
         try sandbox.sh(
             """
             chmod 755 $R/bin/server; mkdir -p $R/media/net $R/far; printf near > $R/media/near.jpg; printf far > $R/far/far.jpg
             sqlite3 $R/app.sqlite 'create table t(id integer primary key, x text); insert into t values (1, 2)'
             backupfs init --store $S --database $R/app.sqlite --media $R/media >/dev/null
             """)
-        return try sandbox.run("unshare -m --propagation private bash $R/script.sh", variables)
+        return try sandbox.runInNamespace(script, variables)
     }
 
     @Test(.enabled(if: HiddenChangeTests.canMount, "needs to be root, /dev/fuse and sshfs"))

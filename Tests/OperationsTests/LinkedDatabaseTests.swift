@@ -74,7 +74,7 @@ struct LinkedDatabaseTests {
             """
             touch $R/pause
             BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore one --yes --store $S >$R/told 2>&1 & restore=$!
-            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            wait_paused $R/pause $restore
             sqlite3 $R/n.db "insert into t values (2, 'new')"; \(replacing)
             rm $R/pause; wait $restore; status=$?; cat $R/told; exit $status
             """)

@@ -24,7 +24,8 @@ struct LiveTests {
         let sandbox = try Sandbox()
         let store = try sandbox.makeDiary()
         let live = try LiveData(store: store)
-        usleep(50_000)
+        // A database that was written just now may change without a trace.
+        try sandbox.sh("touch -d '1 minute ago' $S/app/database.sqlite*")
         let first = try live.view()
         #expect(try live.view() === first)
         #expect(try live.view() === first)
@@ -43,7 +44,8 @@ struct LiveTests {
         let sandbox = try Sandbox()
         let store = try sandbox.makeDiary()
         let live = try LiveData(store: store)
-        usleep(50_000)
+        // A database that was written just now may change without a trace.
+        try sandbox.sh("touch -d '1 minute ago' $S/app/database.sqlite*")
         let views = Mutex<[any LiveView]>([])
         DispatchQueue.concurrentPerform(iterations: 16) { _ in
             if let view = try? live.view() { views.withLock { $0.append(view) } }

@@ -11,7 +11,7 @@ import Testing
         let script = """
             touch $R/wait
             BACKUPFS_FAULT=backup.record-written=pause:$R/wait backupfs backup --label slow --store $S & job=$!
-            for i in $(seq 400); do ls $S/repository/locks/*.lock >/dev/null 2>&1 && break; sleep 0.05; done
+            wait_until 'ls $S/repository/locks/*.lock'
             echo "pid $job"
             backupfs backup --store $S; echo "backup $?"
             backupfs prune --store $S; echo "prune $?"

@@ -9,7 +9,7 @@ struct LockWaitTests {
     private static let busy = """
         backupfs init --sample --store $S >/dev/null; backupfs backup --label one --store $S; touch $R/pause
         BACKUPFS_FAULT=backup.begun=pause:$R/pause backupfs backup --label two --store $S & backup=$!
-        until backupfs status --json --store $S | grep -q '"operation": "backup"'; do sleep 0.02; done
+        wait_until 'backupfs status --json --store $S | grep -q "operation.: .backup"'
 
         """
 
@@ -18,7 +18,7 @@ struct LockWaitTests {
         let text = try sandbox.sh(
             Self.busy + """
                 for wait in "" --wait=0s "--wait 1s"; do backupfs restore one $wait --yes --store $S 2>> $R/told && exit 1; echo $?; done
-                (until grep -q Waiting $R/waiting; do sleep 0.02; done; rm $R/pause) &
+                (wait_until grep -q Waiting $R/waiting; rm $R/pause) &
                 backupfs restore one --wait -v --yes --store $S 2> $R/waiting | head -1; wait $backup; grep -c Waiting $R/waiting
                 """)
         #expect(
@@ -40,9 +40,9 @@ struct LockWaitTests {
         let text = try sandbox.sh(
             """
             touch $R/pause; BACKUPFS_FAULT=backup.begun=pause:$R/pause backupfs backup --label two --store $S >/dev/null & backup=$!
-            until backupfs status --json --store $S | grep -q '"operation": "backup"'; do sleep 0.02; done
+            wait_until 'backupfs status --json --store $S | grep -q "operation.: .backup"'
             backupfs \(command) --store $S >/dev/null 2>&1 && exit 1; echo $?
-            (until grep -q Waiting $R/waiting; do sleep 0.02; done; rm $R/pause) &
+            (wait_until grep -q Waiting $R/waiting; rm $R/pause) &
             backupfs \(command) --wait=1min --verbose --store $S > $R/done 2> $R/waiting || cat $R/waiting; echo $?; wait $backup
             """)
         #expect(text == "11\n0")
@@ -57,7 +57,7 @@ struct LockWaitTests {
                 export BACKUPFS_NOW=2027-01-11T00:00:00Z; backupfs backup --if-due --store $S > $R/begun 2>&1 || true
                 export BACKUPFS_NOW=2027-01-12T00:00:00Z
                 for wait in "" --wait=0s; do backupfs backup --if-due $wait --store $S 2>> $R/told && exit 1; echo $?; done
-                (until grep -q Waiting $R/waiting; do sleep 0.02; done; rm $R/pause) &
+                (wait_until grep -q Waiting $R/waiting; rm $R/pause) &
                 backupfs backup --if-due --wait=1min -v --store $S 2> $R/waiting; echo $?; wait $backup
                 backupfs backup --if-due --wait --store $S
                 """)
@@ -74,7 +74,7 @@ struct LockWaitTests {
                 printf 'schedule: daily\nhandled-at: 2027-01-10T00:00:00Z\n' > $S/schedule.state
                 export BACKUPFS_NOW=2027-01-12T00:00:00Z
                 for i in 1 2 3; do backupfs backup --if-due --wait=1min -v --store $S > $R/out$i 2> $R/waiting$i & eval "job$i=$!"; done
-                for i in 1 2 3; do until grep -q Waiting $R/waiting$i; do sleep 0.02; done; done
+                for i in 1 2 3; do wait_until grep -q Waiting $R/waiting$i; done
                 rm $R/pause; wait $job1; wait $job2; wait $job3; wait $backup
                 """)
         #expect(try sandbox.sh("cat $R/out? | grep -c '^2027-01-12_00-00-00$'") == "1")
@@ -86,7 +86,7 @@ struct LockWaitTests {
         let text = try sandbox.sh(
             Self.busy + """
                 backupfs restore one --wait -v --yes --store $S 2> $R/waiting & waiting=$!
-                until grep -q Waiting $R/waiting; do sleep 0.02; done; kill -TERM $waiting
+                wait_until grep -q Waiting $R/waiting; kill -TERM $waiting
                 wait $waiting && exit 1; echo $?; tail -1 $R/waiting; rm $R/pause; wait $backup
                 """)
         #expect(text.contains("130\n") && text.contains("cancelled; nothing was changed"), "\(text)")

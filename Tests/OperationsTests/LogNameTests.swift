@@ -15,7 +15,7 @@ struct LogNameTests {
     static let refusedRestore = """
         mkfifo $R/lock; sqlite3 $S/app/database.sqlite < $R/lock >/dev/null & holder=$!; exec 3> $R/lock
         printf "begin immediate;\\n.shell touch $R/locked\\n" >&3
-        for i in $(seq 600); do [ -e $R/locked ] && break; sleep 0.05; done
+        wait_until [ -e $R/locked ]
         backupfs restore one --yes --store $S >/dev/null 2>$R/told; echo "exit $?"
         exec 3>&-; wait $holder; rm $R/lock $R/locked
         """
@@ -48,7 +48,7 @@ struct LogNameTests {
             """
             cd $S/app/photos; printf database > x.db; printf log > x.db-wal; printf index > x.db-shm
             touch $R/pause; BACKUPFS_FAULT=backup.media-listed=pause:$R/pause backupfs backup --label one --store $S >/dev/null & backup=$!
-            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            wait_paused $R/pause $backup
             \(change); rm $R/pause; wait $backup; echo "exit $?"; backupfs restore one --target $R/out --store $S >/dev/null
             diff -r --no-dereference . $R/out/media && echo same
             """)
@@ -101,7 +101,7 @@ struct LogNameTests {
             cd $S/app/photos; mkdir trip trip-journal; printf a > trip/a.jpg; printf b > trip-journal/b.jpg; printf d > trip-wal
             backupfs backup --label one --store $S; (\(Self.tree)) > $R/before
             touch $R/pause; BACKUPFS_FAULT=\(point)=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>$R/told & restore=$!
-            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            wait_paused $R/pause $restore
             kill -TERM $restore; rm $R/pause; wait $restore; echo "exit $?"; (\(Self.tree)) | diff $R/before -; ls -I "*.sqlite-*" $S/app
             BACKUPFS_FAULT=\(point) backupfs restore one --yes --store $S >/dev/null 2>&1; backupfs status --store $S >/dev/null
             (\(Self.tree)) | diff $R/before -; ls -I "*.sqlite-*" $S/app
@@ -116,7 +116,7 @@ struct LogNameTests {
             """
             cd $S/app/photos; backupfs backup --label one --store $S; mkfifo $R/lock
             touch $R/pause; BACKUPFS_FAULT=restore.folder-tried=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>$R/told & restore=$!
-            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            wait_paused $R/pause $restore
             printf mine > 2024; kill -TERM $restore; rm $R/pause; wait $restore; echo "exit $?"
             cat 2024/two.jpg; cat $(jq -r .keptMedia $S/restore/last.json)/2024; echo; grep -c "kept in $S/app/photos-kept-" $R/told
             grep -c 'in the way when the old ones came back' $S/restore/last.txt
@@ -167,7 +167,7 @@ struct LogNameTests {
         let restored = try sandbox.run(
             """
             touch $R/pause; BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore one --yes --store $S >/dev/null & restore=$!
-            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            wait_paused $R/pause $restore
             cd $S/app/photos; \(Self.filling(&generator, share: 20))
             cp -a . $R/state; rm $R/pause; wait $restore; echo "exit $?"
             """)

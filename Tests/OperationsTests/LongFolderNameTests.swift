@@ -21,7 +21,7 @@ struct LongFolderNameTests {
         let result = try sandbox.run(
             """
             touch $R/pause; BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore one --yes --store $S >/dev/null & restore=$!
-            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            wait_paused $R/pause $restore
             printf late > $R/media/late.jpg; rm $R/pause; wait $restore; echo "exit $?"
             cat "$(jq -r .keptMedia $S/restore/last.json)/late.jpg"; echo; ls $R/media; find $R -name '.backupfs*'
             backupfs restore one --yes --store $S >/dev/null; echo "exit $?"
@@ -34,7 +34,7 @@ struct LongFolderNameTests {
         let result = try sandbox.run(
             """
             touch $R/pause; BACKUPFS_FAULT=restore.folder-tried=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>&1 & restore=$!
-            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            wait_paused $R/pause $restore
             printf mine > $R/media/2024; kill -TERM $restore; rm $R/pause; wait $restore; echo "exit $?"
             cat "$(jq -r .keptMedia $S/restore/last.json)/2024"; echo; find $R -name '.backupfs*'; backupfs backup --store $S >/dev/null; echo "exit $?"
             """)

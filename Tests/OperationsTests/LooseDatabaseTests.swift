@@ -44,7 +44,7 @@ struct LooseDatabaseTests {
         let result = try sandbox.run(
             """
             python3 $R/make.py '\(kind)' $R/in '' $R/go & app=$!
-            until [ -e $R/go ]; do sleep 0.01; done
+            wait_until [ -e $R/go ]
             backupfs restore $R/in/x.db --yes --store $S; echo "exit $?"; rm $R/go; wait $app
             """)
         let count = try sandbox.sh("sqlite3 $R/app.db 'select count(*) from t'")

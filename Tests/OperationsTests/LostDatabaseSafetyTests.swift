@@ -48,7 +48,7 @@ struct LostDatabaseSafetyTests {
         let result = try sandbox.run(
             """
             \(loss); touch $R/wait; BACKUPFS_FAULT=lost.database-copied=pause:$R/wait backupfs restore one --yes --store $S & restore=$!
-            while ! [ -e $R/wait.reached ] && kill -0 $restore; do sleep 0.01; done
+            wait_paused $R/wait $restore
             \(Self.appMakesIt); rm $R/wait; wait $restore
             """)
         #expect(result.exitCode != 0 && result.errors.contains("another program has made the database"), "\(result)")
@@ -65,7 +65,7 @@ struct LostDatabaseSafetyTests {
         for i in range(400): app.execute('insert into scratch values(?, ?)', (i, 'x' * 500))
         app.execute('pragma wal_checkpoint(truncate)')
         open(sys.argv[2] + '/ready', 'w').close()
-        while not os.path.exists(sys.argv[2] + '/go'): time.sleep(0.01)
+        any(os.path.exists(sys.argv[2] + '/go') or time.sleep(0.01) for _ in range(12_000))
         app.execute("update scratch set b = 'y' || b")
         os._exit(0)
         """
@@ -78,7 +78,7 @@ struct LostDatabaseSafetyTests {
         let result = try sandbox.run(
             """
             python3 $R/app.py $R/data/ev.db $R & app=$!
-            while ! [ -e $R/ready ] && kill -0 $app; do sleep 0.01; done
+            wait_until "[ -e $R/ready ] || ! kill -0 $app"
             rm $R/data/ev.db\(loss); stat -c '%n %s' $R/data/ev.db-*; backupfs restore one --yes --store $S; status=$?
             touch $R/go; wait $app; exit $status
             """)
@@ -113,7 +113,7 @@ struct LostDatabaseSafetyTests {
         let result = try sandbox.run(
             """
             python3 $R/app.py $R/data/ev.db $R & app=$!
-            while ! [ -e $R/ready ] && kill -0 $app; do sleep 0.01; done
+            wait_until "[ -e $R/ready ] || ! kill -0 $app"
             rm $R/data/ev.db; backupfs restore one --yes --store $S; status=$?
             touch $R/go; wait $app; exit $status
             """)
@@ -154,7 +154,7 @@ struct LostDatabaseSafetyTests {
         import os, sys, time
         log = open(sys.argv[1] + '-wal', 'r+b')
         open(sys.argv[2] + '/ready', 'w').close()
-        while not os.path.exists(sys.argv[2] + '/go'): time.sleep(0.01)
+        any(os.path.exists(sys.argv[2] + '/go') or time.sleep(0.01) for _ in range(12_000))
         log.write(b'of the lost database' * 300); log.flush()
         open(sys.argv[2] + '/written', 'w').close()
         """
@@ -176,9 +176,9 @@ struct LostDatabaseSafetyTests {
         let result = try sandbox.run(
             """
             python3 $R/old.py $R/data/ev.db $R & old=$!
-            while ! [ -e $R/ready ] && kill -0 $old; do sleep 0.01; done
+            wait_until "[ -e $R/ready ] || ! kill -0 $old"
             touch $R/wait; BACKUPFS_FAULT=lost.logs-aside=pause:$R/wait backupfs restore one --yes --store $S & restore=$!
-            while ! [ -e $R/wait.reached ] && kill -0 $restore; do sleep 0.01; done
+            wait_paused $R/wait $restore
             touch $R/go; wait $old; python3 $R/new.py $R/data/ev.db; cp -a $R/data/ev.db-wal $R/own 2>/dev/null
             rm $R/wait; wait $restore
             """)
@@ -197,9 +197,9 @@ struct LostDatabaseSafetyTests {
         let result = try sandbox.run(
             """
             python3 $R/old.py $R/data/ev.db $R & old=$!
-            while ! [ -e $R/ready ] && kill -0 $old; do sleep 0.01; done
+            wait_until "[ -e $R/ready ] || ! kill -0 $old"
             touch $R/wait; BACKUPFS_FAULT=lost.logs-aside=pause:$R/wait backupfs restore one --yes --store $S & restore=$!
-            while ! [ -e $R/wait.reached ] && kill -0 $restore; do sleep 0.01; done
+            wait_paused $R/wait $restore
             touch $R/go; wait $old; kill -TERM $restore; wait $restore; status=$?; rm $R/wait; exit $status
             """)
         #expect(result.exitCode == 130, "\(result)")

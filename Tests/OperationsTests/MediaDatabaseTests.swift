@@ -12,21 +12,23 @@ struct MediaDatabaseTests {
         _ = try sandbox.makeDiary()
         try sandbox.write(
             """
-            import sqlite3, sys
+            import os, sqlite3, sys, time
             c = sqlite3.connect(sys.argv[1], isolation_level=None)
             c.execute("pragma journal_mode = wal"); c.execute("pragma wal_autocheckpoint = 20")
             c.execute("create table t(id integer primary key, a blob)"); c.execute("create table pairs(low, high)")
-            open(sys.argv[2], "w"); n = 0
-            import os
-            while os.path.exists(sys.argv[2]):
+            n = 0
+            while n == 0 or os.path.exists(sys.argv[2]):
                 n += 1
                 c.execute("begin"); c.execute("insert into t values (?, randomblob(9000))", (n,))
                 c.execute("insert into pairs values (?, ?)", (n, n)); c.execute("delete from t where id < ?", (n - 50,)); c.execute("commit")
+                if n == 1: open(sys.argv[2], "w")
+                # Each copy meets many transactions, and the backup finds a processor.
+                time.sleep(0.003)
             """, to: "writer.py")
         try sandbox.sh(
             """
             python3 $R/writer.py $S/app/photos/x.db $R/go & writer=$!
-            until [ -e $R/go ]; do sleep 0.01; done
+            wait_until [ -e $R/go ]
             for i in 1 2 3 4 5 6; do backupfs backup --label b$i --store $S >/dev/null; done
             rm $R/go; wait $writer
             for i in 1 2 3 4 5 6; do backupfs restore b$i --target $R/b$i --store $S >/dev/null; done

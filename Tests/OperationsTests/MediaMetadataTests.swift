@@ -119,14 +119,14 @@ import Testing
 
     @Test func `changed attributes and owners are noticed by the next backup, and shown by diff`() throws {
         let sandbox = try Self.makeSandbox()
-        try sandbox.sh("\(Self.fill)\nsleep 2.2; backupfs backup --label a --store $S")
+        try sandbox.sh("\(Self.fill)\nwait_settled $R/media; backupfs backup --label a --store $S")
         try sandbox.sh("cd $R/media; setfattr -n user.comment -v other one.jpg; chown 77 sparse; setfattr -x user.tag shut/x")
         try sandbox.sh("backupfs backup --label b --store $S; backupfs restore b --target $R/out --store $S")
         #expect(try Self.state(sandbox, "$R/out/media") == Self.state(sandbox, "$R/media"))
         let paths = try sandbox.sh("backupfs diff a b --json --store $S | jq -r '.. | .path? // empty' | sort -u")
         #expect(paths == "media/folder/second-name\nmedia/one.jpg\nmedia/shut/x\nmedia/sparse\nmedia/third")
         // Unchanged files are taken over with all their metadata.
-        try sandbox.sh("sleep 2.2; backupfs backup --label c --store $S; backupfs backup --label d --store $S")
+        try sandbox.sh("wait_settled $R/media; backupfs backup --label c --store $S; backupfs backup --label d --store $S")
         #expect(try sandbox.sh("backupfs diff c d --json --store $S | jq -r '.. | .path? // empty'") == "")
         try sandbox.sh("backupfs restore d --target $R/d --store $S")
         #expect(try Self.state(sandbox, "$R/d/media") == Self.state(sandbox, "$R/media"))
@@ -136,7 +136,8 @@ import Testing
     @Test func `a media folder that gets another owner gives its files none`() throws {
         let sandbox = try Self.makeSandbox()
         try sandbox.sh(
-            "\(Self.fill)\nsleep 2.2; backupfs backup --label a --store $S; chown 4321:4321 $R/media; echo new > $R/media/new")
+            "\(Self.fill)\nwait_settled $R/media; backupfs backup --label a --store $S; chown 4321:4321 $R/media; echo new > $R/media/new"
+        )
         try sandbox.sh("backupfs backup --label b --store $S; backupfs restore b --target $R/out --store $S")
         #expect(try Self.state(sandbox, "$R/out/media") == Self.state(sandbox, "$R/media"))
     }
@@ -213,7 +214,7 @@ import Testing
         #expect(told == paths)
         #expect(try sandbox.sh("backupfs diff a b --store $S").contains(String(paths.split(separator: "\n")[0])))
         // The same links with other inodes.
-        try sandbox.sh("backupfs restore b --yes --store $S; sleep 2.2; backupfs backup --label c --store $S")
+        try sandbox.sh("backupfs restore b --yes --store $S; wait_settled $R/media; backupfs backup --label c --store $S")
         #expect(try sandbox.sh("backupfs diff b c --json --store $S | jq -r '.. | .path? // empty' | grep media || true") == "")
     }
 
@@ -228,7 +229,7 @@ import Testing
         let paths = "jq -r '.. | .path? // empty' | grep media || true"
         #expect(try sandbox.sh("backupfs diff one two --json --store $S | \(paths)") == "media/d2/b")
         #expect(try sandbox.sh("backupfs diff two three --json --store $S | \(paths)") == "")
-        try sandbox.sh("backupfs restore three --yes --store $S; sleep 2.2; backupfs backup --label four --store $S")
+        try sandbox.sh("backupfs restore three --yes --store $S; wait_settled $R/media; backupfs backup --label four --store $S")
         #expect(try sandbox.sh("backupfs diff three four --json --store $S | \(paths)") == "")
         #expect(try sandbox.sh("backupfs diff one four --json --store $S | \(paths)") == "media/d2/b")
     }
@@ -271,7 +272,7 @@ import Testing
     /// A backup of a program that did not collect attributes: they are collected from unchanged files, which are not read again.
     @Test func `the first backup after an update asks unchanged files`() throws {
         let sandbox = try Self.makeSandbox()
-        try sandbox.sh("cd $R/media; echo x > x; ln x y; setfattr -n user.comment -v old x; chown 55 x; sleep 2.2")
+        try sandbox.sh("cd $R/media; echo x > x; ln x y; setfattr -n user.comment -v old x; chown 55 x; wait_settled $R/media")
         try sandbox.sh("backupfs backup --label a --store $S")
         let forget =
             "python3 -B \(Machine.projectPath)/Tests/BackupRepositoryTests/Fixtures/forge_repository.py without-metadata $R/r a"
@@ -388,7 +389,7 @@ import Testing
         let kibibytes = try sandbox.sh("du -sk $R/media | cut -f1")
         // A second tree beside it; the files of the first are unchanged, as when they are taken over.
         try sandbox.sh(
-            "sleep 2.2; mkdir $R/media/more; python3 $R/generate.py \(number + 100) $R/media/more; backupfs backup --label b --store $S"
+            "wait_settled $R/media; mkdir $R/media/more; python3 $R/generate.py \(number + 100) $R/media/more; backupfs backup --label b --store $S"
         )
         let second = try sandbox.sh("python3 $R/describe.py $R/media")
         for (name, expected) in [("a", first), ("b", second)] {

@@ -8,7 +8,7 @@ import Testing
 enum MountPermission {
     static let isThere: Bool = {
         guard geteuid() == 0, let sandbox = try? Sandbox() else { return false }
-        return (try? sandbox.run("unshare -m --propagation private mount -t tmpfs none $R").exitCode) == 0
+        return (try? sandbox.runInNamespace("mount -t tmpfs none $R").exitCode) == 0
     }()
 }
 
@@ -28,19 +28,12 @@ struct MountedMediaTests {
         return sandbox
     }
 
-    /// Runs a script in a separate mount namespace.
-    private static func isolated(_ sandbox: Sandbox, _ script: String) throws -> Job.Result {
-        try sandbox.write(script, to: "script.sh")
-        return try sandbox.run("unshare -m --propagation private bash $R/script.sh")
-    }
-
     private static let count = "sqlite3 $S/app/database.sqlite 'select count(*) from photos'"
 
     @Test(arguments: ["mount -t tmpfs none $S/app/photos", "mount --bind $S/app/photos $S/app/photos"])
     func `U-A2: a media folder that is a mount point is restored in place`(mount: String) throws {
         let sandbox = try Self.prepare()
-        let result = try Self.isolated(
-            sandbox,
+        let result = try sandbox.runInNamespace(
             """
             cp -a $S/app/photos $R/copy; \(mount); cp -a $R/copy/. $S/app/photos
             before=$(stat -c %d:%i $S/app/photos)
@@ -56,8 +49,7 @@ struct MountedMediaTests {
 
     @Test func `U-A3: what has the folder bind-mounted sees the restored files`() throws {
         let sandbox = try Self.prepare()
-        let result = try Self.isolated(
-            sandbox,
+        let result = try sandbox.runInNamespace(
             """
             mkdir $R/view; mount --bind $S/app/photos $R/view
             backupfs restore one --yes --store $S >/dev/null; echo "exit $?"
@@ -72,8 +64,7 @@ struct MountedMediaTests {
     func `R-A6: a mount below the media folder refuses the restore, before anything is changed`(mount: String) throws {
         let sandbox = try Self.prepare()
         let old = try sandbox.sh(PhotoDiary.describe)
-        let result = try Self.isolated(
-            sandbox,
+        let result = try sandbox.runInNamespace(
             """
             \(mount); printf precious > $S/app/photos/2024/summer/p.jpg
             backupfs restore one --yes --store $S; echo "exit $?"
@@ -89,12 +80,11 @@ struct MountedMediaTests {
 
     @Test func `R-A6: a mount that has come since stays unharmed, and the store stays open for reading`() throws {
         let sandbox = try Self.prepare()
-        let result = try Self.isolated(
-            sandbox,
+        let result = try sandbox.runInNamespace(
             """
             mkdir $S/app/photos/late; printf x > $S/app/photos/late/x
             touch $R/pause; BACKUPFS_FAULT=restore.committed=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>&1 & restore=$!
-            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            wait_paused $R/pause $restore
             mount -t tmpfs none $S/app/photos/late; printf precious > $S/app/photos/late/p.jpg; rm $R/pause; wait $restore; echo "exit $?"
             find $S/app -name p.jpg -exec cat {} +; echo
             backupfs snapshots --store $S >/dev/null 2>$R/told && echo readable; grep -c 'cannot be finished yet' $R/told
@@ -110,12 +100,11 @@ struct MountedMediaTests {
     @Test func `R-A6: a mount that comes before the records are committed refuses the restore`() throws {
         let sandbox = try Self.prepare()
         let old = try sandbox.sh(PhotoDiary.describe)
-        let result = try Self.isolated(
-            sandbox,
+        let result = try sandbox.runInNamespace(
             """
             mkdir $S/app/photos/late
             touch $R/pause; BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>$R/told & restore=$!
-            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            wait_paused $R/pause $restore
             mount -t tmpfs none $S/app/photos/late; printf precious > $S/app/photos/late/p.jpg; rm $R/pause; wait $restore; echo "exit $?"
             cat $S/app/photos/late/p.jpg; echo; grep -o 'Nothing was changed' $R/told; umount $S/app/photos/late; rmdir $S/app/photos/late
             """)
@@ -126,8 +115,7 @@ struct MountedMediaTests {
 
     @Test func `U-A2: a disk that is gone when a restore is to be finished prevents no read, and loses nothing`() throws {
         let sandbox = try Self.prepare()
-        let result = try Self.isolated(
-            sandbox,
+        let result = try sandbox.runInNamespace(
             """
             cp -a $S/app/photos $R/copy; truncate -s 20M $R/disk; mkfs.ext4 -q $R/disk; mount -o loop $R/disk $S/app/photos; cp -a $R/copy/. $S/app/photos
             BACKUPFS_FAULT=restore.committed backupfs restore one --yes --store $S >/dev/null 2>&1
@@ -157,8 +145,8 @@ struct MountedMediaTests {
     ])
     func `R-A5: init refuses what lies in the media folder through another mount`(places: String) throws {
         let sandbox = try Sandbox()
-        let result = try Self.isolated(
-            sandbox, Self.data + "\(places); eval backupfs init $I; echo \"exit $?\"; ls -A $R/mnt $R/store 2>/dev/null")
+        let result = try sandbox.runInNamespace(
+            Self.data + "\(places); eval backupfs init $I; echo \"exit $?\"; ls -A $R/mnt $R/store 2>/dev/null")
         #expect(result.output.contains("exit 1"), "\(result)")
         #expect(result.errors.contains("through another mount"), "\(result)")
         #expect(try sandbox.sh("ls $R | grep -c store || true; cat $R/data/photo.jpg") == "0\nphoto")
@@ -169,8 +157,7 @@ struct MountedMediaTests {
     ])
     func `R-A5: a restore refuses it as well, and changes nothing; a backup warns`(options: String) throws {
         let sandbox = try Sandbox()
-        let result = try Self.isolated(
-            sandbox,
+        let result = try sandbox.runInNamespace(
             Self.data + """
                 cp $R/data/db/app.db $R/mnt/app.db; cp $R/data/db/app.db $R/app.db; mkdir $R/data/mnt
                 backupfs init --store $S \(options); backupfs backup --label one --store $S; printf other > $R/data/photo.jpg

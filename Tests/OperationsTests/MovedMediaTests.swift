@@ -13,7 +13,7 @@ struct MovedMediaTests {
         """
         touch $R/pause; rm -f $R/pause.reached
         BACKUPFS_FAULT="\(point)=pause:$R/pause" backupfs backup --label one --store $S >$R/told 2>$R/complaint & backup=$!
-        for i in $(seq 3000); do [ -e $R/pause.reached ] && break; sleep 0.01; done; [ -e $R/pause.reached ]
+        wait_paused $R/pause $backup
         \(script)
         rm $R/pause; wait $backup
         """
@@ -86,7 +86,7 @@ struct MovedMediaTests {
             for attempt in $(seq 20); do
                 touch $R/pause
                 BACKUPFS_FAULT="backup.media-stored:3=pause:$R/pause" backupfs backup --label try$attempt --store $S >$R/told 2>$R/complaint & backup=$!
-                while [ ! -e $R/pause.reached ] && kill -0 $backup 2>/dev/null; do sleep 0.01; done
+                wait_until "[ -e $R/pause.reached ] || ! kill -0 $backup"
                 if [ -e $R/pause.reached ]; then break; fi
                 wait $backup; [ ! -s $R/complaint ]
             done
@@ -129,7 +129,7 @@ struct MovedMediaTests {
             """
             touch $R/pause
             BACKUPFS_FAULT="backup.media-listed=pause:$R/pause" backupfs restore old --yes --store $S >$R/told 2>&1 & restore=$!
-            for i in $(seq 3000); do [ -e $R/pause.reached ] && break; sleep 0.01; done; [ -e $R/pause.reached ]
+            wait_paused $R/pause $restore
             mv $S/app/photos/2024 $S/app/photos/Summer; rm $R/pause; wait $restore
             """)
         #expect(try sandbox.sh("ls $S/app | xargs") == "database.sqlite photos")

@@ -91,7 +91,7 @@ struct OtherStoreTests {
 
     /// In a script, waits until a program has reached its fault point.
     private static func reached(_ name: String) -> String {
-        "for i in $(seq 600); do [ -e $R/\(name).reached ] && break; sleep 0.05; done; [ -e $R/\(name).reached ] || exit 99"
+        "wait_until [ -e $R/\(name).reached ]"
     }
 
     @Test func `R-C6: another store does not restore while a backup is made, so that none holds new records and old media`()

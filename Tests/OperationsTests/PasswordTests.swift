@@ -226,7 +226,7 @@ struct PasswordTests {
             """
             mkdir $R/work; cd $R/work; ulimit -c unlimited; touch $R/pause
             BACKUPFS_FAULT=backup.begun=pause:$R/pause backupfs backup --store $S --password-file $R/password & backup=$!
-            for i in $(seq 3000); do [ -e $R/pause.reached ] && break; sleep 0.01; done
+            wait_paused $R/pause $backup
             kill -SEGV $backup; wait $backup; echo $?; ls -A; ls /proc/$backup 2>/dev/null
             """)
         #expect(result.output == "139\n" && !result.errors.contains("rip") && !result.errors.contains("crashed"))

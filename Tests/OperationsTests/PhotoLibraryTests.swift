@@ -41,7 +41,9 @@ import Testing
                 """)
         // In live data, a file not read since it was written has no checksum yet. (For a file written just before a backup, that
         // is undefined.)
-        try sandbox.sh("sleep 2.2; backupfs backup --store $S --label two >/dev/null; printf new > $R/Photos/new.jpg; sleep 1.1")
+        try sandbox.sh(
+            "wait_settled $R/Photos; backupfs backup --store $S --label two >/dev/null; printf new > $R/Photos/new.jpg; sleep 1.1"
+        )
         #expect(
             try sandbox.sh("backupfs export --store $S --json -o - | jq -c '[.photos[]|[.name,(.md5|type)]]'")
                 == #"[["2024-x.PNG","string"],["x","string"],["IMG_1.JPG","string"],["copy.jpg","string"],["new.jpg","null"]]"#)

@@ -85,15 +85,15 @@ struct PlacesTests {
         let script = """
             mkfifo $R/in; sqlite3 $R/data/app.db < $R/in > $R/out & app=$!; exec 3> $R/in
             echo "insert into t values (2, 'two');" >&3
-            until sqlite3 -readonly $R/data/app.db 'select a from t' | grep -q two; do :; done
+            wait_until 'sqlite3 -readonly $R/data/app.db "select a from t" | grep -q two'
             backupfs backup --label one --store $S; echo "backup $?"
             backupfs find '*' --store $S 2>/dev/null | grep -c app.db; backupfs ls one:media --store $S | grep -c app.db; find $R/data -name '.backupfs*'
             inode=$(stat -c %i $R/data/app.db)
             echo "insert into t values (3, 'three');" >&3; printf more > $R/data/more.jpg; rm $R/data/photo.jpg
-            until sqlite3 -readonly $R/data/app.db 'select a from t' | grep -q three; do :; done
+            wait_until 'sqlite3 -readonly $R/data/app.db "select a from t" | grep -q three'
             backupfs restore one --yes --store $S >/dev/null; echo "restore $?"
             echo "insert into t values (4, 'four');" >&3
-            until sqlite3 -readonly $R/data/app.db 'select a from t' | grep -q four; do :; done
+            wait_until 'sqlite3 -readonly $R/data/app.db "select a from t" | grep -q four'
             [ $inode = $(stat -c %i $R/data/app.db) ] && echo same file
             sqlite3 -readonly $R/data/app.db 'select id from t' | tr '\\n' ' '; ls $R/data | tr '\\n' ' '
             exec 3>&-; wait $app

@@ -15,7 +15,7 @@ struct RestoreSafetyTests {
             """
             \(before)
             touch $R/pause; BACKUPFS_FAULT=\(point)=pause:$R/pause backupfs restore \(source) --yes --store $S >$R/told 2>&1 & restore=$!
-            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            wait_paused $R/pause $restore
             \(meanwhile)
             rm $R/pause; wait $restore; status=$?
             \(after)
@@ -132,7 +132,7 @@ struct RestoreSafetyTests {
             try sandbox.sh(
                 """
                 rm -f $R/stop $R/acknowledged; python3 $R/write.py $R/a.db $R/stop \(round) >$R/acknowledged & writer=$!
-                for i in $(seq 600); do [ -s $R/acknowledged ] && break; sleep 0.05; done
+                wait_until [ -s $R/acknowledged ]
                 status=0; backupfs restore $R/b.db --yes --store $S >$R/output 2>&1 || status=$?
                 touch $R/stop; wait $writer; echo $status >$R/status
                 """)
@@ -213,7 +213,7 @@ struct RestoreSafetyTests {
         _ = try sandbox.run(
             """
             touch $R/pause; BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore one --yes --store $S & restore=$!
-            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            wait_paused $R/pause $restore
             kill -9 $restore; wait $restore; BACKUPFS_FAULT=\(point) backupfs restore one --yes --store $S
             printf late > $S/app/photos/late.jpg
             """)
@@ -262,17 +262,17 @@ struct RestoreSafetyTests {
                 c.execute("insert into t values (?)", (step,))
                 if step == "early": c.execute("pragma wal_checkpoint")
                 open(note + step, "w").close()
-                while os.path.exists(note + step): time.sleep(0.01)
+                any(not os.path.exists(note + step) or time.sleep(0.01) for _ in range(12_000))
             os._exit(0)
             """, to: "app.py")
-        let start = "until [ -e $R/go-early ]; do sleep 0.01; done"
-        let late = "rm $R/go-early; until [ -e $R/go-late ]; do sleep 0.01; done"
+        let start = "wait_until [ -e $R/go-early ]"
+        let late = "rm $R/go-early; wait_until [ -e $R/go-late ]"
         let app = "python3 $R/app.py $S/app/photos/x.db $R/go-"
         try sandbox.sh("\(app) early & \(start); rm $R/go-early; wait; backupfs backup --label one --store $S")
         let result = try Self.restoring(
             sandbox, "one", at: "restore.safety-made",
             meanwhile: staysOpen
-                ? late : "\(app) late & app=$!; until [ -e $R/go-late ]; do sleep 0.01; done; rm $R/go-late; wait $app",
+                ? late : "\(app) late & app=$!; wait_until [ -e $R/go-late ]; rm $R/go-late; wait $app",
             before: staysOpen ? "\(app) early late & \(start)" : "", after: staysOpen ? "rm $R/go-late" : "")
         #expect(result.exitCode == 0, "\(result)")
         let kept = try sandbox.sh("jq -r .keptMedia $S/restore/last.json")

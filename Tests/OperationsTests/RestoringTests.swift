@@ -119,12 +119,12 @@ struct RestoringTests {
         )
         let old = try sandbox.sh(PhotoDiary.describe)
         let script = """
-            { echo "begin immediate; update photos set caption = 1;"; sleep 9; } | sqlite3 $S/app/database.sqlite & job=$!
-            sleep 0.5; backupfs restore one --yes --store $S; echo "exit $?"; kill $job 2>/dev/null; wait $job 2>/dev/null
+            mkfifo $R/in; sqlite3 $S/app/database.sqlite < $R/in & job=$!; exec 3> $R/in
+            printf 'begin immediate; update photos set caption = 1;\\n.shell touch $R/locked\\n' >&3; wait_until [ -e $R/locked ]
+            backupfs restore one --yes --store $S; echo "exit $?"; kill $job; wait $job 2>/dev/null
             """
         let result = try sandbox.run(script)
         #expect(result.output == "exit 13\n", "\(result.errors)")
-        try sandbox.sh("for i in $(seq 100); do fuser -s $S/app/database.sqlite 2>/dev/null || break; sleep 0.1; done")
         #expect(try sandbox.sh(PhotoDiary.describe) == old)
         #expect(try sandbox.sh(PhotoDiary.leftovers) == "")
     }

@@ -2,7 +2,9 @@ import TestSupport
 
 extension Sandbox {
     private static let onTerminal = """
-        import os, pty, sys
+        import os, pty, signal, sys
+        # Bounds all the waiting below.
+        signal.alarm(120)
         answers = sys.argv[1].encode("latin-1", "backslashreplace").decode("unicode_escape").split("|") if sys.argv[1] else []
         process, terminal = pty.fork()
         if process == 0:

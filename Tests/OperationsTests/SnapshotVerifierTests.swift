@@ -174,7 +174,7 @@ struct SnapshotVerifierTests {
         let result = try sandbox.sh(
             """
             backupfs verify one --store $S > /dev/null & job=$!
-            until [ -e $S/spool/work-*/files/media/big ] 2>/dev/null; do :; done
+            until [ -e $S/spool/work-*/files/media/big ] 2>/dev/null || [ $SECONDS -gt 60 ]; do :; done
             kill -9 $job; wait $job 2>/dev/null || true
             ls -I CACHEDIR.TAG $S/spool | wc -l; backupfs status --store $S > /dev/null; ls -A -I CACHEDIR.TAG $S/spool | wc -l
             backupfs snapshots --store $S --json | grep verified_at | xargs

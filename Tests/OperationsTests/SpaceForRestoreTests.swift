@@ -42,7 +42,7 @@ struct SpaceForRestoreTests {
         let result = try sandbox.run(
             """
             touch $R/pause; BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore $R/large.zip --yes --store $S & restore=$!
-            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            wait_paused $R/pause $restore
             head -c 40000000 /dev/zero > $R/disk/ballast; rm $R/pause; wait $restore; echo "exit $?"
             # Not a page is left for a log.
             head -c 60000000 /dev/zero >> $R/disk/ballast2; ls -A $S/app | grep -v -e -wal -e -shm
@@ -102,7 +102,7 @@ struct SpaceForRestoreTests {
         return try sandbox.run(
             """
             touch $R/pause; BACKUPFS_FAULT=restore.marker-removed=pause:$R/pause backupfs restore one --yes --store $S >$R/told 2>&1 & restore=$!
-            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            wait_paused $R/pause $restore
             cd $S/app/.backupfs-staging-*/old; mkdir -p 0a/bb; printf late > 0a/bb/late.jpg; cd $S
             \(meanwhile)
             rm $R/pause; wait $restore; echo "exit $?"; cat $R/told >&2

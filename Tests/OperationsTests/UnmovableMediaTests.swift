@@ -68,13 +68,11 @@ struct UnmovableMediaTests {
     /// Detected only by trying: a bind mount of a file.
     @Test func `R-A6: a mount on a file among the media refuses the restore`() throws {
         let sandbox = try Self.prepare(owner: 0)
-        let result = try sandbox.run(
+        let result = try sandbox.runInNamespace(
             """
-            printf precious > $R/precious; cat > $R/script.sh <<'END'
+            printf precious > $R/precious
             mount --bind $R/precious $S/app/photos/2024/two.jpg
             backupfs restore one --yes --store $S; echo "exit $?"; cat $S/app/photos/2024/two.jpg $S/app/photos/one.jpg
-            END
-            unshare -m --propagation private bash $R/script.sh
             """)
         #expect(result.output == "exit 1\npreciousother", "\(result)")
         #expect(result.errors.contains("something is mounted"))
@@ -85,9 +83,8 @@ struct UnmovableMediaTests {
     func `R-A2: folders that cannot be renamed are exchanged file by file`(overlaid: String) throws {
         let sandbox = try Self.prepare(owner: 0)
         let place = overlaid == "photos" ? "app/photos" : "app"
-        let result = try sandbox.run(
+        let result = try sandbox.runInNamespace(
             """
-            cat > $R/script.sh <<'END'
             mkdir $R/t; mount -t tmpfs none $R/t; mkdir $R/t/upper $R/t/work
             mount -t overlay overlay -o lowerdir=$S/\(place),upperdir=$R/t/upper,workdir=$R/t/work,redirect_dir=off $S/\(place) || exit 77
             python3 -c "import os; os.rename('$S/app/photos/2024', '$S/app/photos/x')" 2>&1 | grep -o 'cross-device'
@@ -98,8 +95,6 @@ struct UnmovableMediaTests {
             BACKUPFS_FAULT=restore.media-emptied backupfs restore one --yes --store $S >/dev/null 2>&1
             backupfs status --store $S >/dev/null; (cd $S/app/photos; find . -type f | sort | tr '\\n' ' ')
             \(PhotoDiary.leftovers)
-            END
-            unshare -m --propagation private bash $R/script.sh
             """)
         if result.exitCode == 77 { return }
         #expect(
@@ -116,20 +111,17 @@ struct UnmovableMediaTests {
     /// The test rename of such a folder uses a file of the program: one of the app's may be a database in use.
     @Test func `a refused restore leaves the log of a database in a folder that cannot be renamed`() throws {
         let sandbox = try Self.prepare(owner: 0)
-        let result = try sandbox.run(
+        let result = try sandbox.runInNamespace(
             """
-            cat > $R/script.sh <<'END'
             mkdir $S/app/photos/db; sqlite3 $S/app/photos/db/a.db 'pragma journal_mode = wal; create table t(a); insert into t values (1)' >/dev/null
             mkdir $R/t; mount -t tmpfs none $R/t; mkdir $R/t/upper $R/t/work
             mount -t overlay overlay -o lowerdir=$S/app,upperdir=$R/t/upper,workdir=$R/t/work,redirect_dir=off $S/app || exit 77
             mkfifo $R/in; sqlite3 $S/app/photos/db/a.db < $R/in >/dev/null & app=$!; exec 4> $R/in
             printf "insert into t values (2);\\n.shell touch $R/written\\n" >&4
-            for i in $(seq 600); do [ -e $R/written ] && break; sleep 0.05; done
+            wait_until [ -e $R/written ]
             \(LogNameTests.refusedRestore)
             BACKUPFS_FAULT=restore.probe-file-moved:2 backupfs restore one --yes --store $S >/dev/null 2>&1; backupfs status --store $S >/dev/null
             kill -9 $app; ls -A $S/app | grep -v sqlite-; ls -A $S/app/photos/db; sqlite3 $S/app/photos/db/a.db 'select count(*) from t'
-            END
-            unshare -m --propagation private bash $R/script.sh
             """)
         if result.exitCode == 77 { return }
         #expect(

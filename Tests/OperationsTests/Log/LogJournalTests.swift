@@ -34,7 +34,7 @@ struct LogJournalTests {
         try sandbox.sh(
             """
             python3 $R/journal.py $R/socket \(count) > $R/entries & journal=$!
-            while [ ! -S $R/socket ]; do sleep 0.01; done
+            wait_until [ -S $R/socket ]
             export BACKUPFS_JOURNAL_SOCKET=$R/socket
             \(script)
             wait $journal

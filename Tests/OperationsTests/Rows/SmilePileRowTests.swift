@@ -46,7 +46,7 @@ struct SmilePileRowTests {
         try sandbox.sh("head -c 300000 /dev/urandom > $S/app/photos/1_one.jpg; touch $R/pause")
         let script = """
             BACKUPFS_FAULT=backup.pack-written=pause:$R/pause backupfs backup --label one --store $S > $R/said & backup=$!
-            for i in $(seq 3000); do [ -e $R/pause.reached ] && break; sleep 0.01; done; [ -e $R/pause.reached ]
+            wait_paused $R/pause $backup
             find $R -type f -size +200k ! -path '*/repository/*'; find $R -name 'backup_*'; rm $R/pause; wait $backup
             cat $R/said; ls -A $S/spool; ls -A $S/repository/tmp
             """

@@ -12,7 +12,7 @@ struct CancellationTests {
             # Or else it ignores SIGINT.
             set -m
             BACKUPFS_FAULT="\(point)=pause:$R/pause" \(command) > $R/first 2>&1 & first=$!
-            for i in $(seq 3000); do [ -e $R/pause.reached ] && break; sleep 0.01; done
+            wait_paused $R/pause $first
             [ -e $R/pause.reached ]
             \(meanwhile)
             wait $first && code=0 || code=$?
@@ -73,8 +73,8 @@ struct CancellationTests {
             at: point, "backupfs restore one --yes --store $S",
             // On a busy machine the commit may take a while.
             """
-            until [ "$(sqlite3 $S/app/database.sqlite 'select count(*) from photos')" = 3 ]; do sleep 0.02; done
-            kill -INT $first; sleep 0.2; rm $R/pause
+            wait_until '[ "$(sqlite3 $S/app/database.sqlite "select count(*) from photos")" = 3 ]'
+            kill -INT $first; wait_taken $first; rm $R/pause
             """, in: sandbox)
         #expect(text.hasSuffix("exit 0"), "\(text)")
         #expect(try sandbox.sh(PhotoDiary.describe) == state)

@@ -86,7 +86,7 @@ struct CopiedStoreTests {
             """
             touch $R/pause
             BACKUPFS_FAULT=backup.media-listed=pause:$R/pause backupfs backup --label c --store $S & first=$!
-            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            wait_paused $R/pause $first
             backupfs backup --label two1 --store $R/copy || true
             rm $R/pause; wait $first
             for name in d e f g; do backupfs backup --label $name --store $S; backupfs backup --label two$name --store $R/copy; done

@@ -9,8 +9,7 @@ struct SharedRepositoryTests {
     private func onOtherMachine(_ sandbox: Sandbox, _ script: String, _ environment: [String: String] = [:]) throws -> Job.Result
     {
         try sandbox.write(String(repeating: "5", count: 32) + "\n", to: "machine")
-        try sandbox.write("set -e\nmount --bind $R/machine /etc/machine-id\n\(script)\n", to: "script.sh")
-        return try sandbox.run("unshare -m --propagation private bash $R/script.sh", environment)
+        return try sandbox.runInNamespace("set -e\nmount --bind $R/machine /etc/machine-id\n\(script)", environment)
     }
 
     @Test(.enabled(if: MountPermission.isThere, "needs to mount"))
@@ -72,7 +71,7 @@ struct SharedRepositoryTests {
         try sandbox.sh(
             """
             touch $R/pause; BACKUPFS_FAULT=prune.planned=pause:$R/pause backupfs prune --store $S & prune=$!
-            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            wait_paused $R/pause $prune
             # Its own prune is refused, and the backup is deleted.
             backupfs delete mine --now --yes --store $R/other || [ $? = 11 ]
             rm $R/pause; wait $prune

@@ -82,7 +82,7 @@ struct ProgressTests {
         try sandbox.sh(
             """
             backupfs init --app smilepile --store $S >/dev/null; cd $S/app/photos
-            for i in $(seq 1 1500); do echo $i > $i.jpg; done; sleep 3.2
+            for i in $(seq 1 1500); do echo $i > $i.jpg; done; wait_settled .
             """)
         let store = try Store.open(sandbox.storePath)
         for label in ["one", "two"] {

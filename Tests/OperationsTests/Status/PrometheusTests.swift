@@ -87,7 +87,7 @@ struct PrometheusTests {
         let script = #"""
             T="$R/a \"quoted\" back\\slash"; backupfs init --sample --store "$T" > /dev/null; touch $R/pause
             BACKUPFS_FAULT=backup.begun=pause:$R/pause backupfs backup --store "$T" > /dev/null & backup=$!
-            until backupfs status --json --store "$T" | grep -q '"running"'; do sleep 0.05; done
+            wait_until 'backupfs status --json --store "$T" | grep -q running'
             backupfs status --prometheus --store "$T" > $R/metrics; rm $R/pause; wait $backup; cat $R/metrics
             """#
         let lines = try samples(sandbox, "(\(script))")

@@ -56,7 +56,7 @@ struct RetryTests {
         #expect(
             try sandbox.sh("jq -r .retry $S/last-error.json")
                 == "backupfs restore --no-settings --store=\(sandbox.storePath) -- \(sandbox.path)/-old.json")
-        try sandbox.sh("sleep 1; backupfs backup --store $S >/dev/null")
+        try sandbox.sh("wait_second; backupfs backup --store $S >/dev/null")
         let unasked = try sandbox.run("cd /; backupfs retry --store $S </dev/null")
         #expect(unasked.exitCode == 2 && unasked.errors.contains("Add --yes"))
         #expect(try sandbox.sh("cd /; backupfs retry --yes --json --store $S | jq -rs '.[-1].result'") == "success")

@@ -131,10 +131,13 @@ struct StatusCommandTests {
         let script = """
             backupfs init --sample --store $S >/dev/null
             backupfs status --watch 0.1 --store $S > $R/seen & watch=$!
-            until grep -q 'No backups' $R/seen; do sleep 0.02; done; sleep 0.5
+            # Each look at the store lets go of the processor.
+            looks() { awk '/^voluntary/ { print $2 }' /proc/$watch/status; }
+            look_again() { local before=$(looks); wait_until "[ \\$(looks) -ge $((before + 10)) ]"; }
+            wait_until grep -q 'No backups' $R/seen; look_again
             touch $R/pause; BACKUPFS_FAULT=backup.begun=pause:$R/pause backupfs backup --label one --store $S > /dev/null & backup=$!
-            until grep -q Running $R/seen; do sleep 0.02; done; sleep 0.5; rm $R/pause; wait $backup
-            until grep -q 'Last backup' $R/seen; do sleep 0.02; done
+            wait_until grep -q Running $R/seen; look_again; rm $R/pause; wait $backup
+            wait_until grep -q 'Last backup' $R/seen
             kill -TERM $watch; wait $watch; echo $?; grep -v 'Creating backup..., [1-9]' $R/seen
             """
         let lines = try sandbox.sh(script, Self.clock).split(separator: "\n").map(String.init)

@@ -46,9 +46,11 @@ struct TerminalTests {
     /// A backup that pauses for more than two seconds before it does anything.
     private func slowBackup(_ sandbox: Sandbox, _ environment: [String: String] = [:]) throws -> String {
         let fault = ["BACKUPFS_FAULT": "backup.begun=pause:\(sandbox("pause"))"].merging(environment) { $1 }
-        return try sandbox.onTerminal(
-            "", "bash -c 'touch $R/pause; (sleep 2.5; rm $R/pause) & backupfs backup --store $S >/dev/null; wait'", fault
-        ).output
+        try sandbox.sh("touch $R/pause")
+        let resuming = try sandbox.start("wait_until [ -e $R/pause.reached ]; sleep 2.1; rm $R/pause $R/pause.reached")
+        let shown = try sandbox.onTerminal("", "bash -c 'backupfs backup --store $S >/dev/null'", fault).output
+        _ = try resuming.wait()
+        return shown
     }
 
     @Test func `PRG-09: progress is shown of what takes longer than two seconds`() throws {
@@ -62,7 +64,8 @@ struct TerminalTests {
     @Test func `it is followed in place, and Ctrl-C ends it`() throws {
         let sandbox = try sandbox()
         let script = """
-            import os, pty, sys, time
+            import os, pty, signal, sys
+            signal.alarm(60)
             process, terminal = pty.fork()
             if process == 0:
                 os.execvp("backupfs", ["backupfs", "status", "--watch", "0.1", "--store", sys.argv[1]])
