@@ -103,12 +103,12 @@ struct LogTests {
     }
 
     @Test func `the level trace has a line for each request, and the metrics count them at every level`() throws {
-        try Room.use { room in
-            try room.sh(
+        try Sandbox.use { sandbox in
+            try sandbox.sh(
                 "backupfs init --store $S --sample; backupfs mount --log-level trace --store $S $M; mkdir $M/snapshots/one")
-            try room.sh("cat $M/snapshots/one/export.json > $R/read.json; ! cat $M/snapshots/canary-none")
+            try sandbox.sh("cat $M/snapshots/one/export.json > $R/read.json; ! cat $M/snapshots/canary-none")
             func requests(_ condition: String) throws -> Int {
-                let lines = try room.sh("jq -c 'select(.op == \"request\" and \(condition))' $S/backupfs.log | wc -l")
+                let lines = try sandbox.sh("jq -c 'select(.op == \"request\" and \(condition))' $S/backupfs.log | wc -l")
                 return try #require(Int(lines))
             }
             #expect(
@@ -116,7 +116,7 @@ struct LogTests {
                     #".phase == "read" and .level == "trace" and .result == "ok" and .inode > 1 and .offset == 0 and .length > 0 and .durationUs >= 0"#
                 ) >= 1)
             #expect(try requests(#".phase == "lookup" and .result == "failed" and .errno == "ENOENT""#) >= 1)
-            #expect(try room.sh("grep -c -e canary -e export.json $S/backupfs.log || true") == "0", "no names")
+            #expect(try sandbox.sh("grep -c -e canary -e export.json $S/backupfs.log || true") == "0", "no names")
             /// The mount writes its counts every five seconds.
             func count(_ metric: String, atLeast limit: Int) throws -> Int {
                 let script = """
@@ -125,23 +125,23 @@ struct LogTests {
                         [ "${n:-0}" -ge \(limit) ] && break; sleep 0.1
                     done; echo "${n:-0}"
                     """
-                return try #require(Int(try room.sh(script)))
+                return try #require(Int(try sandbox.sh(script)))
             }
             let reads = #"requests_total{.*operation="read"#
             let first = try count(reads, atLeast: 1)
             #expect(first >= 1)
             #expect(try count(#"request_failures_total{.*errno="ENOENT"#, atLeast: 1) >= 1)
             // At another level the counters go on, and no line is added.
-            try room.unmount()
-            #expect(try room.sh("backupfs status --prometheus --store $S | grep -c fuse_request || true") == "0")
+            try sandbox.unmount()
+            #expect(try sandbox.sh("backupfs status --prometheus --store $S | grep -c fuse_request || true") == "0")
             let lines = try requests("true")
-            try room.mount()
-            try room.sh("cat $M/snapshots/one/export.json > $R/read.json")
+            try sandbox.mount()
+            try sandbox.sh("cat $M/snapshots/one/export.json > $R/read.json")
             #expect(try count(reads, atLeast: 1) >= 1)
-            try room.sh("cat $M/snapshots/one/archive.zip > $R/read.zip")
+            try sandbox.sh("cat $M/snapshots/one/archive.zip > $R/read.zip")
             #expect(try count(reads, atLeast: 2) >= 2)
             #expect(try requests("true") == lines)
-            try room.unmount()
+            try sandbox.unmount()
         }
     }
 }

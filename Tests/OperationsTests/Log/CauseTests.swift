@@ -27,10 +27,10 @@ struct CauseTests {
     }
 
     @Test func `the log has the chain at the level debug alone`() throws {
-        let room = try Room()
-        try room.sh("backupfs init --sample --store $S >/dev/null")
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --sample --store $S >/dev/null")
         func causes(_ level: String) throws -> String {
-            try room.sh(
+            try sandbox.sh(
                 """
                 rm -f $S/backupfs.log; ! backupfs export --json -o $R/none/x.json --log-level \(level) --store $S 2>/dev/null
                 jq -r 'select(.phase == "ended") | .causes' $S/backupfs.log
