@@ -97,8 +97,7 @@ struct StagedPath {
     /// Creates the folder at `path` (components joined by `/`) and its missing parents.
     func makeDirectories(_ path: [UInt8]) throws(BackupError) {
         var folder = root
-        for name in BytePath.components(of: path) {
-            guard name.isSafeComponent else { throw BackupError(.invalidContent, "a name in the archive is not safe: \(name)") }
+        for name in try names(of: path) {
             try folder.makeDirectoryIfMissing(name)
             folder = try folder.openDirectory(name)
         }
@@ -117,22 +116,31 @@ struct StagedPath {
     }
 
     private func entry(_ path: [UInt8]) throws(BackupError) -> (folder: DirectoryHandle, name: FileName) {
-        let components = BytePath.components(of: path)
-        guard let name = components.last else { throw BackupError(.invalidArgument, "a name is empty", path: root.path) }
-        return (try root.openDirectory(at: components.dropLast()), name)
+        let names = try names(of: path)
+        guard let name = names.last else { throw BackupError(.invalidArgument, "a name is empty", path: root.path) }
+        return (try root.openDirectory(at: names.dropLast()), name)
+    }
+
+    /// Paths come from archives.
+    private func names(of path: [UInt8]) throws(BackupError) -> [FileName] {
+        let names = BytePath.components(of: path)
+        if let name = names.first(where: { !$0.isSafeComponent }) {
+            throw BackupError(.invalidContent, "a name in the archive is not safe: \(name)")
+        }
+        return names
     }
 
     /// Removes a file or link; a no-op when it does not exist.
     func remove(_ path: [UInt8]) throws(BackupError) {
-        let components = BytePath.components(of: path)
-        guard let name = components.last, let folder = try root.openFolder(at: components.dropLast()) else { return }
+        let names = try names(of: path)
+        guard let name = names.last, let folder = try root.openFolder(at: names.dropLast()) else { return }
         try folder.removeFile(name)
     }
 
     /// - Parameter permissions: `nil` keeps those of a new folder.
     func setDirectoryAttributes(_ path: [UInt8], _ permissions: UInt32?, _ time: Timestamp) throws(BackupError) {
-        let folder = try root.openDirectory(at: BytePath.components(of: path)[...]).descriptor
-        if let permissions { try folder.setPermissions(mode_t(permissions & 0o1777 | 0o700)) }
-        try folder.setModificationTime(time)
+        let folder = try root.openDirectory(at: names(of: path)[...])
+        if let permissions { try folder.descriptor.setPermissions(mode_t(permissions & 0o1777 | 0o700)) }
+        try folder.descriptor.setModificationTime(time)
     }
 }

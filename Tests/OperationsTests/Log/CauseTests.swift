@@ -1,6 +1,7 @@
 import BackupCore
 import Glibc
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import Operations
