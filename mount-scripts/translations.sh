@@ -27,9 +27,10 @@ texts() {
         target=$(basename "$target")
         mapfile -t sources < <(find "Sources/$target" "$build/$target.build/DerivedSources" -name '*.swift' 2> /dev/null)
         if [ "${#sources[@]}" -eq 0 ] || [ "$target" = backupfs ]; then continue; fi
+        # A module cache of its own: in the build's, the compiler can find a module by two paths, one through a link, and refuses it.
         # Only the lines of the tree are passed on; should the compiler fail, what it says is all there is to see.
         "${swift}c" -dump-ast -parse-as-library -DDEBUG -DSWIFT_PACKAGE -swift-version 6 -package-name "$package" -module-name "$target" \
-            -I "$build/Modules" -module-cache-path "$build/ModuleCache" "${options[@]}" "${sources[@]}" 2>&1 \
+            -I "$build/Modules" -module-cache-path "$build/TranslationsModuleCache" "${options[@]}" "${sources[@]}" 2>&1 \
             || { echo "the module $target could not be read; build it first" >&2; return 1; }
     done
 }

@@ -120,10 +120,8 @@ struct LogTests {
             /// The mount writes its counts every five seconds.
             func count(_ metric: String, atLeast limit: Int) throws -> Int {
                 let script = """
-                    for i in $(seq 200); do
-                        n=$(backupfs status --prometheus --store $S | grep '^backupfs_fuse_\(metric)"} ' | sed 's/.* //')
-                        [ "${n:-0}" -ge \(limit) ] && break; sleep 0.1
-                    done; echo "${n:-0}"
+                    count() { backupfs status --prometheus --store $S | sed -n 's/^backupfs_fuse_\(metric)"} //p'; }
+                    wait_until '[ "$(count)" -ge \(limit) ]'; count
                     """
                 return try #require(Int(try sandbox.sh(script)))
             }

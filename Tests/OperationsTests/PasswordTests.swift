@@ -183,7 +183,7 @@ struct PasswordTests {
     /// Which password opens the repository afterwards, and where the two key files differ.
     @Test(
         arguments: [
-            ("password.copy-replaced", 9, "password", true), ("password.key-replaced", 9, "new", false),
+            ("password.copy-replaced", 137, "password", true), ("password.key-replaced", 137, "new", false),
             ("password.copy-replaced=fail", 1, "password", false), ("password.key-replaced=fail", 1, "password", false),
         ] as [(String, Int32, String, Bool)])
     func `a change of password that a crash or an error interrupts`(

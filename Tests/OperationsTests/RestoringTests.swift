@@ -121,7 +121,7 @@ struct RestoringTests {
         let script = """
             mkfifo $R/in; sqlite3 $S/app/database.sqlite < $R/in & job=$!; exec 3> $R/in
             printf 'begin immediate; update photos set caption = 1;\\n.shell touch $R/locked\\n' >&3; wait_until [ -e $R/locked ]
-            backupfs restore one --yes --store $S; echo "exit $?"; kill $job; wait $job 2>/dev/null
+            backupfs restore one --yes --store $S; echo "exit $?"; exec 3>&-; wait $job
             """
         let result = try sandbox.run(script)
         #expect(result.output == "exit 13\n", "\(result.errors)")
