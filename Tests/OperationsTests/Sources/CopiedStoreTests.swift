@@ -85,7 +85,7 @@ struct CopiedStoreTests {
         try sandbox.sh(
             """
             touch $R/pause
-            BACKUPFS_FAULT=backup.writing=pause:$R/pause backupfs backup --label c --store $S & first=$!
+            BACKUPFS_FAULT=backup.record-written=pause:$R/pause backupfs backup --label c --store $S & first=$!
             wait_paused $R/pause $first
             backupfs backup --label two1 --store $R/copy || true
             rm $R/pause; wait $first
