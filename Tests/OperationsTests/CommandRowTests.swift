@@ -158,14 +158,14 @@ struct CommandRowTests {
         #expect(refused.errors.contains("\(sandbox("disk/repository"))"), "\(refused)")
         #expect(try sandbox.sh("ls -R $R/disk | sha256sum | cmp - $R/before; find $R/disk -name '*.pack' | wc -l") == "0")
         // If tried anyway, it fails partway, and the message names the full disk, not a file of the repository.
-        let full = try sandbox.run("backupfs backup --skip-sandbox-check --store $S")
+        let full = try sandbox.run("backupfs backup --skip-room-check --store $S")
         #expect(full.exitCode == 1 && full.errors.contains("the backup does not fit on the disk, which has "), "\(full)")
         #expect(!full.errors.contains("/locks/") && !full.errors.contains("/packs/"), "\(full)")
         #expect(try sandbox.sh("find $R/disk -name '*.pack' | wc -l; backupfs check --store $S >/dev/null") == "0")
         // Files that occupy less space than their sizes can be backed up this way.
         try sandbox.sh("for i in 1 2 3; do head -c 10000000 /dev/zero > $S/app/photos/$i.jpg; done")
         #expect(try sandbox.run("backupfs backup --store $S").exitCode == 1)
-        try sandbox.sh("backupfs backup --skip-sandbox-check --store $S")
+        try sandbox.sh("backupfs backup --skip-room-check --store $S")
         // Once there is a backup, it is unknown how much the next one shares with it.
         try sandbox.sh("for i in 4 5 6; do head -c 10000000 /dev/zero > $S/app/photos/$i.jpg; done; backupfs backup --store $S")
     }
