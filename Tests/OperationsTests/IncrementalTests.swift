@@ -142,7 +142,7 @@ struct IncrementalTests {
         try sandbox.sh("touch -d '1 minute ago' $S/app/database.sqlite*")
         try backUp("two")
         // Rendering is impossible without the spool.
-        try sandbox.sh("mv $S/spool $S/away; touch $S/spool")
+        try sandbox.sh("wait_second; mv $S/spool $S/away; touch $S/spool")
         try backUp("three")
         try sandbox.sh("rm $S/spool; mv $S/away $S/spool")
         let state = store.repository.snapshots().map { $0.record.attributes["database-state"] }

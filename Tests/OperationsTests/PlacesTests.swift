@@ -27,12 +27,12 @@ struct PlacesTests {
     func `R-A5: init refuses what lies in one another, and makes nothing`(options: String) throws {
         let sandbox = try Sandbox()
         try sandbox.sh("\(Self.prepare); ln -s data $R/link; mkdir -p $R/repo/in; cp $R/app.db $R/repo/x.db")
-        let before = try sandbox.sh("cd $R; find . | sort")
+        let before = try sandbox.sh("cd $R; find . ! -path './.jobs*' | sort")
         let result = try sandbox.run("backupfs init \(options)")
         #expect(result.exitCode == 1, "\(result)")
         #expect(result.errors.contains("is inside") || result.errors.contains("are one folder"), "\(result.errors)")
         #expect(result.errors.contains("use folders that are not inside one another"))
-        #expect(try sandbox.sh("cd $R; find . | sort") == before)
+        #expect(try sandbox.sh("cd $R; find . ! -path './.jobs*' | sort") == before)
     }
 
     @Test(arguments: [
