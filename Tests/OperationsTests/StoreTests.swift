@@ -57,7 +57,9 @@ struct StoreTests {
         #expect(error?.code == .alreadyExists)
         #expect(
             error?.description == "\(sandbox.storePath): something else is here already. Choose an empty folder for the store.")
-        #expect(try sandbox.sh("cd $R; find . -mindepth 1 ! -path './bin*' ! -path './.jobs*' | sort | tr '\\n' ' '") == "./store ./store/file ")
+        #expect(
+            try sandbox.sh("cd $R; find . -mindepth 1 ! -path './bin*' ! -path './.jobs*' | sort | tr '\\n' ' '")
+                == "./store ./store/file ")
         try sandbox.sh("rm -r $S; echo mine > $S")
         #expect(failure { _ = try StoreCreation().create(at: sandbox.storePath) }?.code == .alreadyExists)
         #expect(try sandbox.sh("cat $S; ls $R") == "mine\nbin\nstore")
