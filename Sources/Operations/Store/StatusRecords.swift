@@ -128,9 +128,9 @@ private final class ParsedRecord: Sendable {
         var facts = StatusRecords.Facts()
         do throws(BackupError) {
             facts.counts = try countCache.value(of: database)
-            if FileSystem.statusIfPresent(database.path)?.size ?? 0 <= Self.statisticsLimitBytes {
-                let statistics = try statisticsCache.value(of: database)
-                facts.statistics = StatusStatistics(statistics, databaseBytes: FileSystem.statusIfPresent(database.path)?.size)
+            let size = FileSystem.statusIfPresent(database.path)?.size
+            if size ?? 0 <= Self.statisticsLimitBytes {
+                facts.statistics = StatusStatistics(try statisticsCache.value(of: database), databaseBytes: size)
             }
         } catch {
             facts = StatusRecords.Facts(problem: error)
