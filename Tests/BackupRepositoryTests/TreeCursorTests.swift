@@ -80,7 +80,7 @@ import Testing
         #expect(throws: BackupError.self) { try throwing.next() }
     }
 
-    /// Another program may have made them; a stack does not hold so many calls.
+    /// Another program can nest folders deeper than a recursion fits on a stack.
     @Test func `a check and statistics walk folders that are nested 20,000 deep`() throws {
         let writer = try repository.makeWriter()
         var entry = try file("leaf", writer)

@@ -89,7 +89,7 @@ private final class SmallDisk {
         }
     }
 
-    /// Takes all space but so many bytes.
+    /// Fills the disk except for the given number of bytes.
     func fill(leaving space: Int) throws {
         let free = try #require(try FileManager.default.attributesOfFileSystem(forPath: path)[.systemFreeSize] as? Int)
         try writeFile(filler, [UInt8](repeating: 1, count: max(0, free - space)))
