@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# run-tests.sh [--split TARGET]... COMMAND...: runs the tests and, when some fail, says once more at the end which and why. Thousands
+# run-tests.sh [--split PATTERN]... COMMAND...: runs the tests and, when some fail, says once more at the end which and why. Thousands
 # of lines come in between, and a log is often cut to its last few.
 #
-# --split: the tests of that target run in a process of their own, at the same time. One process runs no more tests at once than there
-# are processors, and most of these tests wait for programs. COMMAND is then the test program itself: of several `swift test` in one build
+# --split: the tests whose names begin with what matches the pattern run in a process of their own, at the same time. One process runs no
+# more tests at once than there are processors, and most of these tests wait for programs. COMMAND is then the test program itself: of several `swift test` in one build
 # folder, one can find the build database locked, and runs no test.
 set -uo pipefail
 
@@ -20,24 +20,30 @@ export LC_ALL=C.UTF-8
 # A log is no terminal; without `swift test` in between, the test program colors its lines all the same.
 export NO_COLOR=1
 
+# `python3` can be a script that takes several times as long to find Python as Python takes to start (pyenv).
+tools=$(mktemp -d)
+python=$(python3 -c 'import sys; print(sys.executable if sys.prefix == sys.base_prefix else "")' 2>/dev/null) || python=
+if [ -n "$python" ]; then ln -s "$python" "$tools/python3"; fi
+export PATH=$tools:$PATH
+
 log=$(mktemp)
 # Catalogs of repositories that have no store, and that the user's own cache must not keep.
 cache=$(mktemp -d)
 export XDG_CACHE_HOME=$cache
-trap 'rm -rf "$log" "$log".* "$cache"' EXIT
+trap 'rm -rf "$log" "$log".* "$cache" "$tools"' EXIT
 
 if [ "${#splits[@]}" -gt 0 ]; then
     processes=()
-    for target in "${splits[@]}"; do
+    for number in "${!splits[@]}"; do
         # A shell without job control has its background processes ignore SIGINT, and theirs would inherit that.
-        env --default-signal=INT,QUIT "$@" --filter "^$target\." >"$log.$target" 2>&1 &
+        env --default-signal=INT,QUIT "$@" --filter "^${splits[number]}" >"$log.$number" 2>&1 &
         processes+=($!)
     done
     others=$(IFS='|' && echo "${splits[*]}")
-    "$@" --skip "^($others)\." 2>&1 | tee "$log"
+    "$@" --skip "^($others)" 2>&1 | tee "$log"
     status=${PIPESTATUS[0]}
     for process in "${processes[@]}"; do wait "$process" || status=$?; done
-    for target in "${splits[@]}"; do tee -a "$log" <"$log.$target"; done
+    for number in "${!splits[@]}"; do tee -a "$log" <"$log.$number"; done
 else
     "$@" 2>&1 | tee "$log"
     status=${PIPESTATUS[0]}

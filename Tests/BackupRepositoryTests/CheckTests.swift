@@ -125,7 +125,7 @@ extension Repository {
         var damagedCounts: Set<Int> = []
         for file in try files(below: "packs") + files(below: "snapshots") + files(below: "labels") {
             let bytes = try readFile(file)
-            for turn in 0..<(file.hasSuffix(".pack") ? 24 : 6) {
+            for turn in Rounds.part(of: Array(0..<(file.hasSuffix(".pack") ? 24 : 6)), oneIn: 3) {
                 // The header, the end, and places between them.
                 let offset = turn < 3 ? turn * 5 : turn < 6 ? bytes.count - 1 - turn : Int(generator.next() % UInt64(bytes.count))
                 var damaged = bytes
@@ -142,7 +142,7 @@ extension Repository {
             try writeFile(file, bytes)
         }
         // Not always the same.
-        #expect(damagedCounts.count > 3)
+        #expect(damagedCounts.count > 2)
         forgetCatalog()
         #expect(try Repository.open(at: path).check().summary.isSound)
     }
@@ -152,7 +152,7 @@ extension Repository {
         var generator = TestData(seed: 5)
         for file in try files(below: "packs") {
             let bytes = try readFile(file)
-            for turn in 0..<4 {
+            for turn in Rounds.part(of: Array(0..<4), oneIn: 2) {
                 var damaged = bytes
                 let offset = turn == 0 ? bytes.count - 30 : Int(generator.next() % UInt64(bytes.count))
                 damaged[offset] ^= 0x10
@@ -247,7 +247,7 @@ extension Repository {
         let all = try files(below: "packs") + files(below: "snapshots") + files(below: "labels")
         for file in all {
             let bytes = try readFile(file)
-            for turn in 0..<3 {
+            for turn in Rounds.part(of: Array(0..<3), oneIn: 3) {
                 var damaged = bytes
                 let offset = [bytes.count - 3, bytes.count - 40, Int(generator.next() % UInt64(bytes.count))][turn]
                 damaged[offset] ^= UInt8(1 << (generator.next() % 8))

@@ -15,10 +15,10 @@ struct CrashMatrixTests {
         try tryAll(scenario, fault, isImportant: true)
     }
 
-    @Test(arguments: Scenario.others, Fault.allCases)
+    @Test(arguments: Selection.current.chooseScenarios(Scenario.others), Fault.allCases)
     func `other restores`(scenario: Scenario, fault: Fault) throws { try tryAll(scenario, fault) }
 
-    @Test(arguments: Scenario.previews, Fault.allCases)
+    @Test(arguments: Selection.current.chooseScenarios(Scenario.previews), Fault.allCases)
     func `a preview changes nothing`(scenario: Scenario, fault: Fault) throws { try tryAll(scenario, fault) }
 
     private func tryAll(_ scenario: Scenario, _ fault: Fault, isImportant: Bool = false) throws {

@@ -4,7 +4,7 @@ import Testing
 /// The recovery after a crash fails itself, several times: the next open of the store finds the old data or the new.
 @Suite(.tallied)
 struct RecoveryMatrixTests {
-    @Test(arguments: Scenario.archives + [Scenario.whole], Fault.allCases)
+    @Test(arguments: Selection.current.chooseScenarios(Scenario.archives + [Scenario.whole]), Fault.allCases)
     func `a recovery that is disturbed at each of its calls, again and again`(scenario: Scenario, fault: Fault) throws {
         guard Selection.current.wants(scenario, fault, of: "recovery of") else { return }
         let calls = try Expectation.of(scenario).calls

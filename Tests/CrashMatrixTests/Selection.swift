@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 
 /// Which of the points are tried. `BACKUPFS_CRASH_MATRIX` is `all`, or N for every Nth from a random one on, or N:M from the Mth
-/// on; without it a choice that takes a minute or two: a twelfth of the kills of restores with media, and some of the others.
+/// on; without it a choice that takes a minute or two: a 24th of the kills of restores with media, and some of the others.
 /// `BACKUPFS_CRASH_ONLY` is the beginning of a line that the matrix prints (`merge, archive with media: kill`): only what has it
 /// is tried.
 struct Selection: CustomStringConvertible, Sendable {
@@ -24,9 +24,9 @@ struct Selection: CustomStringConvertible, Sendable {
         let parts = (Machine.environment("BACKUPFS_CRASH_MATRIX") ?? "").split(separator: ":")
         isDefault = parts.isEmpty
         let number = parts.first.flatMap { Int($0) }
-        stride = isDefault ? 48 : max(1, number ?? 1)
-        strideOfKills = isDefault ? 12 : stride
-        strideOfCrashes = stride * 4
+        stride = isDefault ? 96 : max(1, number ?? 1)
+        strideOfKills = isDefault ? 24 : stride
+        strideOfCrashes = isDefault ? 384 : stride * 4
         strideOfThorough = isDefault ? 12 : 4
         offset = parts.count > 1 ? max(0, (Int(parts[1]) ?? 1) - 1) : Int.random(in: 0..<stride * 4)
         only = Machine.environment("BACKUPFS_CRASH_ONLY")
@@ -43,7 +43,12 @@ struct Selection: CustomStringConvertible, Sendable {
         return Swift.stride(from: offset % step, to: plans.count, by: step).map { plans[$0] }
     }
 
-    /// The same for operations on the repository, of which there are many: a choice has one point of each second one, and not the
+    /// Half of the scenarios, another half in each run, unless the environment says which points are tried.
+    func chooseScenarios<Scenario>(_ scenarios: [Scenario]) -> [Scenario] {
+        isDefault && only == nil ? Rounds.part(of: scenarios, oneIn: 2) : scenarios
+    }
+
+    /// Points of operations on the repository, of which there are many: a choice has one point of each second one, and not the
     /// same in all of them.
     func chooseFew(_ plans: [PlannedFault], of name: String) -> [PlannedFault] {
         guard isDefault, !plans.isEmpty else { return choose(plans) }

@@ -10,6 +10,12 @@ public enum Rounds {
         guard Machine.environment("BACKUPFS_ROUNDS") != "all" else { return Array(0..<count) }
         return Array(stride(from: UInt64.random(in: 0..<min(step, count)), to: count, by: Int(step)))
     }
+
+    /// Whether the next one of many moments is tried, for moments that are found one after another.
+    public static func takesNext(oneIn step: UInt64) -> Bool {
+        Machine.environment("BACKUPFS_ROUNDS") == "all" || UInt64.random(in: 0..<step) == 0
+    }
+
     /// The same for cases that are given one by one, such as the points at which a program can be killed.
     public static func part<Case>(of cases: [Case], oneIn step: UInt64) -> [Case] {
         seeds(UInt64(cases.count), oneIn: step).map { cases[Int($0)] }

@@ -9,10 +9,11 @@ extension Sandbox {
     /// - `wait_second` waits for the next second, for times that are stored in seconds.
     static let prelude = #"""
         wait_until() {
-            local end=$((SECONDS + 60)) error
+            local end=$((SECONDS + 60)) error pause delay=20
             until error=$(if [ $# = 1 ]; then eval "$1"; else "$@"; fi 2>&1 >/dev/null); do
                 if [ $SECONDS -gt $end ]; then echo "waited in vain for: $*${error:+ ($error)}" >&2; exit 99; fi
-                sleep 0.02
+                printf -v pause "0.%03d" $delay; sleep $pause
+                delay=$((delay < 150 ? delay * 3 / 2 : 200))
             done
         }
         wait_paused() {

@@ -65,9 +65,12 @@ struct PackSalvage {
     private func findIndex(in bytes: [UInt8], of pack: PackID) -> PackIndex? {
         for missing in 0...PackIndex.footerByteCount {
             let end = bytes.count - PackIndex.footerByteCount + missing
-            guard end - 8 >= PackIndex.headerByteCount else { continue }
-            for start in stride(from: end - 8, through: max(PackIndex.headerByteCount, end - Self.indexByteCountLimit), by: -1)
-            where bytes[start] <= 1 && bytes[start + 1] == 0 && bytes[start + 2] == 0 && bytes[start + 3] == 0 {
+            let lowest = max(PackIndex.headerByteCount, end - Self.indexByteCountLimit)
+            var start = end - 8
+            // Each byte of a pack is looked at.
+            while start >= lowest {
+                defer { start -= 1 }
+                guard bytes[start] <= 1, bytes[start + 1] == 0, bytes[start + 2] == 0, bytes[start + 3] == 0 else { continue }
                 let count = (4..<8).reduce(0) { $0 | Int(bytes[start + $1]) << (($1 - 4) * 8) }
                 let length = end - start - 8
                 guard count * 49 <= length, length <= count * 81 else { continue }

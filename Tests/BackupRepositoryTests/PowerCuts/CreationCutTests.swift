@@ -22,6 +22,7 @@ import Testing
         #expect(recorder.operations.count > 10)
         for count in 0...recorder.operations.count {
             if count > 0 { disk.apply(recorder.operations[count - 1]) }
+            guard Rounds.takesNext(oneIn: 2) else { continue }
             let place: Comment = "cut after step \(count)"
             let path = folder("\(count)")
             try cut.leftover(of: disk, moment: count).write(to: path)

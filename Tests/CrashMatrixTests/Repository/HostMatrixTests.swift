@@ -5,7 +5,9 @@ import Testing
 /// is whole afterwards.
 @Suite(.tallied, .enabled(if: Machine.isRoot, "NOT TESTED: another host needs root to have a boot ID of its own"))
 struct HostMatrixTests {
-    @Test(arguments: HostTrial.Turn.allCases) func `two hosts with one repository`(turn: HostTrial.Turn) throws {
+    @Test(arguments: Selection.current.chooseScenarios(HostTrial.Turn.allCases)) func `two hosts with one repository`(
+        turn: HostTrial.Turn
+    ) throws {
         for fault in turn.faults where Selection.current.wants(turn.rawValue, fault) {
             let plans = PlannedFault.all(fault, of: try turn.calls)
             var chosen = Selection.current.chooseFew(plans, of: turn.rawValue + fault.rawValue)

@@ -5,10 +5,10 @@ import Testing
 /// lost or hurt, what was removed can be brought back, and the operation can be done again.
 @Suite(.tallied)
 struct RepositoryMatrixTests {
-    @Test(arguments: RepositoryScenario.repairs, Fault.allCases)
+    @Test(arguments: Selection.current.chooseScenarios(RepositoryScenario.repairs), Fault.allCases)
     func `check --repair`(scenario: RepositoryScenario, fault: Fault) throws { try tryAll(scenario, fault) }
 
-    @Test(arguments: RepositoryScenario.removals, Fault.allCases)
+    @Test(arguments: Selection.current.chooseScenarios(RepositoryScenario.removals), Fault.allCases)
     func `backups and their space go`(scenario: RepositoryScenario, fault: Fault) throws { try tryAll(scenario, fault) }
 
     private func tryAll(_ scenario: RepositoryScenario, _ fault: Fault) throws {
