@@ -40,6 +40,9 @@ let package = Package(
         .systemLibrary(name: "CISAL", pkgConfig: "libisal", providers: [.apt(["libisal-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
+
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
 
@@ -50,6 +53,8 @@ let package = Package(
         .target(
             name: "SystemIO", dependencies: ["BackupCore", "CISAL", "CLinux", "CTranslations", "CZlib", "COpenSSL"],
             swiftSettings: settings),
+        // Objects on S3-compatible servers and in folders. All calls of libcurl.
+        .target(name: "ObjectStorage", dependencies: ["SystemIO", "BackupCore", "CCurl", "CExpat"], swiftSettings: settings),
         // All calls of SQLite.
         .target(name: "SQLite", dependencies: ["SystemIO", "BackupCore", "CSQLite"], swiftSettings: settings),
         .target(name: "BackupRepository", dependencies: ["SQLite", "SystemIO", "BackupCore"], swiftSettings: settings),
@@ -124,6 +129,9 @@ let package = Package(
             name: "ReadmeTests", dependencies: ["TestSupport", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(name: "BackupCoreTests", dependencies: ["TestSupport", "BackupCore"], swiftSettings: settings),
         .testTarget(name: "SystemIOTests", dependencies: ["TestSupport", "SystemIO", "BackupCore"], swiftSettings: settings),
+        .testTarget(
+            name: "ObjectStorageTests", dependencies: ["TestSupport", "ObjectStorage", "SystemIO", "BackupCore"],
+            swiftSettings: settings),
         .testTarget(
             name: "OperationsTests",
             dependencies: [

@@ -15,6 +15,8 @@ zlib1g-dev            pkg-config --exists zlib
 libisal-dev           pkg-config --exists libisal
 libssl-dev            pkg-config --exists libcrypto
 libsqlite3-dev        pkg-config --exists sqlite3
+libcurl4-openssl-dev  pkg-config --exists libcurl
+libexpat1-dev         pkg-config --exists expat
 sqlite3               command -v sqlite3
 attr                  command -v getfattr
 unzip                 command -v unzip

@@ -38,6 +38,10 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
         case badHandle
         /// A file has changed into something else since it was found.
         case stale
+        /// The network or a server cannot be reached, or does not answer in time.
+        case offline
+        /// An object of a storage is not of the expected version: another client has changed it.
+        case conflict
         case noRepository
         case locked
         case wrongPassword
@@ -130,7 +134,8 @@ extension BackupError.Code {
     /// Whether a retry of the same operation may succeed: a bad file or name stays bad.
     public var mayPass: Bool {
         switch self {
-        case .busy, .databaseInUse, .locked, .noSpace, .noResources, .inputOutput, .hookFailed, .stale, .readOnly, .accessDenied:
+        case .busy, .databaseInUse, .locked, .noSpace, .noResources, .inputOutput, .hookFailed, .stale, .readOnly, .accessDenied,
+            .offline, .conflict:
             true
         default: false
         }

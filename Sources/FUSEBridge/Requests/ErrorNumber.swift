@@ -38,6 +38,10 @@ public enum ErrorNumber {
         case .badHandle: EBADF
         // The kernel then looks up the name again by itself.
         case .stale: ESTALE
+        // "Network is unreachable". ETIMEDOUT and ECONNREFUSED would say more than is known of the way in between.
+        case .offline: ENETUNREACH
+        // Another device has changed it in between.
+        case .conflict: ESTALE
         // The repository vanished under the mount, for instance with its disk.
         case .noRepository: EIO
         // Another process holds the repository; for a waiting program that is the same as `busy`.
