@@ -5,7 +5,7 @@ import Testing
     @Test(arguments: ["config", "packs/ab/0.pack", "export_data/Mein Auto – März.json", "a/.hidden", "..a/b.."])
     func `a name of components is valid`(text: String) { #expect(ObjectName(text)?.text == text) }
 
-    @Test(arguments: ["", "/", "/a", "a/", "a//b", ".", "a/..", "a/./b", "a\nb", "a\u{0}", "a\u{7F}"])
+    @Test(arguments: ["", "/", "/a", "a/", "a//b", ".", "a/..", "a/./b", "a\nb", "a\u{0}", "a\u{7F}", "a\\b"])
     func `a name that a server could change is refused`(text: String) { #expect(ObjectName(text) == nil) }
 
     @Test func `a name has at most 900 bytes, a component 255`() {

@@ -87,10 +87,10 @@ public struct ObjectName: Hashable, Comparable, Sendable, CustomStringConvertibl
     public let text: String
 
     /// - Returns: `nil` for a name that a file system or a server could change or refuse: one that is empty, longer than
-    ///   `byteCountLimit`, has an empty component, `.` or `..`, or a control character.
+    ///   `byteCountLimit`, has an empty component, `.` or `..`, a control character, or a backslash (SeaweedFS stores `a\\b` as `a/b`).
     public init?(_ text: String) {
         let bytes = text.utf8
-        guard (1...Self.byteCountLimit).contains(bytes.count), bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
+        guard (1...Self.byteCountLimit).contains(bytes.count), bytes.allSatisfy(Self.isPermitted) else { return nil }
         let components = bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard
             components.allSatisfy({
@@ -101,6 +101,8 @@ public struct ObjectName: Hashable, Comparable, Sendable, CustomStringConvertibl
     }
 
     public var description: String { text }
+
+    private static func isPermitted(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F && byte != UInt8(ascii: "\\") }
 
     public static func < (left: ObjectName, right: ObjectName) -> Bool {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
