@@ -31,6 +31,9 @@ typedef int (*backupfs_curl_seek_function)(void *context, curl_off_t offset, int
 typedef int (*backupfs_curl_progress_function)(
     void *context, curl_off_t download_total, curl_off_t downloaded, curl_off_t upload_total, curl_off_t uploaded);
 
+typedef int (*backupfs_curl_request_function)(
+    void *context, char *remote_address, char *local_address, int remote_port, int local_port);
+
 // For CURLOPT_WRITEFUNCTION, CURLOPT_READFUNCTION and CURLOPT_HEADERFUNCTION.
 static inline CURLcode backupfs_curl_set_bytes_function(
     CURL *handle, CURLoption option, backupfs_curl_bytes_function function) {
@@ -43,6 +46,11 @@ static inline CURLcode backupfs_curl_set_seek_function(CURL *handle, backupfs_cu
 
 static inline CURLcode backupfs_curl_set_progress_function(CURL *handle, backupfs_curl_progress_function function) {
     return curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, function);
+}
+
+// Called each time before a request is sent; it returns 0 to go on.
+static inline CURLcode backupfs_curl_set_request_function(CURL *handle, backupfs_curl_request_function function) {
+    return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, function);
 }
 
 static inline CURLcode backupfs_curl_get_long(CURL *handle, CURLINFO info, long *value) {

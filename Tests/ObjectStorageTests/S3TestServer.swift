@@ -45,7 +45,8 @@ struct S3TestServer: Sendable {
         return try S3Storage(client, options: options, capabilities: capabilities, pageLimit: pageLimit)
     }
 
-    /// What boto3 does with the bucket. The script has the client as `s3`, the bucket as `bucket`, and its arguments in `sys.argv`.
+    /// What boto3 does with the bucket. The script has the client as `s3`, the bucket as `bucket`, and its arguments in
+    /// `sys.argv`.
     func boto3(_ script: String, _ arguments: [String] = []) throws -> String {
         let folder = try TemporaryFolder()
         let prelude = """

@@ -64,10 +64,11 @@ struct TokenBucket {
     }
 
     /// How long to wait until the debt is paid.
-    mutating func delayNanoseconds(now: UInt64) -> UInt64 {
-        settle(now)
-        guard let bytesPerSecond, debtBytes > 0 else { return 0 }
-        return UInt64((debtBytes / bytesPerSecond * 1e9).rounded(.up))
+    func delayNanoseconds(now: UInt64) -> UInt64 {
+        var settled = self
+        settled.settle(now)
+        guard let bytesPerSecond, settled.debtBytes > 0 else { return 0 }
+        return UInt64((settled.debtBytes / bytesPerSecond * 1e9).rounded(.up))
     }
 
     func pieceSize(atMost count: Int) -> Int {

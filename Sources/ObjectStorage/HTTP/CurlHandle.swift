@@ -106,7 +106,9 @@ final class CurlHandle: @unchecked Sendable {
     /// lives longer than the call of `curl_easy_perform`, the only one that uses it.
     private func connect(to transfer: HTTPTransfer) -> CURLcode {
         let context = Unmanaged.passUnretained(transfer).toOpaque()
-        for option in [CURLOPT_WRITEDATA, CURLOPT_READDATA, CURLOPT_HEADERDATA, CURLOPT_SEEKDATA, CURLOPT_XFERINFODATA] {
+        for option in [
+            CURLOPT_WRITEDATA, CURLOPT_READDATA, CURLOPT_HEADERDATA, CURLOPT_SEEKDATA, CURLOPT_XFERINFODATA, CURLOPT_PREREQDATA,
+        ] {
             let code = backupfs_curl_set_pointer(handle, option, context)
             guard code == CURLE_OK else { return code }
         }
@@ -125,6 +127,10 @@ final class CurlHandle: @unchecked Sendable {
             },
             backupfs_curl_set_seek_function(handle) { context, offset, origin in
                 origin == 0 && CurlHandle.transfer(context)?.seek(to: offset) == true ? 0 : 1
+            },
+            backupfs_curl_set_request_function(handle) { context, _, _, _, _ in
+                CurlHandle.transfer(context)?.noteRequest()
+                return 0
             },
             backupfs_curl_set_progress_function(handle) { context, _, downloaded, _, uploaded in
                 CurlHandle.transfer(context)?.goesOn(movedBytes: UInt64(clamping: downloaded + uploaded)) == true ? 0 : 1

@@ -54,6 +54,7 @@ final class HTTPClient: Sendable {
             let transfer = HTTPTransfer(
                 body: request.body, limits: (uploadLimit, downloadLimit), stallSeconds: settings.stallSeconds, consume: consume)
             defer {
+                counts.requests += transfer.requestCount
                 counts.sentBytes += transfer.sentBytes
                 counts.receivedBytes += transfer.receivedBytes
             }
@@ -120,6 +121,8 @@ final class HTTPClient: Sendable {
 
 /// What requests have transferred.
 struct TransferCounts: Equatable {
+    /// Requests that were sent, or begun to be sent.
+    var requests = 0
     /// Of bodies.
     var sentBytes: UInt64 = 0
     /// Of bodies.

@@ -103,14 +103,6 @@ enum HTTPFailure: Error {
         /// The connection broke, or the answer is shorter than announced.
         case broken
         case protocolViolation
-
-        /// Whether the server cannot have seen the request.
-        var isBeforeRequest: Bool {
-            switch self {
-            case .unknownHost, .notConnected, .untrusted: true
-            case .timeout, .broken, .protocolViolation: false
-            }
-        }
     }
 }
 

@@ -1,5 +1,5 @@
-/// How requests reach their server. A proxy is taken from the environment (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`), as
-/// curl(1) does.
+/// How requests reach their server. A proxy is taken from the environment (`http_proxy`, `https_proxy`, `all_proxy`,
+/// `no_proxy`), as curl(1) does.
 public struct HTTPSettings: Sendable, Equatable {
     /// A PEM file of the authorities whose certificates are trusted instead of the system's; `nil` for the system's.
     public var certificateFile: String?

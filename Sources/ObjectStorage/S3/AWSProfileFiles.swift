@@ -1,8 +1,9 @@
 import BackupCore
 import SystemIO
 
-/// The shared files of the AWS programs: `~/.aws/credentials` and `~/.aws/config`, or those that `AWS_SHARED_CREDENTIALS_FILE` and
-/// `AWS_CONFIG_FILE` name. A profile has keys, or a `credential_process`; the other ways of a profile (SSO, roles) need a command.
+/// The shared files of the AWS programs: `~/.aws/credentials` and `~/.aws/config`, or those that `AWS_SHARED_CREDENTIALS_FILE`
+/// and `AWS_CONFIG_FILE` name. A profile has keys, or a `credential_process`; the other ways of a profile (SSO, roles) need a
+/// command.
 /// <https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html>
 struct AWSProfileFiles {
     private static let limitBytes = 1 << 20

@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// The documents that a server answers with. A document that is incomplete, contradicts itself or does not answer the question is an
-/// error: a shorter listing would look like lost objects.
+/// The documents that a server answers with. A document that is incomplete, contradicts itself or does not answer the question
+/// is an error: a shorter listing would look like lost objects.
 enum S3Answers {
     /// What a listing says, in the order of the server.
     struct Listing {

@@ -103,6 +103,7 @@ final class S3Client: Sendable {
             let used: S3Credentials
             var answer = S3Answer()
             var hasConsumed = false
+            let requestsBefore = counts.requests
             do throws(BackupError) {
                 try Cancellation.check()
                 used = try credentials.current()
@@ -129,7 +130,7 @@ final class S3Client: Sendable {
                     throw S3Failure(error: error, isAmbiguous: true, isNetwork: false)
                 case .network(let kind, let detail):
                     status = nil
-                    isAmbiguous = isAmbiguous || !kind.isBeforeRequest
+                    isAmbiguous = isAmbiguous || counts.requests > requestsBefore
                     let failure = errors.error(kind, detail: detail, name: request.name)
                     guard S3Retry.verdict(kind) == .again, tries < request.tryLimit, !hasConsumed else {
                         throw S3Failure(error: failure, isAmbiguous: isAmbiguous, isNetwork: true)
@@ -139,6 +140,8 @@ final class S3Client: Sendable {
                 }
             }
             status = answer.status
+            // libcurl has sent it twice.
+            if counts.requests > requestsBefore + 1 { isAmbiguous = true }
             answer.hasAmbiguousTry = isAmbiguous
             if answer.response.isSuccess { return answer }
             let code = answer.failure.code

@@ -45,8 +45,8 @@ public struct S3Credentials: Sendable, CustomStringConvertible {
 public final class S3CredentialSource: Sendable {
     /// What is asked.
     public enum Origin: Sendable {
-        /// The environment (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`), unless a profile is given, and then
-        /// the shared files of the AWS programs (`AWSProfileFiles`).
+        /// The environment (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`), unless a profile is given, and
+        /// then the shared files of the AWS programs (`AWSProfileFiles`).
         case standard(profile: String? = nil)
         /// A command for /bin/sh, which prints the JSON that the AWS programs' `credential_process` prints.
         case command(String)

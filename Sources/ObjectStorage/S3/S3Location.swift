@@ -82,8 +82,8 @@ public struct S3Location: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// The region that requests are signed for.
-    /// - Parameter setting: takes precedence; then come `AWS_REGION`, `AWS_DEFAULT_REGION` and the region in the name of a host of
-    ///   Amazon. Other servers mostly accept `us-east-1`.
+    /// - Parameter setting: takes precedence; then come `AWS_REGION`, `AWS_DEFAULT_REGION` and the region in the name of a host
+    ///   of Amazon. Other servers mostly accept `us-east-1`.
     public func region(setting: String?) -> String { region(setting: setting) { Environment.text($0) } }
 
     func region(setting: String?, environment: (String) -> String?) -> String {

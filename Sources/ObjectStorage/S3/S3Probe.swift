@@ -8,6 +8,7 @@ public struct S3ProbeReport: Sendable {
     public struct Finding: Sendable {
         /// What was tried.
         public let question: Message
+        /// Whether the trial had the result that S3 promises.
         public let isKept: Bool
         /// What that means for backups.
         public let consequence: Message

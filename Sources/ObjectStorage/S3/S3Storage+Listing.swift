@@ -4,8 +4,8 @@ import Synchronization
 extension S3Storage {
     /// Keys that cannot be names of objects are left out: the markers of folders that some programs make.
     ///
-    /// Some servers list folder by folder, so that `a/x` comes before `a-b`, although the byte `/` is greater than `-`. Once such a
-    /// place is found, each page is cut from a listing of all names with the prefix.
+    /// Some servers list folder by folder, so that `a/x` comes before `a-b`, although the byte `/` is greater than `-`. Once
+    /// such a place is found, each page is cut from a listing of all names with the prefix.
     public func list(prefix: String, after previous: ObjectName?) throws(BackupError) -> ObjectPage {
         if let previous, !previous.text.utf8.starts(with: prefix.utf8) {
             // Behind all names with the prefix, or before them: then SeaweedFS would answer with nothing.

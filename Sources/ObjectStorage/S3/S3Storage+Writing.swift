@@ -95,6 +95,7 @@ extension S3Storage {
         guard isCondition || answer.hasAmbiguousTry else { throw client.error(answer, writing.name) }
         if answer.hasAmbiguousTry, let version = try ownVersion(writing) { return version }
         guard isCondition else { throw client.error(answer, writing.name) }
+        if case .isNew = writing.condition, answer.status == 412 { throw alreadyExists(writing.name) }
         let facts = try look(writing.name)
         switch writing.condition {
         case .isNew: throw facts == nil ? client.error(answer, writing.name) : alreadyExists(writing.name)

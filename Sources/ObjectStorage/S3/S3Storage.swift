@@ -4,8 +4,8 @@ import SystemIO
 
 /// Objects in a bucket of an S3-compatible server, below a prefix.
 ///
-/// A version is the object's ETag. Two states of an object with the same bytes have the same version: a content that has to be told
-/// from all others needs something unique in it.
+/// A version is the object's ETag. Two states of an object with the same bytes have the same version: a content that has to be
+/// told from all others needs something unique in it.
 ///
 /// What the server keeps of its promises is an argument, since finding it out takes requests: see `S3Probe`.
 public final class S3Storage: ObjectStorage {
@@ -117,8 +117,16 @@ public final class S3Storage: ObjectStorage {
             }
             throw S3Failure(error: conflict(name), isAmbiguous: false, isNetwork: false)
         } catch {
-            if error.isNetwork, error.isAmbiguous, let left = try? look(name) as ObjectFacts??, left == nil { return }
+            if error.isNetwork, error.isAmbiguous, isCertainlyGone(name) { return }
             throw error.error
+        }
+    }
+
+    private func isCertainlyGone(_ name: ObjectName) -> Bool {
+        do throws(BackupError) {
+            return try look(name) == nil
+        } catch {
+            return false
         }
     }
 

@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// AWS Signature Version 4 for S3: proves in the headers that the sender knows the secret key, for one request, its headers and the
-/// SHA-256 of its body, for some minutes.
+/// AWS Signature Version 4 for S3: proves in the headers that the sender knows the secret key, for one request, its headers and
+/// the SHA-256 of its body, for some minutes.
 /// <https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html>
 struct SignatureV4 {
     let credentials: S3Credentials

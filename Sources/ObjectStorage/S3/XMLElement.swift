@@ -52,8 +52,8 @@ final class XMLElement {
         }
     }
 
-    /// - Returns: the root of a complete, well-formed document; `nil` for anything else, one that is cut off, that declares entities
-    ///   or that is larger than any answer.
+    /// - Returns: the root of a complete, well-formed document; `nil` for anything else, one that is cut off, that declares
+    ///   entities or that is larger than any answer.
     static func parse(_ bytes: [UInt8]) -> XMLElement? {
         guard bytes.count <= limitBytes, let parser = XML_ParserCreate("UTF-8") else { return nil }
         defer { XML_ParserFree(parser) }

@@ -11,9 +11,9 @@ import BackupCore
 ///   compares them with the name or the checksum that it knows: the storage may be damaged.
 /// - Each call ends within the time limits of its storage. It ends early when the thread's operation is cancelled.
 ///
-/// All calls are thread-safe. Errors have the codes `offline`, `accessDenied`, `noSpace`, `notFound`, `alreadyExists`, `conflict`,
-/// `inputOutput`, `damagedContent`, `invalidArgument`, `notSupported` and `interrupted`. After `offline` or `inputOutput` from a
-/// change, the change may have taken effect.
+/// All calls are thread-safe. Errors have the codes `offline`, `accessDenied`, `noSpace`, `notFound`, `alreadyExists`,
+/// `conflict`, `inputOutput`, `damagedContent`, `invalidArgument`, `notSupported` and `interrupted`. After `offline` or
+/// `inputOutput` from a change, the change may have taken effect.
 public protocol ObjectStorage: Sendable {
     /// Where it is, for messages, without credentials: `s3:https://host/bucket/prefix` or `/srv/backups`.
     var location: String { get }
@@ -84,10 +84,12 @@ public struct ObjectName: Hashable, Comparable, Sendable, CustomStringConvertibl
     /// S3's limit, with room for a prefix.
     public static let byteCountLimit = 900
 
+    /// All components, with their slashes.
     public let text: String
 
     /// - Returns: `nil` for a name that a file system or a server could change or refuse: one that is empty, longer than
-    ///   `byteCountLimit`, has an empty component, `.` or `..`, a control character, or a backslash (SeaweedFS stores `a\\b` as `a/b`).
+    ///   `byteCountLimit`, has an empty component, `.` or `..`, a control character, or a backslash (SeaweedFS stores `a\\b` as
+    ///   `a/b`).
     public init?(_ text: String) {
         let bytes = text.utf8
         guard (1...Self.byteCountLimit).contains(bytes.count), bytes.allSatisfy(Self.isPermitted) else { return nil }
@@ -118,6 +120,7 @@ public struct ObjectName: Hashable, Comparable, Sendable, CustomStringConvertibl
 
 /// One state of an object, as its storage names it: an ETag on a server.
 public struct ObjectVersion: Hashable, Sendable {
+    /// Without meaning for callers.
     public let text: String
 
     public init(_ text: String) { self.text = text }
@@ -126,6 +129,7 @@ public struct ObjectVersion: Hashable, Sendable {
 /// What a storage says of an object.
 public struct ObjectFacts: Equatable, Sendable {
     public let name: ObjectName
+    /// Of its content.
     public let sizeBytes: UInt64
     public let version: ObjectVersion
     /// When it was stored, by the storage's clock; at most a second exact.
@@ -141,6 +145,7 @@ public struct ObjectFacts: Equatable, Sendable {
 
 /// A part of a listing.
 public struct ObjectPage: Equatable, Sendable {
+    /// In the order of their names.
     public let objects: [ObjectFacts]
     /// Whether there may be more after the last of them.
     public let hasMore: Bool
@@ -154,6 +159,7 @@ public struct ObjectPage: Equatable, Sendable {
 /// The bytes of an object that is to be stored. They can be read several times, for attempts after a failure.
 public struct ObjectDraft: Sendable {
     public let source: any ByteSource
+    /// Of the whole object; the source has at least as many.
     public let sizeBytes: UInt64
     /// Of all bytes. A storage refuses bytes that do not fit it, before or after their transfer, and keeps nothing of them.
     public let sha256: SHA256Digest
