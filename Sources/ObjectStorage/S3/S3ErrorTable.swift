@@ -9,7 +9,7 @@ struct S3ErrorTable {
         /// The access key, its permissions, or the clock.
         case denied(Message, remedy: Message)
         case full(Message)
-        case wrong(BackupError.Code, Message, remedy: Message)
+        case wrong(BackupError.Code, Message, remedy: Message?)
     }
 
     /// - Parameters:
@@ -46,7 +46,7 @@ struct S3ErrorTable {
         case "NoSuchBucket":
             return .wrong(
                 .inputOutput, "there is no bucket \(location.bucket)", remedy: "Create the bucket, or correct its name.")
-        case "NoSuchKey", "NoSuchVersion": return .wrong(.notFound, "there is no such object", remedy: "")
+        case "NoSuchKey", "NoSuchVersion": return .wrong(.notFound, "there is no such object", remedy: nil)
         case "QuotaExceeded", "XMinioStorageFull", "InsufficientStorage", "StorageFull", "XMinioAdminBucketQuotaExceeded":
             return .full("the storage is full")
         case "EntityTooLarge": return .full("the server does not take objects of this size")
