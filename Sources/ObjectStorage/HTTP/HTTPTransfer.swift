@@ -18,8 +18,8 @@ final class HTTPTransfer {
     private(set) var stop: BackupError?
     private(set) var hasStalled = false
     private(set) var hasTooManyHeaders = false
-    /// How often it was sent: libcurl sends a request again when a kept connection turns out to be closed. The server may have seen
-    /// the first one.
+    /// How often it was sent: libcurl sends a request again when a kept connection turns out to be closed. The server may have
+    /// seen the first one.
     private(set) var requestCount = 0
     private(set) var sentBytes: UInt64 = 0
     private(set) var receivedBytes: UInt64 = 0
