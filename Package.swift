@@ -95,6 +95,10 @@ let package = Package(
         // What the tests of several targets need. Without Foundation: in a test that sees it, `contains("")` is false.
         .target(
             name: "TestSupport", dependencies: ["SystemIO", "BackupCore"], path: "Tests/TestSupport", swiftSettings: settings),
+        // An object storage in memory with a bad network, for the tests of whatever uses one.
+        .target(
+            name: "StorageSimulation", dependencies: ["TestSupport", "ObjectStorage", "SystemIO", "BackupCore"],
+            path: "Tests/StorageSimulation", swiftSettings: settings),
         // What the fuzzer does with one input; the tests do it with every input that was kept.
         .target(
             name: "Fuzzing",
@@ -130,7 +134,8 @@ let package = Package(
         .testTarget(name: "BackupCoreTests", dependencies: ["TestSupport", "BackupCore"], swiftSettings: settings),
         .testTarget(name: "SystemIOTests", dependencies: ["TestSupport", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(
-            name: "ObjectStorageTests", dependencies: ["TestSupport", "ObjectStorage", "SystemIO", "BackupCore"],
+            name: "ObjectStorageTests",
+            dependencies: ["StorageSimulation", "TestSupport", "ObjectStorage", "SystemIO", "BackupCore"],
             swiftSettings: settings),
         .testTarget(
             name: "OperationsTests",

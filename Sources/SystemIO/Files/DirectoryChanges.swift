@@ -2,7 +2,7 @@ import BackupCore
 import CLinux
 import Glibc
 
-/// Changes to the entries of a folder. An existing entry is never opened for writing or replaced.
+/// Changes to the entries of a folder. An existing entry is never opened for writing, and replaced only by `replace`.
 extension DirectoryHandle {
     /// The mode bits that new files lack (umask(2)), as of program start.
     public static let creationMask: mode_t = {
@@ -123,6 +123,17 @@ extension DirectoryHandle {
                 }
             }
             if failure != 0 { throw SystemCall.error(failure, action: "rename to \(to)", path: from) }
+        }
+    }
+
+    /// renameat(2): moves a file from this folder to another one of the same file system, in the place of the file that has the new
+    /// name there. Atomic: a reader finds the old file or the new one.
+    public func replace(_ name: FileName, in other: DirectoryHandle, as newName: FileName) throws(BackupError) {
+        let (from, to) = ("\(path)/\(name)", "\(other.path)/\(newName)")
+        try FileObservation.perform(.rename(from: from, to: to)) { () throws(BackupError) in
+            try call("rename to \(to)", name) { folder, cName in
+                newName.withCString { renameat(folder, cName, other.descriptor.rawValue, $0) }
+            }
         }
     }
 

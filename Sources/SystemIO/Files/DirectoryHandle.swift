@@ -242,6 +242,29 @@ public final class DirectoryHandle: Sendable {
         return names
     }
 
+    /// Passes the files and folders in the folder, unsorted, without keeping their names: for folders of any size.
+    /// - Parameter body: called for each; links, pipes, sockets and devices are left out.
+    /// - Throws: when the folder cannot be read to its end; errors of `body`.
+    public func forEachFileAndFolder(
+        _ body: (_ name: FileName, _ isFolder: Bool) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        var failure: BackupError?
+        try forEachEntry { name, _, type in
+            do throws(BackupError) {
+                if type == Self.fileType || type == Self.folderType {
+                    try body(name, type == Self.folderType)
+                } else if type == Self.unknownType, let kind = try statusIfPresent(name)?.kind {
+                    if kind == .regular || kind == .directory { try body(name, kind == .directory) }
+                }
+                return true
+            } catch {
+                failure = error
+                return false
+            }
+        }
+        if let failure { throw failure }
+    }
+
     // `DT_UNKNOWN`, `DT_DIR` and `DT_REG` of readdir(3).
     private static let unknownType: UInt8 = 0
     private static let folderType: UInt8 = 4

@@ -14,10 +14,17 @@ public final class AdvisoryLock: Sendable {
     /// Refuses a symbolic link, and keeps the mode of a file that has another hard link: a user who can plant either in the
     /// folder could otherwise make us change any of our files.
     /// - Throws: `busy` when the lock is already held.
-    public init(path: String, exclusive: Bool = true) throws(BackupError) {
+    public convenience init(path: String, exclusive: Bool = true) throws(BackupError) {
         let descriptor = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_NOFOLLOW, permissions: 0o600)
         // A umask may have removed the owner's own bits from a new file; another user's file keeps its mode.
         if try descriptor.status().linkCount <= 1 { _ = fchmod(descriptor.rawValue, 0o600) }
+        try self.init(locking: descriptor, exclusive: exclusive)
+    }
+
+    /// Locks a file that is open for reading and writing, without waiting.
+    /// - Throws: `busy` when the lock is already held; other errors where the file system has no locks.
+    public init(locking descriptor: consuming OwnedDescriptor, exclusive: Bool = true) throws(BackupError) {
+        let path = descriptor.path
         if SystemCall.retrying({ backupfs_lock(descriptor.rawValue, exclusive ? 1 : 0) }) == -1 {
             if errno == EAGAIN || errno == EACCES {
                 throw BackupError(

@@ -185,6 +185,13 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         return FileStatus(value)
     }
 
+    /// Space on the file system of this file.
+    public borrowing func space() throws(BackupError) -> FileSystemSpace {
+        var value = statvfs()
+        try SystemCall.check("read the free space", path) { fstatvfs(rawValue, &value) }
+        return FileSystemSpace(value)
+    }
+
     /// syncfs(2): makes all files of this file's file system survive a power cut. For many files it is one wait instead of many.
     public borrowing func synchronizeFileSystem() throws(BackupError) {
         try FileObservation.perform(.synchronizeFileSystem(path: path)) { () throws(BackupError) in
