@@ -1,6 +1,5 @@
 import BackupCore
 import Glibc
-import Synchronization
 import SystemIO
 
 /// The folder of a `FolderStorage`: finds it again for each call, and notices when its disk is gone.
@@ -12,28 +11,41 @@ final class FolderRoot: Sendable {
     private static let lockName: FileName = "lock"
     private static let lockTimeoutNanoseconds: UInt64 = 60_000_000_000
 
-    private struct Identity: Sendable {
-        /// Another number after the next mount, on some disks.
-        var device: UInt64
+    /// What the folder has in common with itself after the next mount, and no other folder has at the same path.
+    private struct Identity: Sendable, Equatable {
         let inode: UInt64
-        /// The same after the next mount, on most file systems; 0 where there is none.
+        /// The file system's own number: the same after the next mount of the same disk. 0 where there is none, and where it takes
+        /// a request over the network to find out.
         let fileSystemID: UInt64
+        /// In place of the other number; the next file system that is mounted may get the same one.
+        let device: UInt64
     }
 
     let path: String
     /// The owner of new files and folders: that of the storage, when root works in the storage of another user. A user could not
     /// read them otherwise.
     let owner: FileOwner?
-    private let identity: Mutex<Identity>
+    /// Whether other hosts may write to it.
+    let isShared: Bool
+    private let identity: Identity
 
     init(path: String) throws(BackupError) {
         self.path = path
         let folder = try Self.opened(path)
         let status = try folder.descriptor.status()
         owner = geteuid() == 0 && status.owner != 0 ? FileOwner(user: status.owner, group: status.group) : nil
-        identity = Mutex(
-            Identity(
-                device: status.device, inode: status.inode, fileSystemID: try folder.descriptor.space().fileSystemID))
+        let isShared = try BackupError.ofStorage { () throws(BackupError) in try FileSystem.isShared(path) }
+        self.isShared = isShared
+        identity = try Self.identity(of: folder, isShared)
+    }
+
+    private static func identity(of folder: DirectoryHandle, _ isShared: Bool) throws(BackupError) -> Identity {
+        try BackupError.ofStorage { () throws(BackupError) in
+            let status = try folder.descriptor.status()
+            let fileSystemID = isShared ? 0 : try folder.descriptor.space().fileSystemID
+            return Identity(
+                inode: status.inode, fileSystemID: fileSystemID, device: fileSystemID == 0 ? status.device : 0)
+        }
     }
 
     /// The folder, which is the one that was there at first.
@@ -41,16 +53,7 @@ final class FolderRoot: Sendable {
     func open() throws(BackupError) -> DirectoryHandle {
         try Cancellation.check()
         let folder = try Self.opened(path)
-        let status = try folder.descriptor.status()
-        let isKnown = identity.withLock { $0.device == status.device && $0.inode == status.inode }
-        if isKnown { return folder }
-        let fileSystemID = try folder.descriptor.space().fileSystemID
-        let isKnownElsewhere = identity.withLock { known in
-            guard known.inode == status.inode, known.fileSystemID == fileSystemID, fileSystemID != 0 else { return false }
-            known.device = status.device
-            return true
-        }
-        guard isKnownElsewhere else {
+        guard try Self.identity(of: folder, isShared) == identity else {
             throw BackupError(
                 .offline, "another folder is where the storage was", path: path,
                 remedy: "Mount the disk of the storage, or start the program again if the storage was moved.")

@@ -40,11 +40,9 @@ public final class FolderStorage: ObjectStorage {
     public init(path: String) throws(BackupError) {
         let (path, root) = (FileSystem.absolutePath(path), try FolderRoot(path: FileSystem.absolutePath(path)))
         let folder = try root.open()
-        let (isLocal, hasLocks) = try BackupError.ofStorage { () throws(BackupError) in
-            (try !FileSystem.isShared(path), FileSystem.hasLocksForAllHosts(folder.descriptor))
-        }
+        let hasLocks = FileSystem.hasLocksForAllHosts(folder.descriptor)
         var capabilities: StorageCapabilities = [.rangedReads]
-        if isLocal { capabilities.insert(.cheapRandomReads) }
+        if !root.isShared { capabilities.insert(.cheapRandomReads) }
         if hasLocks { capabilities.formUnion([.conditionalCreate, .compareAndSwap, .conditionalRemove]) }
         var canLink: Bool?
         if folder.isWritable(".") {
@@ -102,8 +100,9 @@ public final class FolderStorage: ObjectStorage {
     ) throws(BackupError) -> ObjectFacts {
         let components = try Self.components(of: name)
         let file = try BackupError.ofStorage { () throws(BackupError) -> SharedFile? in
+            // Opening a device may have any effect, and a socket cannot be opened.
             guard let parent = try root.open().openFolder(at: components.dropLast()), let last = components.last,
-                let file = try parent.openFileIfPresent(last)
+                try parent.statusIfPresent(last)?.kind == .regular, let file = try parent.openFileIfPresent(last)
             else { return nil }
             return try SharedFile(file)
         }
