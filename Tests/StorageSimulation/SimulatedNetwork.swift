@@ -63,6 +63,13 @@ public struct SimulatedTraffic: Sendable, Equatable {
         /// As if one request came after the other.
         public var seconds = 0.0
 
+        public init(requestCount: Int = 0, bytesUp: UInt64 = 0, bytesDown: UInt64 = 0, seconds: Double = 0) {
+            self.requestCount = requestCount
+            self.bytesUp = bytesUp
+            self.bytesDown = bytesDown
+            self.seconds = seconds
+        }
+
         public static func + (left: Count, right: Count) -> Count {
             Count(
                 requestCount: left.requestCount + right.requestCount, bytesUp: left.bytesUp + right.bytesUp,

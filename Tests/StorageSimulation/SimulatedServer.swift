@@ -146,7 +146,7 @@ extension SimulatedServer.State {
     func list(prefix: String, after previous: ObjectName?, limit: Int) -> ObjectPage {
         var objects: [ObjectFacts] = []
         var hasMore = false
-        let startsAtPrefix = previous.map { SortedIndex<Int>.compare($0.text, prefix) < 0 } ?? true
+        let startsAtPrefix = previous.map { compareBytes($0.text, prefix) < 0 } ?? true
         let start = startsAtPrefix ? prefix : previous?.text ?? ""
         func add(_ name: ObjectName, _ facts: ObjectFacts) -> Bool {
             guard name.text.utf8.starts(with: prefix.utf8) else { return false }

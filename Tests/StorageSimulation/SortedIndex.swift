@@ -1,4 +1,3 @@
-import BackupCore
 import Glibc
 import ObjectStorage
 
@@ -6,36 +5,55 @@ import ObjectStorage
 struct SortedIndex<Value> {
     private static var blockLimit: Int { 512 }
 
-    private var blocks: [[(name: ObjectName, value: Value)]] = []
+    /// No block is empty.
+    private var names: [[ObjectName]] = []
+    private var values: [[Value]] = []
     private(set) var count = 0
 
     /// The value of a name; setting `nil` removes it.
     subscript(name: ObjectName) -> Value? {
         get {
-            let place = place(of: name.text, isAfter: false)
-            return holds(name, at: place) ? blocks[place.block][place.index].value : nil
+            let place = NamePlace(of: name.text, isAfter: false, in: names)
+            return place.holds(name, in: names) ? values[place.block][place.index] : nil
         }
         set {
-            let place = place(of: name.text, isAfter: false)
-            let isThere = holds(name, at: place)
-            guard let newValue else {
-                guard isThere else { return }
-                count -= 1
-                blocks[place.block].remove(at: place.index)
-                if blocks[place.block].isEmpty { blocks.remove(at: place.block) }
-                return
+            let place = NamePlace(of: name.text, isAfter: false, in: names)
+            let isThere = place.holds(name, in: names)
+            if let newValue {
+                if isThere { values[place.block][place.index] = newValue } else { insert(name, newValue, at: place) }
+            } else if isThere {
+                remove(at: place)
             }
-            if isThere { return blocks[place.block][place.index].value = newValue }
-            count += 1
-            // After the last one of the last block rather than in a block of its own.
-            let block = place.block == blocks.count && place.block > 0 ? place.block - 1 : place.block
-            if block == blocks.count { return blocks.append([(name, newValue)]) }
-            blocks[block].insert((name, newValue), at: block == place.block ? place.index : blocks[block].count)
-            guard blocks[block].count > Self.blockLimit else { return }
-            let half = blocks[block].count / 2
-            blocks.insert(Array(blocks[block][half...]), at: block + 1)
-            blocks[block].removeLast(blocks[block].count - half)
         }
+    }
+
+    private mutating func insert(_ name: ObjectName, _ value: Value, at place: NamePlace) {
+        count += 1
+        guard !names.isEmpty else {
+            names = [[name]]
+            values = [[value]]
+            return
+        }
+        // After the last name, in the last block.
+        let block = min(place.block, names.count - 1)
+        let index = block == place.block ? place.index : names[block].count
+        names[block].insert(name, at: index)
+        values[block].insert(value, at: index)
+        guard names[block].count > Self.blockLimit else { return }
+        let half = Self.blockLimit / 2
+        names.insert(Array(names[block][half...]), at: block + 1)
+        names[block].removeSubrange(half...)
+        values.insert(Array(values[block][half...]), at: block + 1)
+        values[block].removeSubrange(half...)
+    }
+
+    private mutating func remove(at place: NamePlace) {
+        count -= 1
+        names[place.block].remove(at: place.index)
+        values[place.block].remove(at: place.index)
+        guard names[place.block].isEmpty else { return }
+        names.remove(at: place.block)
+        values.remove(at: place.block)
     }
 
     /// Passes values in order.
@@ -44,39 +62,55 @@ struct SortedIndex<Value> {
     ///   - isAfter: whether only those after it.
     ///   - body: returns whether to continue.
     func forEach(from text: String, isAfter: Bool, _ body: (ObjectName, Value) -> Bool) {
-        let start = place(of: text, isAfter: isAfter)
-        for block in start.block..<max(start.block, blocks.count) {
-            for index in (block == start.block ? start.index : 0)..<blocks[block].count {
-                let entry = blocks[block][index]
-                guard body(entry.name, entry.value) else { return }
+        let start = NamePlace(of: text, isAfter: isAfter, in: names)
+        for block in start.block..<names.count {
+            for index in (block == start.block ? start.index : 0)..<names[block].count {
+                guard body(names[block][index], values[block][index]) else { return }
             }
         }
     }
+}
 
-    private func holds(_ name: ObjectName, at place: (block: Int, index: Int)) -> Bool {
-        place.block < blocks.count && Self.compare(blocks[place.block][place.index].name.text, name.text) == 0
-    }
+/// The place of a name among sorted names: that of the first one that is not before it, or that is after it.
+///
+/// Loops over one type, and memcmp(3): generic code takes most of the time of a debug build.
+private struct NamePlace {
+    private(set) var block = 0
+    private(set) var index = 0
 
-    /// The place of the first name that is not before a text, or that is after it.
-    private func place(of text: String, isAfter: Bool) -> (block: Int, index: Int) {
-        func isBefore(_ name: ObjectName) -> Bool { Self.compare(name.text, text) < (isAfter ? 1 : 0) }
-        // No block is empty.
-        let block = blocks.partitioningIndex { !isBefore($0[$0.count - 1].name) }
-        return (block, block < blocks.count ? blocks[block].partitioningIndex { !isBefore($0.name) } : 0)
-    }
-
-    /// By bytes, as memcmp(3): the generic comparison takes most of the time of a debug build.
-    static func compare(_ left: String, _ right: String) -> Int {
-        var (left, right) = (left, right)
-        return left.withUTF8 { left in
-            right.withUTF8 { right in
-                let count = min(left.count, right.count)
-                guard count > 0, let first = left.baseAddress, let second = right.baseAddress else {
-                    return left.count - right.count
-                }
-                let order = memcmp(first, second, count)
-                return order == 0 ? left.count - right.count : Int(order)
+    init(of text: String, isAfter: Bool, in names: [[ObjectName]]) {
+        let limit = isAfter ? 1 : 0
+        var end = names.count
+        while block < end {
+            let middle = (block + end) / 2
+            if compareBytes(names[middle][names[middle].count - 1].text, text) < limit {
+                block = middle + 1
+            } else {
+                end = middle
             }
+        }
+        guard block < names.count else { return }
+        end = names[block].count
+        while index < end {
+            let middle = (index + end) / 2
+            if compareBytes(names[block][middle].text, text) < limit { index = middle + 1 } else { end = middle }
+        }
+    }
+
+    func holds(_ name: ObjectName, in names: [[ObjectName]]) -> Bool {
+        block < names.count && compareBytes(names[block][index].text, name.text) == 0
+    }
+}
+
+/// Negative, zero or positive, as memcmp(3).
+func compareBytes(_ left: String, _ right: String) -> Int {
+    var (left, right) = (left, right)
+    return left.withUTF8 { left in
+        right.withUTF8 { right in
+            let count = min(left.count, right.count)
+            guard count > 0, let first = left.baseAddress, let second = right.baseAddress else { return left.count - right.count }
+            let order = memcmp(first, second, count)
+            return order == 0 ? left.count - right.count : Int(order)
         }
     }
 }
