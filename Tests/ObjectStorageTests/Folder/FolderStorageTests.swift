@@ -116,6 +116,20 @@ import Testing
         #expect(access("\(path)/config", F_OK) == -1)
     }
 
+    /// Also when a clock was wrong, and for file systems whose clock counts in seconds.
+    @Test(arguments: [timespec(tv_sec: 4_000_000_000, tv_nsec: 999_999_999), timespec(tv_sec: 4_000_000_000, tv_nsec: 5)])
+    func `a later state has a later time`(time: timespec) throws {
+        _ = try storage.create(name("a"), ObjectDraft("1"))
+        #expect(utimensat(AT_FDCWD, "\(path)/a", [time, time], 0) == 0)
+        let first = try #require(try storage.look(name("a"))).version
+        let second = try storage.replace(name("a"), version: first, ObjectDraft("2"))
+        var status = stat()
+        #expect(lstat("\(path)/a", &status) == 0)
+        #expect((status.st_mtim.tv_sec, status.st_mtim.tv_nsec) > (time.tv_sec, time.tv_nsec))
+        #expect(first != second)
+        #expect(try storage.look(name("a"))?.version == second)
+    }
+
     @Test func `a reader keeps the object that it began to read`() throws {
         let old = GeneratedSource(sizeBytes: 1_000_000)
         let version = try storage.create(name("object"), old.draft())

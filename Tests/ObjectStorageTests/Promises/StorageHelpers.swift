@@ -57,6 +57,19 @@ func concurrently<Value: Sendable>(
     return try (0..<count).map { try #require(results[$0]).get() }
 }
 
+/// Lets threads go on when all of them have arrived; a storage that lets one go first is not held up for ever.
+final class Barrier: Sendable {
+    private let arrivedCount = Monitor(0)
+    private let count: Int
+
+    init(_ count: Int) { self.count = count }
+
+    func wait() {
+        arrivedCount.changeWakingAll { $0 += 1 }
+        _ = arrivedCount.wait(until: { [count] in $0 >= count }, forNanoseconds: 2_000_000_000)
+    }
+}
+
 /// Bytes that are computed when they are read: each block of 8 is its own number, mixed.
 final class GeneratedSource: ByteSource {
     let sizeBytes: UInt64

@@ -99,8 +99,13 @@ struct StoragePromises: Sendable {
         guard clients[0].capabilities.contains(.conditionalCreate) else { return }
         for round in 0..<5 {
             let name = try name("race/\(round)")
+            // Each has seen that there is no such object before the first one has written its own.
+            let barrier = Barrier(threadCount)
             let codes = try concurrently(threadCount) { number in
-                errorCode { _ = try clients[number].create(name, ObjectDraft("thread \(number)")) }
+                let bytes = Array("thread \(number)".utf8)
+                let source = CallingSource(MemorySource(bytes), at: 0) { barrier.wait() }
+                let draft = ObjectDraft(source: source, sizeBytes: UInt64(bytes.count), sha256: SHA256Hasher.hash(bytes))
+                return errorCode { _ = try clients[number].create(name, draft) }
             }
             let winners = codes.indices.filter { codes[$0] == nil }
             #expect(winners.count == 1)
