@@ -1,0 +1,155 @@
+import Glibc
+import Synchronization
+import SystemIO
+
+/// A real object server on this machine, started by a script in `mount-scripts/object-servers`.
+///
+/// It ends with the process of the tests, however that ends; a folder with its data goes with it. Tests that share a server
+/// each make a bucket of their own.
+public final class ObjectServer: Sendable {
+    /// The scripts' names.
+    public enum Kind: String, CaseIterable, Sendable {
+        case seaweedfs, radosgw, swift, juicefs, rclone
+    }
+
+    public struct Keys: Equatable, Sendable {
+        public let accessKey: String
+        public let secretKey: String
+    }
+
+    public let kind: Kind
+    /// `http://127.0.0.1:PORT`, or with `https`.
+    public let endpoint: String
+    public let port: Int
+    /// For signatures.
+    public let region: String
+    /// They may do everything.
+    public let administrator: Keys
+    /// They may read, write and list, but not remove; `nil` where the server cannot tell these apart.
+    public let appendOnly: Keys?
+    /// They may read and list; `nil` where the server cannot tell these apart.
+    public let readOnly: Keys?
+    /// The file with the authority that signed the server's certificate, in PEM; `nil` without TLS.
+    public let certificatePath: String?
+    public let version: String
+    /// With the server's data and logs.
+    public let folder: String
+    private let usesTLS: Bool
+
+    /// Those against which suites of remote servers run: `$BACKUPFS_TEST_SERVERS`, names separated by commas; SeaweedFS alone
+    /// otherwise.
+    public static let requested: [Kind] = {
+        guard let names = Machine.environment("BACKUPFS_TEST_SERVERS") else { return [.seaweedfs] }
+        return names.split(separator: ",").compactMap { Kind(rawValue: String($0)) }
+    }()
+
+    /// Starts a server that the caller does not share.
+    /// - Throws: when it does not answer, with what it printed. Nothing of it is left then.
+    public convenience init(_ kind: Kind = .seaweedfs, usesTLS: Bool = false) throws(Machine.Unusable) {
+        let folder = try TemporaryFolder.make((Machine.environment("TMPDIR") ?? "/tmp") + "/backupfs-server")
+        do {
+            try self.init(kind, usesTLS: usesTLS, folder: folder)
+        } catch {
+            try? FileSystem.removeTree(folder)
+            throw error
+        }
+    }
+
+    private init(_ kind: Kind, usesTLS: Bool, folder: String) throws(Machine.Unusable) {
+        let options = ["--until-end-of", "\(getpid())"] + (usesTLS ? ["--tls"] : [])
+        let output = try Self.run(kind, ["start", folder] + options)
+        var values: [String: String] = [:]
+        for line in output.split(separator: "\n") {
+            guard let equals = line.firstIndex(of: "=") else { continue }
+            values[String(line[..<equals])] = String(line[line.index(after: equals)...])
+        }
+        func keys(_ prefix: String) -> Keys? {
+            guard let access = values[prefix + "access_key"], let secret = values[prefix + "secret_key"] else { return nil }
+            return Keys(accessKey: access, secretKey: secret)
+        }
+        guard let endpoint = values["endpoint"], let port = endpoint.split(separator: ":").last.flatMap({ Int($0) }),
+            let region = values["region"], let administrator = keys("")
+        else { throw Machine.Unusable("the script of \(kind) printed no endpoint: \(output)") }
+        self.kind = kind
+        self.usesTLS = usesTLS
+        self.folder = folder
+        self.endpoint = endpoint
+        self.port = port
+        self.region = region
+        self.administrator = administrator
+        appendOnly = keys("append_")
+        readOnly = keys("read_")
+        certificatePath = values["certificate"]
+        version = values["version"] ?? ""
+    }
+
+    deinit { remove() }
+
+    // MARK: Life
+
+    /// Ends the server's processes. Its data stays, for `start`.
+    public func stop() throws(Machine.Unusable) { _ = try Self.run(kind, ["stop", folder]) }
+
+    /// Starts the server again, on the same port and with the same data.
+    public func start() throws(Machine.Unusable) { _ = try Self.run(kind, ["start", folder] + (usesTLS ? ["--tls"] : [])) }
+
+    private func remove() {
+        try? stop()
+        try? FileSystem.removeTree(folder)
+    }
+
+    private static func run(_ kind: Kind, _ arguments: [String]) throws(Machine.Unusable) -> String {
+        let scratch = try TemporaryFolder.make((Machine.environment("TMPDIR") ?? "/tmp") + "/backupfs-server-output")
+        defer { try? FileSystem.removeTree(scratch) }
+        let script = "\(Machine.projectPath)/mount-scripts/object-servers/\(kind.rawValue).sh"
+        let result = try Job(["bash", script] + arguments, scratch: "\(scratch)/script").wait(limitSeconds: 300)
+        guard result.exitCode == 0 else { throw Machine.Unusable("\(script) \(arguments): \(result.text)") }
+        return result.output
+    }
+
+    // MARK: Sharing
+
+    private static let sharedServers = Mutex<[String: ObjectServer]>([:])
+
+    /// The server of this kind that all tests of this process share. The first call starts it.
+    public static func shared(_ kind: Kind = .seaweedfs, usesTLS: Bool = false) throws -> ObjectServer {
+        try sharedServers.withLock { servers in
+            let key = "\(kind) \(usesTLS)"
+            if let server = servers[key] { return server }
+            // The script ends a server whose process was killed; at a usual end it has gone before the process has.
+            if servers.isEmpty { atexit { ObjectServer.stopShared() } }
+            let server = try ObjectServer(kind, usesTLS: usesTLS)
+            servers[key] = server
+            return server
+        }
+    }
+
+    private static func stopShared() {
+        for server in sharedServers.withLock({ $0.values.map { $0 } }) { server.remove() }
+    }
+
+    // MARK: Use
+
+    /// Makes a bucket with a new name, by curl.
+    /// - Returns: its name.
+    public func makeBucket() throws -> String {
+        let name = "bucket-" + RandomToken.make().lowercased()
+        let result = try curl(["--request", "PUT", "\(endpoint)/\(name)"])
+        guard result.exitCode == 0 else { throw Machine.Unusable("no bucket on \(kind): \(result.text)") }
+        return name
+    }
+
+    /// Sends a signed request by curl, which is no code of ours. Fails for a status of 400 and higher.
+    /// - Parameter keys: those of the administrator if `nil`.
+    public func curl(_ arguments: [String], keys: Keys? = nil) throws -> Job.Result {
+        let scratch = try TemporaryFolder()
+        let keys = keys ?? administrator
+        // In a file: arguments can be seen by all users of the machine.
+        let settings = try scratch.write("user = \"\(keys.accessKey):\(keys.secretKey)\"\n", to: "settings")
+        let trust = certificatePath.map { ["--cacert", $0] } ?? []
+        let command =
+            ["curl", "--silent", "--show-error", "--fail-with-body", "--noproxy", "*", "--max-time", "60", "--config", settings]
+            + ["--aws-sigv4", "aws:amz:\(region):s3"] + trust + arguments
+        return try Job(command, scratch: scratch("curl")).wait(limitSeconds: 90)
+    }
+}
