@@ -25,7 +25,7 @@ readonly tools
 export PATH=$tools/venv/bin:$PATH:/usr/sbin:/sbin
 # Below it lie sockets, and their paths may have 107 bytes.
 folder_limit_bytes=80
-start_limit_seconds=${start_limit_seconds:-30}
+start_limit_seconds=${start_limit_seconds:-120}
 
 fail() {
     echo "$server_name: $*" >&2

@@ -8,7 +8,7 @@ server_name="Ceph RGW"
 
 # Two for the monitor, one for the gateway, and where the OSD begins to look for its own.
 port_count=4
-start_limit_seconds=90
+start_limit_seconds=240
 # 64 GiB; it takes of the disk what is in it.
 readonly block_file_size_bytes=68719476736
 
@@ -80,9 +80,9 @@ launch_all() {
         ceph-mon -c "$CEPH_CONF" -i a --mkfs --monmap "$folder/monmap" --keyring "$folder/keyring" >>"$folder/make.log" 2>&1
     fi
     launch mon ceph-mon -c "$CEPH_CONF" -i a -f
-    wait_until timeout 5 ceph -s || return 1
+    wait_until timeout 20 ceph -s || return 1
     if [ ! -e "$folder/was-started" ]; then
-        timeout 20 ceph osd new "$osd" 0 >>"$folder/make.log" 2>&1 || return 1
+        timeout 60 ceph osd new "$osd" 0 >>"$folder/make.log" 2>&1 || return 1
         ceph-osd -c "$CEPH_CONF" -i 0 --mkfs --osd-uuid "$osd" >>"$folder/make.log" 2>&1 || return 1
     fi
     launch osd ceph-osd -c "$CEPH_CONF" -i 0 -f
@@ -107,7 +107,7 @@ make_keys() {
     rm "$folder/key"
 }
 
-osd_is_up() { timeout 5 ceph osd stat | grep -q '1 up'; }
+osd_is_up() { timeout 20 ceph osd stat | grep -q '1 up'; }
 
 describe() {
     echo "endpoint=http://127.0.0.1:${ports[2]}"
