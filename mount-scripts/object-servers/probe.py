@@ -223,6 +223,8 @@ def race(server, rounds, first):
         seconds.append(time.monotonic() - start)
         winners = [body for body, status in zip(bodies, statuses) if status == 200]
         counts.append(len(winners))
+        if not winners:
+            continue
         try:
             wrong_content += server.send("GET", key).body not in winners
         except http.client.IncompleteRead:
