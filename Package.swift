@@ -57,7 +57,8 @@ let package = Package(
         .target(name: "ObjectStorage", dependencies: ["SystemIO", "BackupCore", "CCurl", "CExpat"], swiftSettings: settings),
         // All calls of SQLite.
         .target(name: "SQLite", dependencies: ["SystemIO", "BackupCore", "CSQLite"], swiftSettings: settings),
-        .target(name: "BackupRepository", dependencies: ["SQLite", "SystemIO", "BackupCore"], swiftSettings: settings),
+        .target(
+            name: "BackupRepository", dependencies: ["SQLite", "ObjectStorage", "SystemIO", "BackupCore"], swiftSettings: settings),
         .target(
             name: "AppData", dependencies: ["SQLite", "SystemIO", "BackupCore", "Yams"],
             resources: [
@@ -117,7 +118,8 @@ let package = Package(
         .testTarget(
             name: "SoakTests", dependencies: ["TestSupport", "SystemIO", "BackupCore", "backupfs"], swiftSettings: settings),
         .testTarget(
-            name: "BackupRepositoryTests", dependencies: ["TestSupport", "BackupRepository", "SystemIO", "BackupCore"],
+            name: "BackupRepositoryTests",
+            dependencies: ["TestSupport", "BackupRepository", "ObjectStorage", "SystemIO", "BackupCore"],
             exclude: ["Fixtures"],
             swiftSettings: settings),
         .testTarget(

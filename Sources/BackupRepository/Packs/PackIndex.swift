@@ -94,9 +94,15 @@ extension PackIndex {
         }
     }
 
-    private static func readUnnamed(
-        _ file: SharedFile, pack: PackID, _ protection: RepositoryProtection
-    ) throws(BackupError) -> PackIndex {
+    /// The index as it is stored.
+    private struct Stored {
+        let headerBytes: [UInt8]
+        let indexBytes: [UInt8]
+        let chunkByteCount: UInt64
+    }
+
+    /// Reads the stored index and compares it with the pack's name and length, which needs no key.
+    private static func readStored(_ file: SharedFile, pack: PackID) throws(BackupError) -> Stored {
         let size = file.size
         guard size >= UInt64(headerByteCount + footerByteCount) else {
             throw BackupError(.repositoryDamaged, "the pack is cut off")
@@ -116,6 +122,41 @@ extension PackIndex {
         guard PackID(SHA256Hasher.hash(indexBytes)) == pack else {
             throw BackupError(.repositoryDamaged, "the pack's index does not fit its name")
         }
+        return Stored(headerBytes: headerBytes, indexBytes: indexBytes, chunkByteCount: chunkByteCount)
+    }
+
+    /// Verifies a pack without the repository's key: its index, its length and, unless it is sealed, the CRC-32 of each chunk.
+    /// - Throws: `repositoryDamaged`; `unsupportedVersion`.
+    static func verify(_ file: SharedFile, pack: PackID) throws(BackupError) {
+        do throws(BackupError) {
+            let stored = try readStored(file, pack: pack)
+            // A sealed pack says so in its header, which only the key proves.
+            guard stored.headerBytes == header(kind: .data, isSealed: false)
+                || stored.headerBytes == header(kind: .metadata, isSealed: false)
+            else { return try checkVersion(stored.headerBytes) }
+            let index = try PackIndex(decoding: stored.indexBytes, isSealed: false)
+            var offset = UInt64(headerByteCount)
+            for entry in index.entries {
+                let bytes = try file.readExactly(at: offset, count: Int(entry.storedLength))
+                guard CRC32.of(bytes) == entry.storedCRC32 else {
+                    throw BackupError(.repositoryDamaged, "the chunk \(entry.id) is damaged: its CRC-32 is wrong")
+                }
+                offset += UInt64(entry.storedLength)
+            }
+            guard offset == UInt64(headerByteCount) + stored.chunkByteCount else {
+                throw BackupError(.repositoryDamaged, "the pack's chunks do not fill it")
+            }
+        } catch {
+            // A file that is too short is a damaged pack here.
+            throw error.with(error.code == .damagedContent ? .repositoryDamaged : error.code, path: error.path ?? file.path)
+        }
+    }
+
+    private static func readUnnamed(
+        _ file: SharedFile, pack: PackID, _ protection: RepositoryProtection
+    ) throws(BackupError) -> PackIndex {
+        let stored = try readStored(file, pack: pack)
+        let (headerBytes, indexBytes, chunkByteCount) = (stored.headerBytes, stored.indexBytes, stored.chunkByteCount)
         let plainBytes = try protection.open(indexBytes, as: .packIndex(header: headerBytes))
         let index: PackIndex
         do throws(BackupError) {

@@ -1,0 +1,183 @@
+import BackupCore
+import ObjectStorage
+import Synchronization
+import SystemIO
+
+/// Makes a repository in a folder out of a mirror: the way back when this machine, or its repository, is lost. It needs no
+/// password, and nothing but the mirror.
+///
+/// Every object is verified against its name before it gets it in the folder. `config` is written last, so that an incomplete
+/// folder is no repository. An interrupted fetch goes on where it ended.
+public final class MirrorFetch: Sendable {
+    /// What a fetch has done.
+    public struct Summary: Sendable {
+        /// Backups in the repository.
+        public var snapshotCount = 0
+        /// Objects that were downloaded.
+        public var objectCount = 0
+        /// Their bytes.
+        public var downloadedBytes: UInt64 = 0
+        /// Objects that are damaged or missing in the mirror, and are not in the folder. Backups that need them cannot be read
+        /// completely.
+        public var damages: [BackupError] = []
+    }
+
+    private static let parallelDownloadCount = 4
+    /// The file that marks a folder as an unfinished fetch. It holds the mirror's location.
+    private static let markerName = "fetch"
+
+    private let storage: any ObjectStorage
+    private let layout: RepositoryLayout
+    private let summary = Mutex(Summary())
+
+    /// - Parameter path: a missing or empty folder, or one that an interrupted fetch from the same mirror left.
+    public init(from storage: any ObjectStorage, to path: String) {
+        self.storage = storage
+        layout = RepositoryLayout(path: FileSystem.absolutePath(path))
+    }
+
+    /// - Throws: `noRepository` when the storage holds no mirror; `notEmpty` and `alreadyExists` for the folder; errors of the
+    ///   storage and of writing. What was fetched stays for the next attempt.
+    public func run(progress: ProgressHandler? = nil) throws(BackupError) -> Summary {
+        guard try storage.look(MirrorObject.configuration.name) != nil else {
+            throw BackupError(
+                .noRepository, "there is no copy of a repository here", path: storage.location,
+                remedy: "Check the address.")
+        }
+        try prepareFolder()
+        var objects: [(object: MirrorObject, facts: ObjectFacts)] = []
+        try storage.forEachObject { (facts) throws(BackupError) in
+            if let object = MirrorObject(facts.name) { objects.append((object, facts)) }
+        }
+        let last: [MirrorObject] = [.register, .keyCopy, .key, .configurationCopy, .configuration]
+        try fetchAll(objects.filter { !last.contains($0.object) }, progress)
+        let folders = Set(objects.map { FileSystem.parentPath($0.object.path(in: layout)) }).union(layout.folders)
+        for folder in folders.sorted() where try FileSystem.exists(folder) { try FileSystem.synchronizeDirectory(folder) }
+        try FileSystem.synchronizeDirectory(layout.path)
+        for object in last {
+            guard let facts = objects.first(where: { $0.object == object })?.facts else { continue }
+            try fetch(object, facts)
+        }
+        guard try FileSystem.exists(layout.config) else {
+            throw summary.withLock { $0.damages.last }
+                ?? BackupError(.conflict, "the copy disappeared while it was read", path: storage.location, remedy: "Try again.")
+        }
+        try FileSystem.removeFile("\(layout.path)/\(Self.markerName)")
+        try FileSystem.synchronizeDirectory(layout.path)
+        return summary.withLock { summary in
+            summary.snapshotCount = (try? FileSystem.names(in: layout.snapshots).count) ?? 0
+            return summary
+        }
+    }
+
+    private func prepareFolder() throws(BackupError) {
+        if try FileSystem.exists(layout.config) {
+            throw BackupError(
+                .alreadyExists, "there is a repository here already", path: layout.path, remedy: "Choose another folder.")
+        }
+        let marker = "\(layout.path)/\(Self.markerName)"
+        let text = Array("\(storage.location)\n".utf8)
+        if try FileSystem.exists(layout.path) {
+            if let found = try FileSystem.readFileIfPresent(marker, limitBytes: 1 << 16) {
+                guard found == text else {
+                    throw BackupError(
+                        .notEmpty, "the folder holds an unfinished fetch from another place", path: layout.path,
+                        remedy: "Choose an empty folder.")
+                }
+            } else if try !FileSystem.names(in: layout.path).isEmpty {
+                throw BackupError(.notEmpty, "the folder is not empty", path: layout.path, remedy: "Choose an empty folder.")
+            }
+        } else {
+            try FileSystem.makeDirectories(FileSystem.parentPath(layout.path))
+            try PrivateFile.makeFolder(layout.path)
+        }
+        try PrivateFile.publish(text, to: marker, temporaryFolder: layout.path)
+        for folder in layout.folders { try PrivateFile.makeFolder(folder) }
+        for name in try FileSystem.names(in: layout.temporary) { try FileSystem.removeFile("\(layout.temporary)/\(name)") }
+    }
+
+    private func fetchAll(
+        _ objects: [(object: MirrorObject, facts: ObjectFacts)], _ progress: ProgressHandler?
+    ) throws(BackupError) {
+        let totalBytes = objects.reduce(UInt64(0)) { $0 + $1.facts.sizeBytes }
+        let done = Mutex((count: 0, bytes: UInt64(0)))
+        let cancellation = Cancellation.current ?? Cancellation()
+        let pool = WorkerPool(threadCount: Self.parallelDownloadCount - 1, queueLimit: Self.parallelDownloadCount)
+        defer { pool.end() }
+        let group = WorkGroup(pool)
+        for (object, facts) in objects {
+            try Cancellation.check()
+            if group.hasFailed { break }
+            group.submit { [self] () throws(BackupError) in
+                try cancellation.run { () throws(BackupError) in try fetch(object, facts) }
+                let (count, bytes) = done.withLock { done in
+                    done.count += 1
+                    done.bytes += facts.sizeBytes
+                    return done
+                }
+                progress?(
+                    OperationProgress(
+                        phase: "Downloading...", processedItems: UInt64(count), totalItems: UInt64(objects.count),
+                        processedBytes: bytes, totalBytes: totalBytes))
+            }
+        }
+        try group.wait()
+    }
+
+    /// Downloads an object, unless an earlier attempt has. A damaged one is noted, and left out.
+    private func fetch(_ object: MirrorObject, _ facts: ObjectFacts) throws(BackupError) {
+        let path = object.path(in: layout)
+        if let status = try FileSystem.look(path), status.size == facts.sizeBytes, object.isImmutable { return }
+        let temporary = "\(layout.temporary)/\(RandomToken.make())"
+        defer { try? FileSystem.removeFile(temporary) }
+        do throws(BackupError) {
+            let descriptor = try PrivateFile.createFile(temporary)
+            var sizeBytes: UInt64 = 0
+            let read = try storage.read(facts.name, range: nil) { (part) throws(BackupError) in
+                try descriptor.writeAll(part)
+                sizeBytes += UInt64(part.count)
+            }
+            guard sizeBytes == read.sizeBytes else {
+                throw BackupError(.damagedContent, "it ended early", path: "\(storage.location)/\(facts.name)")
+            }
+            try descriptor.synchronize()
+            try Self.verify(object, SharedFile(path: temporary))
+            summary.withLock { summary in
+                summary.objectCount += 1
+                summary.downloadedBytes += sizeBytes
+            }
+        } catch {
+            // Gone since the listing, or damaged: the others are not affected.
+            guard [.notFound, .repositoryDamaged, .damagedContent].contains(error.code) else { throw error }
+            summary.withLock { $0.damages.append(error.with(path: "\(storage.location)/\(facts.name)")) }
+            return
+        }
+        try PrivateFile.makeFolder(FileSystem.parentPath(path))
+        try FileSystem.rename(temporary, to: path)
+        try FileSystem.synchronizeDirectory(FileSystem.parentPath(path))
+        try FaultInjection.reached("fetch.object-written")
+    }
+
+    /// Compares a file with what its name says. Without the key, nothing more is known of a sealed one.
+    /// - Throws: `repositoryDamaged`.
+    private static func verify(_ object: MirrorObject, _ file: SharedFile) throws(BackupError) {
+        switch object {
+        case .pack(let id): try PackIndex.verify(file, pack: id)
+        case .snapshot(let id):
+            guard try SnapshotID(file.sha256()) == id else {
+                throw BackupError(.repositoryDamaged, "the snapshot record does not fit its name")
+            }
+        default: return
+        }
+    }
+}
+
+extension MirrorObject {
+    /// Whether the name stands for the bytes.
+    var isImmutable: Bool {
+        switch self {
+        case .pack, .snapshot: true
+        default: false
+        }
+    }
+}

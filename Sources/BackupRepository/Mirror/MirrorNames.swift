@@ -1,0 +1,64 @@
+import BackupCore
+import ObjectStorage
+
+/// What an object of a mirror is, by its name. The names are those of the repository's files, so that a plain copy of all objects
+/// is a repository.
+enum MirrorObject: Hashable {
+    case configuration, configurationCopy, key, keyCopy, register, readme
+    case pack(PackID)
+    case snapshot(SnapshotID)
+    case label(SnapshotID)
+    case source(SourceID)
+
+    /// - Returns: `nil` for an object that a mirror does not have.
+    init?(_ name: ObjectName) {
+        let parts = name.text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        func digest(_ suffix: String) -> SHA256Digest? {
+            parts.last.flatMap { RepositoryLayout.digest(in: FileName($0), extension: suffix) }
+        }
+        switch (parts.first, parts.count) {
+        case ("config", 1): self = .configuration
+        case ("config.copy", 1): self = .configurationCopy
+        case ("key", 1): self = .key
+        case ("key.copy", 1): self = .keyCopy
+        case ("register", 1): self = .register
+        case ("README.txt", 1): self = .readme
+        case ("packs", 3):
+            guard let digest = digest(RepositoryLayout.packExtension), digest.hexadecimal.hasPrefix(parts[1]), parts[1].count == 2
+            else { return nil }
+            self = .pack(PackID(digest))
+        case ("snapshots", 2):
+            guard let digest = digest(RepositoryLayout.snapshotExtension) else { return nil }
+            self = .snapshot(SnapshotID(digest))
+        case ("labels", 2):
+            guard let digest = digest(RepositoryLayout.labelExtension) else { return nil }
+            self = .label(SnapshotID(digest))
+        case ("sources", 2):
+            guard let id = RepositoryLayout.source(in: FileName(parts[1])) else { return nil }
+            self = .source(id)
+        default: return nil
+        }
+    }
+
+    /// The file's place in a repository; the object's name is the same, below the storage's prefix.
+    func path(in layout: RepositoryLayout) -> String {
+        switch self {
+        case .configuration: layout.config
+        case .configurationCopy: layout.configCopy
+        case .key: layout.key
+        case .keyCopy: layout.keyCopy
+        case .register: layout.register
+        case .readme: layout.readme
+        case .pack(let id): layout.packPath(of: id)
+        case .snapshot(let id): layout.snapshotPath(of: id)
+        case .label(let id): layout.labelPath(of: id)
+        case .source(let id): layout.sourcePath(of: id)
+        }
+    }
+
+    var name: ObjectName {
+        let path = path(in: RepositoryLayout(path: ""))
+        guard let name = ObjectName(String(path.dropFirst())) else { preconditionFailure("\(path) is not a valid name") }
+        return name
+    }
+}

@@ -1,0 +1,45 @@
+import BackupCore
+import ObjectStorage
+import SystemIO
+
+/// What the last update of a mirror knew of its small objects that can change: the checksum of their bytes and their versions. It
+/// saves the requests that would compare them. A lost or wrong state costs these requests, and nothing else.
+public struct MirrorState: Equatable, Sendable {
+    private static let magic = "backupfs-mirror-state"
+
+    private struct Known: Equatable {
+        let sha256: SHA256Digest
+        let version: ObjectVersion
+    }
+
+    private var objects: [ObjectName: Known] = [:]
+
+    public init() {}
+
+    /// From the bytes of `encoded`. What is unreadable in them is unknown.
+    public init(decoding bytes: [UInt8]) {
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.first == Substring(Self.magic), lines.last?.isEmpty == true else { return }
+        for line in lines.dropFirst().dropLast() {
+            let parts = line.split(separator: " ", maxSplits: 2).map(String.init)
+            guard parts.count == 3, let digest = SHA256Digest(hexadecimal: parts[0]), let name = ObjectName(parts[1]) else { continue }
+            objects[name] = Known(sha256: digest, version: ObjectVersion(parts[2]))
+        }
+    }
+
+    /// For a file: a line for each object, with the checksum of its bytes, its name and its version.
+    public var encoded: [UInt8] {
+        let lines = objects.sorted { $0.key < $1.key }.map { "\($1.sha256.hexadecimal) \($0) \($1.version.text)" }
+        return Array(([Self.magic] + lines + [""]).joined(separator: "\n").utf8)
+    }
+
+    func has(_ name: ObjectName, _ sha256: SHA256Digest, _ version: ObjectVersion) -> Bool {
+        objects[name] == Known(sha256: sha256, version: version)
+    }
+
+    mutating func note(_ name: ObjectName, _ sha256: SHA256Digest, _ version: ObjectVersion) {
+        // A version is a line of a file.
+        guard !version.text.contains("\n") else { return }
+        objects[name] = Known(sha256: sha256, version: version)
+    }
+}

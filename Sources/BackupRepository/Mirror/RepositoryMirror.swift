@@ -1,0 +1,329 @@
+import BackupCore
+import ObjectStorage
+import Synchronization
+import SystemIO
+
+/// A copy of a repository in an object storage, for the day on which this machine is lost: every file under its own name, so that
+/// a plain copy of all objects is a repository of the same format (Docs/reference/repository-format.md).
+///
+/// At each moment, also after a crash, a lost connection or two updates at once: each record in the storage has all its packs
+/// there. An update uploads what is missing in that order, and the next one goes on where it ended. It removes nothing: a backup
+/// that was removed here stays in the mirror.
+public final class RepositoryMirror: Sendable {
+    /// What an update has done.
+    public struct Summary: Sendable {
+        /// Backups that are in the mirror now and were not before.
+        public var addedSnapshotCount = 0
+        /// Backups in the mirror.
+        public var snapshotCount = 0
+        /// Packs that were uploaded.
+        public var uploadedPackCount = 0
+        /// Bytes that were uploaded, of all objects.
+        public var uploadedBytes: UInt64 = 0
+        /// Records of this repository that cannot be read, and are not in the mirror.
+        public var unreadable: [BackupError] = []
+    }
+
+    /// Uploads at the same time: packs are large, and a server answers each after it is stored.
+    private static let parallelUploadCount = 4
+
+    let repository: Repository
+    let storage: any ObjectStorage
+    private let summary = Mutex(Summary())
+
+    public init(of repository: Repository, in storage: any ObjectStorage) {
+        self.repository = repository
+        self.storage = storage
+    }
+
+    var layout: RepositoryLayout { repository.layout }
+
+    /// Brings the mirror up to date.
+    /// - Parameter state: what the last update knew of the mirror, which saves requests; it is changed to what this one knows, also
+    ///   before an error. It may be lost at any time.
+    /// - Throws: `notEmpty` and `notPermitted` when the storage holds something else; `repositoryDamaged` for a damaged pack, which
+    ///   is not uploaded; `conflict` when another update runs; `busy`; errors of the storage. What was uploaded stays, and the next
+    ///   update needs not upload it again.
+    public func update(_ state: inout MirrorState, progress: ProgressHandler? = nil) throws(BackupError) -> Summary {
+        // A prune would remove packs between the listing and their upload.
+        let lock = try RepositoryLock(layout, .keepingPacks, operation: "sync")
+        defer { withExtendedLifetime(lock) {} }
+        summary.withLock { $0 = Summary() }
+        var present = try inventory()
+        try claim(&present, &state)
+        // The list of records before that of packs: what it names is complete then, whatever a backup adds meanwhile.
+        try repository.snapshotStore.scan()
+        let list = repository.snapshotStore.list
+        summary.withLock { $0.unreadable = list.damages.filter { $0.path?.hasPrefix(layout.snapshots + "/") == true } }
+        let records = list.recorded.map(\.id)
+        try uploadPacks(present, progress)
+        try FaultInjection.reached("sync.packs-uploaded")
+        try uploadSources(present, &state)
+        try uploadRecords(records, &present)
+        try uploadLabels(of: records, present, &state)
+        try uploadRegister(records, present, &state)
+        return summary.withLock { summary in
+            summary.snapshotCount = present.keys.count { if case .snapshot = $0 { true } else { false } }
+            return summary
+        }
+    }
+
+    /// All objects of the mirror.
+    private func inventory() throws(BackupError) -> [MirrorObject: ObjectFacts] {
+        var present: [MirrorObject: ObjectFacts] = [:]
+        var foreign: ObjectName?
+        try storage.forEachObject { (facts) throws(BackupError) in
+            guard let object = MirrorObject(facts.name) else {
+                foreign = foreign ?? facts.name
+                return
+            }
+            present[object] = facts
+        }
+        // An update that was interrupted at its very beginning leaves the key and the copy of the configuration.
+        let isBegun = present.keys.allSatisfy { [.key, .keyCopy, .configurationCopy].contains($0) }
+        if present[.configuration] == nil, !isBegun || foreign != nil {
+            throw BackupError(
+                .notEmpty, "there is something else: “\(foreign?.text ?? present.values.map(\.name).min()?.text ?? "")”",
+                path: storage.location, remedy: "Choose an empty folder or prefix for the copy of the repository.")
+        }
+        return present
+    }
+
+    /// Makes the storage a mirror of this repository, or proves that it is one.
+    private func claim(_ present: inout [MirrorObject: ObjectFacts], _ state: inout MirrorState) throws(BackupError) {
+        if present[.configuration] != nil {
+            guard let (bytes, _) = try storage.contents(
+                of: MirrorObject.configuration.name, limitBytes: RepositoryConfiguration.byteCountLimit)
+            else {
+                throw BackupError(
+                    .conflict, "the copy disappeared while it was read", path: storage.location, remedy: "Try again.")
+            }
+            let found: RepositoryConfiguration
+            do throws(BackupError) {
+                found = try RepositoryConfiguration(decoding: bytes)
+            } catch {
+                throw error.at("\(storage.location)/\(MirrorObject.configuration.name)")
+            }
+            guard found.repositoryID == repository.id, found.isEncrypted == repository.configuration.isEncrypted else {
+                throw BackupError(
+                    .notPermitted, "this is a copy of another repository, \(found.repositoryID)", path: storage.location,
+                    remedy: "Choose another folder or prefix: each repository needs its own.")
+            }
+        }
+        // The key first: without it, nothing of what follows can be read.
+        for object: MirrorObject in [.keyCopy, .key, .configurationCopy, .configuration, .readme] {
+            guard let bytes = try FileSystem.readFileIfPresent(object.path(in: layout), limitBytes: Self.smallFileLimitBytes) else {
+                continue
+            }
+            try put(bytes, as: object, present[object], &state)
+        }
+        try FaultInjection.reached("sync.claimed")
+    }
+
+    private static let smallFileLimitBytes = 1 << 20
+
+    /// Uploads an object unless the mirror has the same bytes.
+    /// - Parameter known: as listed; `nil` when it is missing.
+    private func put(
+        _ bytes: [UInt8], as object: MirrorObject, _ known: ObjectFacts?, _ state: inout MirrorState
+    ) throws(BackupError) {
+        let name = object.name
+        let draft = ObjectDraft(bytes)
+        if let known, state.has(name, draft.sha256, known.version) { return }
+        var replaced = known?.version
+        if let known, known.sizeBytes == draft.sizeBytes,
+            let (found, version) = try storage.contents(of: name, limitBytes: bytes.count)
+        {
+            if found == bytes {
+                state.note(name, draft.sha256, version)
+                return
+            }
+            replaced = version
+        }
+        let version: ObjectVersion
+        if let replaced {
+            version = try storage.replace(name, version: replaced, draft)
+        } else {
+            version = try create(name, draft, bytes)
+        }
+        summary.withLock { $0.uploadedBytes += draft.sizeBytes }
+        state.note(name, draft.sha256, version)
+    }
+
+    /// Creates an object, or finds that another update has created the same one since the listing.
+    private func create(_ name: ObjectName, _ draft: ObjectDraft, _ bytes: [UInt8]) throws(BackupError) -> ObjectVersion {
+        do throws(BackupError) {
+            return try storage.create(name, draft)
+        } catch {
+            guard error.code == .alreadyExists, let (found, version) = try storage.contents(of: name, limitBytes: bytes.count),
+                found == bytes
+            else {
+                guard error.code == .alreadyExists || error.code == .tooLarge else { throw error }
+                throw BackupError(
+                    .conflict, "another program has just stored “\(name)”", path: storage.location, remedy: "Try again.")
+            }
+            return version
+        }
+    }
+}
+
+// MARK: - Parts
+
+extension RepositoryMirror {
+    /// Uploads the packs that are missing or have another length. Each is verified before.
+    private func uploadPacks(_ present: [MirrorObject: ObjectFacts], _ progress: ProgressHandler?) throws(BackupError) {
+        let missing = try PackFolder.list(layout).filter { present[.pack($0.key)]?.sizeBytes != $0.value }
+            .sorted { $0.key < $1.key }
+        let totalBytes = missing.reduce(UInt64(0)) { $0 + $1.value }
+        let done = Mutex((count: 0, bytes: UInt64(0)))
+        let cancellation = Cancellation.current
+        let pool = WorkerPool(threadCount: Self.parallelUploadCount - 1, queueLimit: Self.parallelUploadCount)
+        defer { pool.end() }
+        let group = WorkGroup(pool)
+        for (pack, _) in missing {
+            try Cancellation.check()
+            if group.hasFailed { break }
+            let known = present[.pack(pack)]
+            group.submit { [self] () throws(BackupError) in
+                let sizeBytes = try (cancellation ?? Cancellation()).run { () throws(BackupError) in try upload(pack, known) }
+                let (count, bytes) = done.withLock { done in
+                    done.count += 1
+                    done.bytes += sizeBytes
+                    return done
+                }
+                progress?(
+                    OperationProgress(
+                        phase: "Uploading...", processedItems: UInt64(count), totalItems: UInt64(missing.count),
+                        processedBytes: bytes, totalBytes: totalBytes))
+            }
+        }
+        try group.wait()
+    }
+
+    /// - Returns: the size of the pack in bytes.
+    private func upload(_ pack: PackID, _ known: ObjectFacts?) throws(BackupError) -> UInt64 {
+        let file = try SharedFile(path: layout.packPath(of: pack))
+        try requireSound(pack, file)
+        let draft = try ObjectDraft(file)
+        let name = MirrorObject.pack(pack).name
+        do throws(BackupError) {
+            // Another length: it was cut off, or damaged otherwise.
+            if let known {
+                _ = try storage.replace(name, version: known.version, draft)
+            } else {
+                _ = try storage.create(name, draft)
+            }
+        } catch {
+            // Another update, or the lost attempt of this one. The name stands for the bytes.
+            guard error.code == .alreadyExists, try storage.look(name)?.sizeBytes == draft.sizeBytes else { throw error }
+        }
+        summary.withLock { summary in
+            summary.uploadedPackCount += 1
+            summary.uploadedBytes += draft.sizeBytes
+        }
+        try FaultInjection.reached("sync.pack-uploaded")
+        return draft.sizeBytes
+    }
+
+    /// A damaged pack in the mirror would be as bad as none, and would look like one.
+    private func requireSound(_ pack: PackID, _ file: SharedFile) throws(BackupError) {
+        let chunks = try PackIndex.read(file, pack: pack, protection: repository.protection).storedChunks(in: pack)
+        let verifier = ChunkVerifier(repository)
+        try PackDataReader(repository).read(chunks, of: pack) { (chunk, packed) throws(BackupError) in
+            let bytes = try packed.get()
+            // Plain chunks have a checksum of their stored bytes, which is much faster than expanding them.
+            if !repository.protection.isSealing, CRC32.of(bytes) == chunk.storedCRC32 { return }
+            if case .damaged(let error) = verifier.verify(chunk, bytes) {
+                throw error.with(
+                    .repositoryDamaged, path: file.path,
+                    remedy: "Nothing of this pack is uploaded. See what is affected with: backupfs check --read-data")
+            }
+        }
+    }
+
+    private func uploadSources(_ present: [MirrorObject: ObjectFacts], _ state: inout MirrorState) throws(BackupError) {
+        for id in try FileSystem.names(in: layout.sources).compactMap({ RepositoryLayout.source(in: $0) }).sorted() {
+            guard let bytes = try FileSystem.readFileIfPresent(layout.sourcePath(of: id), limitBytes: SourceDocument.byteCountLimit)
+            else { continue }
+            try put(bytes, as: .source(id), present[.source(id)], &state)
+        }
+    }
+
+    private func uploadRecords(_ ids: [SnapshotID], _ present: inout [MirrorObject: ObjectFacts]) throws(BackupError) {
+        for id in ids {
+            try Cancellation.check()
+            let object = MirrorObject.snapshot(id)
+            // Removed since the list was read.
+            guard let bytes = try FileSystem.readFileIfPresent(object.path(in: layout), limitBytes: SnapshotRecord.byteCountLimit)
+            else { continue }
+            guard SnapshotID(SHA256Hasher.hash(bytes)) == id else {
+                throw BackupError(
+                    .repositoryDamaged, "the snapshot record does not fit its name", path: object.path(in: layout),
+                    remedy: "See what is affected with: backupfs check")
+            }
+            if let known = present[object] {
+                guard known.sizeBytes != UInt64(bytes.count) else { continue }
+                _ = try storage.replace(object.name, version: known.version, ObjectDraft(bytes))
+            } else {
+                let draft = ObjectDraft(bytes)
+                let version = try create(object.name, draft, bytes)
+                present[object] = ObjectFacts(
+                    name: object.name, sizeBytes: draft.sizeBytes, version: version, storedAt: SystemClock.systemTime())
+                summary.withLock { $0.addedSnapshotCount += 1 }
+            }
+            summary.withLock { $0.uploadedBytes += UInt64(bytes.count) }
+            try FaultInjection.reached("sync.record-uploaded")
+        }
+    }
+
+    /// A label that is missing here stays in the mirror: without it, a pin could be lost.
+    private func uploadLabels(
+        of ids: [SnapshotID], _ present: [MirrorObject: ObjectFacts], _ state: inout MirrorState
+    ) throws(BackupError) {
+        for id in ids {
+            try Cancellation.check()
+            let path = layout.labelPath(of: id)
+            guard let bytes = try FileSystem.readFileIfPresent(path, limitBytes: SnapshotLabel.byteCountLimit) else { continue }
+            do throws(BackupError) {
+                _ = try SnapshotLabel(decoding: try repository.protection.open(bytes, as: .snapshotLabel(id)), for: id)
+            } catch {
+                // The mirror's label may be the only whole one.
+                summary.withLock { $0.unreadable.append(error.at(path)) }
+                continue
+            }
+            try put(bytes, as: .label(id), present[.label(id)], &state)
+        }
+    }
+
+    /// The mirror's register lists what the mirror should have: all that it had, and what was added.
+    private func uploadRegister(
+        _ ids: [SnapshotID], _ present: [MirrorObject: ObjectFacts], _ state: inout MirrorState
+    ) throws(BackupError) {
+        var register = SnapshotRegister()
+        let known = present[.register]
+        var found: [UInt8]?
+        if known != nil, let (bytes, _) = try storage.contents(
+            of: MirrorObject.register.name, limitBytes: SnapshotRegister.byteCountLimit)
+        {
+            found = bytes
+            do throws(BackupError) {
+                register = try SnapshotRegister(decoding: repository.protection.open(bytes, as: .register))
+            } catch {
+                // A damaged one is made again from what is there; one of a later version belongs to a later program.
+                guard error.code != .unsupportedVersion else { return }
+            }
+        }
+        let before = register
+        for object in present.keys {
+            switch object {
+            case .snapshot(let id): register.enter([id])
+            case .label(let id): register.enterLabel(of: id)
+            default: break
+            }
+        }
+        for id in ids where try FileSystem.exists(layout.labelPath(of: id)) { register.enterLabel(of: id) }
+        guard found == nil || register != before else { return }
+        try put(
+            repository.protection.seal(register.encode(), as: .register), as: .register, present[.register], &state)
+    }
+}

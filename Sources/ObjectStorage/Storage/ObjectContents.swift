@@ -1,0 +1,74 @@
+import BackupCore
+import SystemIO
+
+/// Bytes in memory that are to be stored.
+final class BytesToStore: ByteSource {
+    private let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+        guard offset < UInt64(bytes.count) else { return 0 }
+        let part = bytes[Int(offset)...].prefix(buffer.count)
+        part.withUnsafeBytes { buffer.copyMemory(from: $0) }
+        return part.count
+    }
+}
+
+extension ObjectDraft {
+    /// Of bytes in memory.
+    public init(_ bytes: [UInt8]) {
+        self.init(source: BytesToStore(bytes), sizeBytes: UInt64(bytes.count), sha256: SHA256Hasher.hash(bytes))
+    }
+
+    /// Of a file that does not change, which is read once for its checksum.
+    public init(_ file: SharedFile) throws(BackupError) {
+        self.init(source: file, sizeBytes: file.size, sha256: try file.sha256())
+    }
+}
+
+extension ObjectStorage {
+    /// The bytes and the version of a small object; `nil` if it certainly does not exist.
+    /// - Parameter limitBytes: a larger object is an error, and is not read to its end.
+    /// - Throws: `tooLarge`; as `read`.
+    public func contents(
+        of name: ObjectName, limitBytes: Int
+    ) throws(BackupError) -> (bytes: [UInt8], version: ObjectVersion)? {
+        var bytes: [UInt8] = []
+        do throws(BackupError) {
+            let facts = try read(name, range: nil) { (part) throws(BackupError) in
+                guard bytes.count + part.count <= limitBytes else {
+                    throw BackupError(.tooLarge, "the object is larger than \(limitBytes) bytes", path: "\(location)/\(name)")
+                }
+                bytes += part
+            }
+            return (bytes, facts.version)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return nil
+        }
+    }
+
+    /// Calls `body` with each object below a prefix, in the order of the names.
+    public func forEachObject(
+        prefix: String = "", _ body: (ObjectFacts) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        var last: ObjectName?
+        while true {
+            let page = try list(prefix: prefix, after: last)
+            for object in page.objects {
+                // A server that answers the same page again would otherwise be asked for ever.
+                if let last, object.name <= last {
+                    throw BackupError(
+                        .inputOutput, "the listing is not in order: “\(object.name)” comes after “\(last)”", path: location)
+                }
+                last = object.name
+                try body(object)
+            }
+            guard page.hasMore else { return }
+            guard !page.objects.isEmpty else {
+                throw BackupError(.inputOutput, "the listing says that there is more, but has no names", path: location)
+            }
+        }
+    }
+}
