@@ -40,12 +40,13 @@ let package = Package(
         .systemLibrary(name: "CISAL", pkgConfig: "libisal", providers: [.apt(["libisal-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
-        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
 
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
 
+        // libcurl's headers (libcurl4-openssl-dev). The library itself is loaded when it is first used.
+        .target(name: "CCurl"),
         // The translations, as bytes.
         .target(name: "CTranslations", exclude: ["de.po", "kk.po", "ru.po", "tr.po"]),
 
@@ -119,7 +120,7 @@ let package = Package(
             name: "SoakTests", dependencies: ["TestSupport", "SystemIO", "BackupCore", "backupfs"], swiftSettings: settings),
         .testTarget(
             name: "BackupRepositoryTests",
-            dependencies: ["TestSupport", "BackupRepository", "ObjectStorage", "SystemIO", "BackupCore"],
+            dependencies: ["TestSupport", "StorageSimulation", "BackupRepository", "ObjectStorage", "SystemIO", "BackupCore"],
             exclude: ["Fixtures"],
             swiftSettings: settings),
         .testTarget(

@@ -62,7 +62,7 @@ import Testing
     ])
     func `a server that ignores ranges costs time, not bytes`(range: Range<UInt64>?, expected: String) throws {
         let server = try FaultServer([.init("GET", "digits", times: 9, .answer(200, headers: Self.facts, body: "0123456789"))])
-        #expect(try storage(server).bytes(named("digits"), range: range) == Array(expected.utf8))
+        #expect(try storage(server).bytes(named("digits"), range) == Array(expected.utf8))
     }
 
     @Test func `a broken transfer is continued where it ended, and only of the same version`() throws {

@@ -114,7 +114,7 @@ import Testing
         let name = try named("empty")
         _ = try storage.create(name, draft(""))
         #expect(try storage.bytes(name) == [])
-        #expect(try storage.bytes(name, range: 0..<10) == [])
+        #expect(try storage.bytes(name, 0..<10) == [])
         #expect(try storage.look(name)?.sizeBytes == 0)
         // The connection can be used again.
         _ = try storage.create(named("empty-2"), draft(""))

@@ -76,15 +76,6 @@ func named(_ text: String) throws -> ObjectName {
     return name
 }
 
-extension ObjectStorage {
-    /// All bytes of an object.
-    func bytes(_ name: ObjectName, range: Range<UInt64>? = nil) throws -> [UInt8] {
-        var bytes: [UInt8] = []
-        _ = try read(name, range: range) { (part) throws(BackupError) in bytes.append(contentsOf: part) }
-        return bytes
-    }
-}
-
 /// Keeps what it has seen.
 final class RequestLog: StorageRequestObserver {
     private let seen = Monitor<[StorageRequest]>([])

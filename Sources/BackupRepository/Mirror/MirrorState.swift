@@ -22,7 +22,9 @@ public struct MirrorState: Equatable, Sendable {
         guard lines.first == Substring(Self.magic), lines.last?.isEmpty == true else { return }
         for line in lines.dropFirst().dropLast() {
             let parts = line.split(separator: " ", maxSplits: 2).map(String.init)
-            guard parts.count == 3, let digest = SHA256Digest(hexadecimal: parts[0]), let name = ObjectName(parts[1]) else { continue }
+            guard parts.count == 3, let digest = SHA256Digest(hexadecimal: parts[0]), let name = ObjectName(parts[1]) else {
+                continue
+            }
             objects[name] = Known(sha256: digest, version: ObjectVersion(parts[2]))
         }
     }

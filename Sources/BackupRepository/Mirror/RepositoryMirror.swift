@@ -92,8 +92,9 @@ public final class RepositoryMirror: Sendable {
     /// Makes the storage a mirror of this repository, or proves that it is one.
     private func claim(_ present: inout [MirrorObject: ObjectFacts], _ state: inout MirrorState) throws(BackupError) {
         if present[.configuration] != nil {
-            guard let (bytes, _) = try storage.contents(
-                of: MirrorObject.configuration.name, limitBytes: RepositoryConfiguration.byteCountLimit)
+            guard
+                let (bytes, _) = try storage.contents(
+                    of: MirrorObject.configuration.name, limitBytes: RepositoryConfiguration.byteCountLimit)
             else {
                 throw BackupError(
                     .conflict, "the copy disappeared while it was read", path: storage.location, remedy: "Try again.")
@@ -112,7 +113,8 @@ public final class RepositoryMirror: Sendable {
         }
         // The key first: without it, nothing of what follows can be read.
         for object: MirrorObject in [.keyCopy, .key, .configurationCopy, .configuration, .readme] {
-            guard let bytes = try FileSystem.readFileIfPresent(object.path(in: layout), limitBytes: Self.smallFileLimitBytes) else {
+            guard let bytes = try FileSystem.readFileIfPresent(object.path(in: layout), limitBytes: Self.smallFileLimitBytes)
+            else {
                 continue
             }
             try put(bytes, as: object, present[object], &state)
@@ -243,7 +245,8 @@ extension RepositoryMirror {
 
     private func uploadSources(_ present: [MirrorObject: ObjectFacts], _ state: inout MirrorState) throws(BackupError) {
         for id in try FileSystem.names(in: layout.sources).compactMap({ RepositoryLayout.source(in: $0) }).sorted() {
-            guard let bytes = try FileSystem.readFileIfPresent(layout.sourcePath(of: id), limitBytes: SourceDocument.byteCountLimit)
+            guard
+                let bytes = try FileSystem.readFileIfPresent(layout.sourcePath(of: id), limitBytes: SourceDocument.byteCountLimit)
             else { continue }
             try put(bytes, as: .source(id), present[.source(id)], &state)
         }
@@ -302,8 +305,9 @@ extension RepositoryMirror {
         var register = SnapshotRegister()
         let known = present[.register]
         var found: [UInt8]?
-        if known != nil, let (bytes, _) = try storage.contents(
-            of: MirrorObject.register.name, limitBytes: SnapshotRegister.byteCountLimit)
+        if known != nil,
+            let (bytes, _) = try storage.contents(
+                of: MirrorObject.register.name, limitBytes: SnapshotRegister.byteCountLimit)
         {
             found = bytes
             do throws(BackupError) {

@@ -131,8 +131,9 @@ extension PackIndex {
         do throws(BackupError) {
             let stored = try readStored(file, pack: pack)
             // A sealed pack says so in its header, which only the key proves.
-            guard stored.headerBytes == header(kind: .data, isSealed: false)
-                || stored.headerBytes == header(kind: .metadata, isSealed: false)
+            guard
+                stored.headerBytes == header(kind: .data, isSealed: false)
+                    || stored.headerBytes == header(kind: .metadata, isSealed: false)
             else { return try checkVersion(stored.headerBytes) }
             let index = try PackIndex(decoding: stored.indexBytes, isSealed: false)
             var offset = UInt64(headerByteCount)

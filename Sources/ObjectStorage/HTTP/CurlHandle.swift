@@ -11,11 +11,11 @@ final class CurlHandle: @unchecked Sendable {
 
     /// - Returns: `nil` when there is no memory.
     init?() {
-        guard let handle = curl_easy_init() else { return nil }
+        guard let handle = backupfs_curl_init() else { return nil }
         self.handle = handle
     }
 
-    deinit { curl_easy_cleanup(handle) }
+    deinit { backupfs_curl_cleanup(handle) }
 
     /// Connections that the last request has made.
     var newConnectionCount: Int {
@@ -26,15 +26,15 @@ final class CurlHandle: @unchecked Sendable {
     /// - Returns: libcurl's result, and its words for an error. They name hosts and numbers, never headers.
     func perform(_ request: HTTPRequest, _ settings: HTTPSettings, _ transfer: HTTPTransfer) -> (CURLcode, String) {
         // Keeps connections and what is known of hosts.
-        curl_easy_reset(handle)
+        backupfs_curl_reset(handle)
         var list: UnsafeMutablePointer<curl_slist>?
-        defer { curl_slist_free_all(list) }
+        defer { backupfs_curl_free(list) }
         // An empty value removes a header that libcurl would add.
         var lines = request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
         lines.append("Accept:")
         if request.body != nil { lines.append("Content-Type: application/octet-stream") }
         for line in lines {
-            guard let longer = curl_slist_append(list, line) else { return (CURLE_OUT_OF_MEMORY, "no memory") }
+            guard let longer = backupfs_curl_append(list, line) else { return (CURLE_OUT_OF_MEMORY, "no memory") }
             list = longer
         }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(CURL_ERROR_SIZE)) { message in
@@ -46,13 +46,13 @@ final class CurlHandle: @unchecked Sendable {
             if code == CURLE_OK { code = backupfs_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, message.baseAddress) }
             if code == CURLE_OK {
                 // libcurl has only a pointer to the transfer.
-                code = withExtendedLifetime(transfer) { curl_easy_perform(handle) }
+                code = withExtendedLifetime(transfer) { backupfs_curl_perform(handle) }
             }
             // The buffers end with this call.
             _ = backupfs_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, nil)
             _ = backupfs_curl_set_headers(handle, nil)
             let detail = message.baseAddress.map { String(cString: $0) } ?? ""
-            return (code, detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail)
+            return (code, detail.isEmpty ? String(cString: backupfs_curl_text(code)) : detail)
         }
     }
 
@@ -103,7 +103,7 @@ final class CurlHandle: @unchecked Sendable {
     }
 
     /// Sets the functions that libcurl calls. Each gets the transfer as its context. The pointer is not retained: the transfer
-    /// lives longer than the call of `curl_easy_perform`, the only one that uses it.
+    /// lives longer than the call of `backupfs_curl_perform`, the only one that uses it.
     private func connect(to transfer: HTTPTransfer) -> CURLcode {
         let context = Unmanaged.passUnretained(transfer).toOpaque()
         for option in [

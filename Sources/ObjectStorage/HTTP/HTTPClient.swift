@@ -18,11 +18,13 @@ final class HTTPClient: Sendable {
     private let pool = Monitor(Pool())
     private let uploadLimit: BandwidthLimit
     private let downloadLimit: BandwidthLimit
-    /// libcurl's tables. Once for the process, and never freed: other threads may still use them at its end.
-    private static let isPrepared = curl_global_init(backupfs_curl_global_all) == CURLE_OK
 
     init(settings: HTTPSettings) throws(BackupError) {
-        guard Self.isPrepared else { throw BackupError(.noResources, "libcurl could not be started") }
+        if let failure = backupfs_curl_load() {
+            throw BackupError(
+                .notSupported, "libcurl cannot be used: \(String(cString: failure))",
+                remedy: "Install libcurl (on Debian: libcurl4), which remote storage needs.")
+        }
         if let file = settings.certificateFile, access(file, R_OK) != 0 {
             throw BackupError(
                 .invalidArgument, "the file of certificates cannot be read", path: file,

@@ -110,7 +110,7 @@ extension HTTPResponse {
     /// A date in a header, such as `Thu, 26 Nov 2026 10:14:03 GMT`; `nil` for an absent or invalid one.
     func time(_ name: String) -> Timestamp? {
         guard let text = self[name] else { return nil }
-        let seconds = curl_getdate(text, nil)
+        let seconds = backupfs_curl_date(text)
         return seconds < 0 ? nil : Timestamp(seconds: Int64(seconds))
     }
 }

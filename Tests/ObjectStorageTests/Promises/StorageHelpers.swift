@@ -8,10 +8,6 @@ import Testing
 func name(_ text: String) throws -> ObjectName { try #require(ObjectName(text)) }
 
 extension ObjectDraft {
-    init(_ bytes: [UInt8]) {
-        self.init(source: MemorySource(bytes), sizeBytes: UInt64(bytes.count), sha256: SHA256Hasher.hash(bytes))
-    }
-
     init(_ text: String) { self.init(Array(text.utf8)) }
 }
 

@@ -1,0 +1,304 @@
+import BackupCore
+import Foundation
+import ObjectStorage
+import StorageSimulation
+import SystemIO
+import TestSupport
+import Testing
+
+@testable import BackupRepository
+
+/// A mirror is a repository at every moment, whatever happens to its requests, and a fetch makes the same repository of it.
+@Suite struct MirrorTests {
+    private static let names: [FileName] = ["one", "two", "three"]
+
+    private let folder: TemporaryFolder
+    private let server = SimulatedServer()
+
+    init() throws { folder = try TemporaryFolder(inMemory: true) }
+
+    /// Three backups, one of which is pinned and one renamed, and a source.
+    private func make(_ name: String = "original", isEncrypted: Bool = false) throws -> Repository {
+        let repository = try Repository.create(
+            at: folder(name), password: isEncrypted ? EncryptionTests.secret("horse") : nil, cost: EncryptionTests.cheap)
+        for (number, name) in Self.names.enumerated() {
+            try RecordedHistory.backUp(name, in: repository, seconds: Int64(1_000 + number))
+        }
+        try repository.setPinned(try #require(repository.snapshot(named: "two")).id, true)
+        let source = SourceID(hexadecimal: "0123456789abcdef0123456789abcdef")
+        try repository.write(
+            SourceDocument(
+                id: try #require(source), storeID: "s", app: "a", title: "A", hostName: "h", storePath: "/s", definition: nil,
+                settings: "x: 1\n"))
+        return repository
+    }
+
+    private func open(_ path: String) throws -> Repository {
+        try Repository.open(at: path) { (_) throws(BackupError) in .password(EncryptionTests.secret("horse")) }
+    }
+
+    @discardableResult
+    private func update(_ repository: Repository, _ storage: any ObjectStorage) throws -> RepositoryMirror.Summary {
+        var state = MirrorState()
+        return try RepositoryMirror(of: repository, in: storage).update(&state)
+    }
+
+    /// Copies all objects into a folder, as any program can.
+    private func copy(_ storage: any ObjectStorage, to name: String) throws -> String {
+        let path = folder(name)
+        try? FileManager.default.removeItem(atPath: path)
+        try storage.forEachObject { (facts) throws(BackupError) in
+            let file = "\(path)/\(facts.name)"
+            try FileSystem.makeDirectories(FileSystem.parentPath(file))
+            let bytes = try storage.contents(of: facts.name, limitBytes: 1 << 30)?.bytes ?? []
+            try FileSystem.writeForReaders(file, bytes)
+        }
+        return path
+    }
+
+    /// Every backup that the copy lists is whole, and nothing is wrong with it but what `allowed` says.
+    private func expectWhole(_ path: String, _ comment: Comment, allowed: [CheckFinding.Kind] = []) throws -> Set<FileName> {
+        let repository = try open(path)
+        let names = Set(repository.snapshots().map(\.name))
+        for name in names { #expect(try RecordedHistory.flaw(of: name, in: repository) == nil, comment) }
+        var findings: [String] = []
+        var check = RepositoryCheck(repository, readData: .all) { event in
+            if case .finding(let finding) = event, !allowed.contains(finding.kind) { findings.append("\(finding.error)") }
+        }
+        #expect(try check.run().damagedFileCount == 0, comment)
+        #expect(findings == [], comment)
+        return names
+    }
+
+    @Test(arguments: [false, true]) func `a plain copy of a mirror is the repository`(isEncrypted: Bool) throws {
+        let repository = try make(isEncrypted: isEncrypted)
+        let storage = SimulatedStorage(server)
+        let summary = try update(repository, storage)
+        #expect(summary.addedSnapshotCount == 3)
+        #expect(summary.snapshotCount == 3)
+        #expect(try summary.uploadedPackCount == repository.packs().count)
+        let path = try copy(storage, to: "copy")
+        #expect(try expectWhole(path, "copy") == Set(Self.names))
+        let copied = try open(path)
+        #expect(copied.id == repository.id)
+        #expect(copied.snapshots().filter(\.isPinned).map(\.name) == ["two"])
+        #expect(try copied.sources().map(\.title) == ["A"])
+        #expect(copied.registerError == nil && copied.snapshotsWithoutLabel().isEmpty)
+        // All files of the repository are there with the same bytes, but for locks, the catalog and the register.
+        let diff = try run([
+            "diff", "-r", "-x", "*lock*", "-x", "catalog*", "-x", "register", "-x", "tmp", "-x", "removed", repository.path, path,
+        ])
+        #expect(diff.output == "")
+    }
+
+    @Test func `an independent reader reads a plain copy of a mirror`() throws {
+        let repository = try make()
+        let storage = try FolderStorage.make(at: folder("bucket"))
+        try update(repository, storage)
+        for name in Self.names {
+            let target = folder("read-\(name)")
+            let result = try run(["python3", Fixtures.reader, "restore", folder("bucket"), "\(name)", target])
+            #expect(result.status == 0, "\(result.output)")
+            for file in RecordedHistory.contents[name] ?? [] {
+                #expect(try readFile("\(target)/\(file.name)") == file.bytes, "\(name)/\(file.name)")
+            }
+        }
+    }
+
+    @Test func `an update uploads only what is new`() throws {
+        let repository = try make()
+        let storage = SimulatedStorage(server)
+        var state = MirrorState()
+        let mirror = RepositoryMirror(of: repository, in: storage)
+        _ = try mirror.update(&state)
+        let usedBytes = server.usedBytes
+        var before = storage.traffic
+        var summary = try mirror.update(&state)
+        #expect(summary.uploadedBytes == 0 && summary.uploadedPackCount == 0 && summary.addedSnapshotCount == 0)
+        #expect(storage.traffic[.create] == before[.create] && storage.traffic[.replace] == before[.replace])
+        // One listing, the configuration, the register.
+        #expect(storage.traffic.total.requestCount - before.total.requestCount == 3)
+        // Without the state, small objects are compared.
+        state = MirrorState()
+        summary = try mirror.update(&state)
+        #expect(summary.uploadedBytes == 0 && server.usedBytes == usedBytes)
+        state = MirrorState(decoding: state.encoded)
+        before = storage.traffic
+        _ = try mirror.update(&state)
+        #expect(storage.traffic.total.requestCount - before.total.requestCount == 3)
+
+        try RecordedHistory.backUp("next", in: repository, seconds: 3_000)
+        summary = try mirror.update(&state)
+        #expect(summary.addedSnapshotCount == 1 && summary.snapshotCount == 4)
+        #expect(try expectWhole(copy(storage, to: "copy"), "next") == Set(Self.names + ["next"]))
+    }
+
+    @Test func `a removed backup stays in the mirror, and a changed label arrives`() throws {
+        let repository = try make()
+        let storage = SimulatedStorage(server)
+        var state = MirrorState()
+        let mirror = RepositoryMirror(of: repository, in: storage)
+        _ = try mirror.update(&state)
+        try repository.removeSnapshot(try #require(repository.snapshot(named: "one")).id)
+        try repository.setPinned(try #require(repository.snapshot(named: "three")).id, true)
+        _ = try RepositoryPrune(repository, maxUnused: .bytes(0)).run()
+        _ = try mirror.update(&state)
+        let path = try copy(storage, to: "copy")
+        #expect(try expectWhole(path, "copy") == Set(Self.names))
+        #expect(try open(path).snapshots().filter(\.isPinned).map(\.name) == ["two", "three"])
+        #expect(try Set(open(folder("original")).snapshots().map(\.name)) == ["two", "three"])
+    }
+
+    /// What a user finds whose machine is lost at this moment.
+    @Test(arguments: [
+        SimulatedFault.lostRequest, .lostAnswer, .late(requestCount: 2), .duplicate, .denied, .serverError, .wrongBytes,
+        .truncated,
+        .killed(hasEffect: false), .killed(hasEffect: true),
+    ])
+    func `at every request that fails, each backup in the mirror is whole`(fault: SimulatedFault) throws {
+        let repository = try make()
+        var failureCount = 0
+        for number in 1...200 {
+            let server = SimulatedServer()
+            var network = SimulatedNetwork.good
+            network.scheduled = [number: fault]
+            let storage = SimulatedStorage(server, network)
+            let error = failure { _ = try update(repository, storage) }
+            if storage.requestCount < number { break }
+            failureCount += error == nil ? 0 : 1
+            let comment: Comment = "\(fault) at request \(number)"
+            let good = SimulatedStorage(server)
+            if try good.look(#require(ObjectName("config"))) != nil {
+                // The register and labels come last.
+                _ = try expectWhole(copy(good, to: "cut"), comment, allowed: [.record, .label])
+            }
+            try update(repository, good)
+            #expect(try expectWhole(copy(good, to: "again"), comment) == Set(Self.names), comment)
+        }
+        #expect(fault == .duplicate || failureCount > 10)
+    }
+
+    @Test func `two updates at once leave one whole mirror`() throws {
+        let repository = try make()
+        let clients = (0..<4).map { SimulatedStorage(server, seed: UInt64($0)) }
+        let errors = LockedArray<String>()
+        DispatchQueue.concurrentPerform(iterations: clients.count) { number in
+            do {
+                try update(repository, clients[number])
+            } catch {
+                if (error as? BackupError)?.code != .conflict { errors.append("\(error)") }
+            }
+        }
+        #expect(errors.values == [])
+        try update(repository, clients[0])
+        #expect(try expectWhole(copy(clients[0], to: "copy"), "copy") == Set(Self.names))
+    }
+
+    @Test func `a place with something else in it is refused`() throws {
+        let repository = try make()
+        let storage = SimulatedStorage(server)
+        _ = try storage.create(try #require(ObjectName("holiday.jpg")), ObjectDraft([1, 2, 3]))
+        #expect(errorCode { try update(repository, storage) } == .notEmpty)
+        #expect(server.objectCount == 1)
+        let other = SimulatedStorage(SimulatedServer())
+        try update(try make("other"), other)
+        #expect(errorCode { try update(repository, other) } == .notPermitted)
+        let path = try copy(other, to: "copy")
+        #expect(try open(path).id == open(folder("other")).id)
+    }
+
+    @Test func `a damaged pack is not uploaded`() throws {
+        let repository = try make()
+        let pack = try #require(repository.packs().first)
+        try Damage.flip(repository.layout.packPath(of: pack), at: 40)
+        let storage = SimulatedStorage(server)
+        #expect(errorCode { try update(repository, storage) } == .repositoryDamaged)
+        #expect(try storage.look(MirrorObject.pack(pack).name) == nil)
+        var count = 0
+        try storage.forEachObject(prefix: "snapshots/") { _ in count += 1 }
+        #expect(count == 0)
+    }
+
+    @Test func `a pack that was cut off in the mirror is uploaded again`() throws {
+        let repository = try make()
+        let storage = SimulatedStorage(server)
+        try update(repository, storage)
+        let name = MirrorObject.pack(try #require(repository.packs().first)).name
+        let facts = try #require(try storage.look(name))
+        _ = try storage.replace(name, version: facts.version, ObjectDraft([1, 2, 3]))
+        try update(repository, storage)
+        #expect(try storage.look(name)?.sizeBytes == facts.sizeBytes)
+        #expect(try expectWhole(copy(storage, to: "copy"), "copy") == Set(Self.names))
+    }
+
+    // MARK: Fetching
+
+    @Test(arguments: [false, true]) func `a fetch makes the repository again, without a password`(isEncrypted: Bool) throws {
+        let repository = try make(isEncrypted: isEncrypted)
+        let storage = SimulatedStorage(server)
+        try update(repository, storage)
+        let summary = try MirrorFetch(from: storage, to: folder("fetched")).run()
+        #expect(summary.damages.isEmpty && summary.snapshotCount == 3)
+        #expect(try expectWhole(folder("fetched"), "fetched") == Set(Self.names))
+        #expect(try FileSystem.status(folder("fetched")).mode & 0o777 == 0o700)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder("fetched/tmp")) == [])
+        #expect(errorCode { _ = try MirrorFetch(from: storage, to: folder("fetched")).run() } == .alreadyExists)
+        // It is a repository like any other.
+        try RecordedHistory.backUp("next", in: try open(folder("fetched")), seconds: 3_000)
+        #expect(try expectWhole(folder("fetched"), "next") == Set(Self.names + ["next"]))
+    }
+
+    @Test func `a fetch that fails at any request is no repository, and goes on`() throws {
+        let repository = try make()
+        try update(repository, SimulatedStorage(server))
+        var failureCount = 0
+        for number in 1...200 {
+            for fault in [SimulatedFault.lostAnswer, .truncated, .killed(hasEffect: true)] {
+                var network = SimulatedNetwork.good
+                network.scheduled = [number: fault]
+                let storage = SimulatedStorage(server, network)
+                let path = folder("fetched-\(number)-\(fault)")
+                let error = failure { _ = try MirrorFetch(from: storage, to: path).run() }
+                let comment: Comment = "\(fault) at request \(number)"
+                if error != nil {
+                    failureCount += 1
+                    // The copy of the configuration is the last but one: all the rest is there then.
+                    if try Repository.exists(at: path) { _ = try expectWhole(path, comment) }
+                    _ = try MirrorFetch(from: SimulatedStorage(server), to: path).run()
+                }
+                #expect(try expectWhole(path, comment) == Set(Self.names), comment)
+                try FileManager.default.removeItem(atPath: path)
+                if storage.requestCount < number { return #expect(failureCount > 10) }
+            }
+        }
+    }
+
+    @Test func `a fetch leaves out what is damaged, and says so`() throws {
+        let repository = try make()
+        let storage = SimulatedStorage(server)
+        try update(repository, storage)
+        let pack = try #require(repository.packs().first)
+        let name = MirrorObject.pack(pack).name
+        let (bytes, version) = try #require(try storage.contents(of: name, limitBytes: 1 << 30))
+        var damaged = bytes
+        damaged[40] ^= 4
+        _ = try storage.replace(name, version: version, ObjectDraft(damaged))
+        let summary = try MirrorFetch(from: storage, to: folder("fetched")).run()
+        #expect(summary.damages.count == 1)
+        #expect(summary.damages.first?.path?.hasSuffix(name.text) == true)
+        #expect(try !open(folder("fetched")).packs().contains(pack))
+    }
+
+    @Test func `a folder with something in it is not fetched into`() throws {
+        let repository = try make()
+        let storage = SimulatedStorage(server)
+        try update(repository, storage)
+        try FileManager.default.createDirectory(atPath: folder("full"), withIntermediateDirectories: true)
+        try writeFile(folder("full/letter.txt"), [1])
+        #expect(errorCode { _ = try MirrorFetch(from: storage, to: folder("full")).run() } == .notEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder("full")) == ["letter.txt"])
+        let empty = SimulatedStorage(SimulatedServer())
+        #expect(errorCode { _ = try MirrorFetch(from: empty, to: folder("new")).run() } == .noRepository)
+        #expect(!FileManager.default.fileExists(atPath: folder("new")))
+    }
+}
