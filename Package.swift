@@ -59,7 +59,8 @@ let package = Package(
         // All calls of SQLite.
         .target(name: "SQLite", dependencies: ["SystemIO", "BackupCore", "CSQLite"], swiftSettings: settings),
         .target(
-            name: "BackupRepository", dependencies: ["SQLite", "ObjectStorage", "SystemIO", "BackupCore"], swiftSettings: settings),
+            name: "BackupRepository", dependencies: ["SQLite", "ObjectStorage", "SystemIO", "BackupCore"], swiftSettings: settings
+        ),
         .target(
             name: "AppData", dependencies: ["SQLite", "SystemIO", "BackupCore", "Yams"],
             resources: [

@@ -18,8 +18,8 @@ public enum SimulatedFault: Sendable, Hashable {
     case denied
     /// The server fails: `inputOutput`, without effect.
     case serverError
-    /// One bit of the body is another one. A server refuses what does not fit its checksum (`damagedContent`); what is read is passed
-    /// on like that.
+    /// One bit of the body is another one. A server refuses what does not fit its checksum (`damagedContent`); what is read is
+    /// passed on like that.
     case wrongBytes
     /// The connection ends within the body: `offline`. Nothing is stored; of what is read, a part was passed on.
     case truncated

@@ -7,8 +7,8 @@ import SystemIO
 public final class SimulatedServer: Sendable {
     /// How a server differs from one that keeps all promises.
     public struct Options: Sendable {
-        /// A capability that is missing is accepted and ignored, as by OpenStack Swift. Without `removal`, `replace` and `remove` are
-        /// refused with `accessDenied`, as for append-only credentials.
+        /// A capability that is missing is accepted and ignored, as by OpenStack Swift. Without `removal`, `replace` and `remove`
+        /// are refused with `accessDenied`, as for append-only credentials.
         public var capabilities: StorageCapabilities = [
             .conditionalCreate, .compareAndSwap, .conditionalRemove, .rangedReads, .removal,
         ]

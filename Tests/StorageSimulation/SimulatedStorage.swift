@@ -4,8 +4,8 @@ import ObjectStorage
 import SystemIO
 import TestSupport
 
-/// An object storage in memory, behind a network that fails, delays, repeats and reorders as a test asks for. One value is one client
-/// of a `SimulatedServer`; several clients share one.
+/// An object storage in memory, behind a network that fails, delays, repeats and reorders as a test asks for. One value is one
+/// client of a `SimulatedServer`; several clients share one.
 ///
 /// What happens by chance depends on the seed alone, as long as one thread uses the client. Time is counted, not spent. Requests
 /// are not repeated: an error of the network is the caller's.

@@ -27,7 +27,7 @@ enum ExitStatus: Int32 {
         case .invalidContent, .damagedContent, .unsupportedVersion, .noSpace, .noResources, .tooLarge, .readOnly, .notPermitted,
             .accessDenied, .repositoryDamaged, .inputOutput, .notFound, .alreadyExists, .notADirectory, .isADirectory,
             .notEmpty, .nameTooLong, .noAttribute, .invalidArgument, .notSupported, .crossDevice, .badHandle,
-            .stale, .hookFailed:
+            .stale, .offline, .conflict, .hookFailed:
             self = .failure
         }
     }

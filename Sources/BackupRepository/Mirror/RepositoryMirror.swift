@@ -39,11 +39,11 @@ public final class RepositoryMirror: Sendable {
     var layout: RepositoryLayout { repository.layout }
 
     /// Brings the mirror up to date.
-    /// - Parameter state: what the last update knew of the mirror, which saves requests; it is changed to what this one knows, also
-    ///   before an error. It may be lost at any time.
-    /// - Throws: `notEmpty` and `notPermitted` when the storage holds something else; `repositoryDamaged` for a damaged pack, which
-    ///   is not uploaded; `conflict` when another update runs; `busy`; errors of the storage. What was uploaded stays, and the next
-    ///   update needs not upload it again.
+    /// - Parameter state: what the last update knew of the mirror, which saves requests; it is changed to what this one knows,
+    ///   also before an error. It may be lost at any time.
+    /// - Throws: `notEmpty` and `notPermitted` when the storage holds something else; `repositoryDamaged` for a damaged pack,
+    ///   which is not uploaded; `conflict` when another update runs; `busy`; errors of the storage. What was uploaded stays, and
+    ///   the next update needs not upload it again.
     public func update(_ state: inout MirrorState, progress: ProgressHandler? = nil) throws(BackupError) -> Summary {
         // A prune would remove packs between the listing and their upload.
         let lock = try RepositoryLock(layout, .keepingPacks, operation: "sync")

@@ -14,8 +14,8 @@ final class FolderRoot: Sendable {
     /// What the folder has in common with itself after the next mount, and no other folder has at the same path.
     private struct Identity: Sendable, Equatable {
         let inode: UInt64
-        /// The file system's own number: the same after the next mount of the same disk. 0 where there is none, and where it takes
-        /// a request over the network to find out.
+        /// The file system's own number: the same after the next mount of the same disk. 0 where there is none, and where it
+        /// takes a request over the network to find out.
         let fileSystemID: UInt64
         /// In place of the other number; the next file system that is mounted may get the same one.
         let device: UInt64
@@ -153,8 +153,8 @@ final class FolderRoot: Sendable {
 }
 
 extension BackupError {
-    /// The same with a code that `ObjectStorage` promises. What the system calls missing is no missing object: only the storage itself
-    /// decides that.
+    /// The same with a code that `ObjectStorage` promises. What the system calls missing is no missing object: only the storage
+    /// itself decides that.
     var ofStorage: BackupError {
         if case .system(_, let number)? = cause, Self.isGone(number) { return with(.offline) }
         switch code {

@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// Changes. Each is one rename(2), link(2) or unlink(2), so that a reader, and the next start after a power cut, find the old object
-/// or the new one.
+/// Changes. Each is one rename(2), link(2) or unlink(2), so that a reader, and the next start after a power cut, find the old
+/// object or the new one.
 extension FolderStorage {
     public func create(_ name: ObjectName, _ draft: ObjectDraft) throws(BackupError) -> ObjectVersion {
         let components = try Self.components(of: name)

@@ -3,25 +3,25 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// Objects as files of a folder: on a local disk, over NFS or sshfs, or in a folder that another program synchronizes. The name of
-/// an object is the path of its file.
+/// Objects as files of a folder: on a local disk, over NFS or sshfs, or in a folder that another program synchronizes. The name
+/// of an object is the path of its file.
 ///
 /// What a folder cannot keep as a server does:
 /// - A name cannot also be the folder of another one: where there is `a/b`, `a` is refused, and the other way round.
 /// - The file system must distinguish upper and lower case and keep the bytes of names. One that does not shows one object under
 ///   two names.
-/// - `compareAndSwap` and `conditionalRemove` need locks, which exclude other hosts on NFS and CephFS, but not on FUSE file systems
-///   such as sshfs. No lock excludes a program that synchronizes the folder.
+/// - `compareAndSwap` and `conditionalRemove` need locks, which exclude other hosts on NFS and CephFS, but not on FUSE file
+///   systems such as sshfs. No lock excludes a program that synchronizes the folder.
 ///
 /// Links, sockets, pipes, devices and files whose names are no object names are no objects: they are neither listed nor found nor
 /// followed, and never replaced. Folders stay when their last object is removed.
 ///
-/// A version is made of the size of the file and its modification time, in nanoseconds. The system's clock counts in steps of some
-/// milliseconds, so `create` and `replace` choose the nanoseconds themselves: at random for a new object, and for another state of
-/// one always a later time than that of the state before. Two states are therefore distinct however fast they follow each other.
-/// The inode and the change time are left out: some file systems make up inodes, and a hard link or a changed mode would look
-/// like another content. Two things are not noticed: a change by another program that keeps size and time, and, where times are
-/// kept in seconds (FAT, sshfs), that an object was removed and made again with the same size within two seconds.
+/// A version is made of the size of the file and its modification time, in nanoseconds. The system's clock counts in steps of
+/// some milliseconds, so `create` and `replace` choose the nanoseconds themselves: at random for a new object, and for another
+/// state of one always a later time than that of the state before. Two states are therefore distinct however fast they follow
+/// each other. The inode and the change time are left out: some file systems make up inodes, and a hard link or a changed mode
+/// would look like another content. Two things are not noticed: a change by another program that keeps size and time, and, where
+/// times are kept in seconds (FAT, sshfs), that an object was removed and made again with the same size within two seconds.
 public final class FolderStorage: ObjectStorage {
     private static let folderLimit = 4096
 
@@ -58,8 +58,8 @@ public final class FolderStorage: ObjectStorage {
         self.capabilities = capabilities
     }
 
-    /// Whether a name can be given to a file without replacing another client's, and without a lock: renameat2(2) does that on most
-    /// file systems that have hard links, and link(2) on the others.
+    /// Whether a name can be given to a file without replacing another client's, and without a lock: renameat2(2) does that on
+    /// most file systems that have hard links, and link(2) on the others.
     func canLink(in control: DirectoryHandle) throws(BackupError) -> Bool {
         if let known = linkSupport.withLock({ $0 }) { return known }
         let found = try FolderDraft.canLink(in: control)

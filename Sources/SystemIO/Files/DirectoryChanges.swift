@@ -126,8 +126,8 @@ extension DirectoryHandle {
         }
     }
 
-    /// renameat(2): moves a file from this folder to another one of the same file system, in the place of the file that has the new
-    /// name there. Atomic: a reader finds the old file or the new one.
+    /// renameat(2): moves a file from this folder to another one of the same file system, in the place of the file that has the
+    /// new name there. Atomic: a reader finds the old file or the new one.
     public func replace(_ name: FileName, in other: DirectoryHandle, as newName: FileName) throws(BackupError) {
         let (from, to) = ("\(path)/\(name)", "\(other.path)/\(newName)")
         try FileObservation.perform(.rename(from: from, to: to)) { () throws(BackupError) in

@@ -134,9 +134,9 @@ extension FileSystem {
         return sharedTypesWithChangeTime.contains(type) || ownTypes.contains(type) && !typesWithoutChangeTime.contains(type)
     }
 
-    /// Whether locks (fcntl(2)) on the file system of a descriptor exclude the programs of all hosts that can write to it: on local
-    /// file systems, NFS and CephFS, but not on FUSE file systems such as sshfs, whose locks this machine's kernel keeps to itself.
-    /// NFS that is mounted with `nolock` cannot be recognized.
+    /// Whether locks (fcntl(2)) on the file system of a descriptor exclude the programs of all hosts that can write to it: on
+    /// local file systems, NFS and CephFS, but not on FUSE file systems such as sshfs, whose locks this machine's kernel keeps to
+    /// itself. NFS that is mounted with `nolock` cannot be recognized.
     public static func hasLocksForAllHosts(_ descriptor: borrowing OwnedDescriptor) -> Bool {
         var type: UInt32 = 0
         guard SystemCall.retrying({ backupfs_filesystem_type(descriptor.rawValue, nil, &type) }) == 0 else { return false }

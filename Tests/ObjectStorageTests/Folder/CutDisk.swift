@@ -3,8 +3,8 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// A disk behind a cache that forgets at a power cut what was not synchronized: fsync of a file keeps its bytes, fsync of a folder
-/// the names in it, and nothing else is certain.
+/// A disk behind a cache that forgets at a power cut what was not synchronized: fsync of a file keeps its bytes, fsync of a
+/// folder the names in it, and nothing else is certain.
 struct CutDisk {
     /// What becomes of what was not synchronized.
     enum Cut: Sendable, CustomTestStringConvertible {

@@ -6,8 +6,8 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// A missing disk, a full one, folders that cannot be read, and errors at each call: none of them looks like "not there", and none
-/// leaves a part of an object.
+/// A missing disk, a full one, folders that cannot be read, and errors at each call: none of them looks like "not there", and
+/// none leaves a part of an object.
 @Suite struct FolderFailureTests {
     private let folder: TemporaryFolder
     private let path: String

@@ -5,7 +5,8 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// The power fails after each single change: an object is then the old or the new one, whole, and what was reported as done stays.
+/// The power fails after each single change: an object is then the old or the new one, whole, and what was reported as done
+/// stays.
 @Suite struct FolderPowerCutTests {
     private let folder: TemporaryFolder
 

@@ -4,8 +4,8 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// What `ObjectStorage` promises, as tests that each implementation passes. Where a promise depends on a capability, its test asks
-/// for that.
+/// What `ObjectStorage` promises, as tests that each implementation passes. Where a promise depends on a capability, its test
+/// asks for that.
 struct StoragePromises: Sendable {
     /// Makes clients of one new, empty storage, as many as asked for.
     let makeClients: @Sendable (Int) throws -> [any ObjectStorage]
