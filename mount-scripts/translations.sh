@@ -9,7 +9,11 @@ readonly build=${BUILD_FOLDER:-$PWD/.build/debug}
 swift=$(mount-scripts/find-swift.sh)
 
 # Modules that are written in C, for the compiler to find: ours, and those of the packages.
-options=(-Xcc -I -Xcc "$PWD/Sources/CTranslations/include" -Xcc "-fmodule-map-file=$build/CTranslations.build/module.modulemap")
+options=()
+for folder in Sources/C*/include; do
+    module=$(basename "$(dirname "$folder")")
+    options+=(-Xcc -I -Xcc "$PWD/$folder" -Xcc "-fmodule-map-file=$build/$module.build/module.modulemap")
+done
 for map in Sources/C*/module.modulemap "$build"/../checkouts/*/Sources/*/module.modulemap "$build"/../checkouts/*/Sources/*/include/module.modulemap \
     .build/checkouts/*/Sources/*/module.modulemap .build/checkouts/*/Sources/*/include/module.modulemap; do
     if [ -f "$map" ]; then options+=(-Xcc "-fmodule-map-file=$(realpath "$map")" -Xcc -I -Xcc "$(realpath "$(dirname "$map")")"); fi
