@@ -263,7 +263,7 @@ import Testing
                 if error != nil {
                     failureCount += 1
                     // The copy of the configuration is the last but one: all the rest is there then.
-                    if try Repository.exists(at: path) { _ = try expectWhole(path, comment) }
+                    if try Repository.exists(at: path) { _ = try expectWhole(path, comment, allowed: [.config]) }
                     _ = try MirrorFetch(from: SimulatedStorage(server), to: path).run()
                 }
                 #expect(try expectWhole(path, comment) == Set(Self.names), comment)

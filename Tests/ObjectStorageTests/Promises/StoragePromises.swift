@@ -56,7 +56,7 @@ struct StoragePromises: Sendable {
     func objectIsThere() throws {
         let clients = try makeClients(2)
         let (writer, reader) = (clients[0], clients[1])
-        for (text, bytes) in [("config", [UInt8]()), ("packs/ab/1.pack", [1, 2, 3]), ("a b/ü 𝄞 %41+&?#'\"<\\", Array(0...255))] {
+        for (text, bytes) in [("config", [UInt8]()), ("packs/ab/1.pack", [1, 2, 3]), ("a b/ü 𝄞 %41+&?#'\"<", Array(0...255))] {
             let name = try name(text)
             let version = try writer.create(name, ObjectDraft(bytes))
             let facts = try #require(try reader.look(name))
