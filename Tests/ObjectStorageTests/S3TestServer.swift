@@ -4,18 +4,21 @@ import TestSupport
 
 @testable import ObjectStorage
 
-/// A real S3-compatible server for tests. `BACKUPFS_TEST_S3` names it with its credentials and a bucket that may be filled:
-/// `http://KEY:SECRET@127.0.0.1:8333/bucket`. Without it, the tests that need one are skipped.
+/// A real S3-compatible server for tests, with a bucket of its own: SeaweedFS, or the one that `BACKUPFS_TEST_S3` names with its
+/// credentials and a bucket that may be filled, `http://KEY:SECRET@127.0.0.1:8333/bucket`.
 struct S3TestServer: Sendable {
     let host: String
     let bucket: String
     let accessKeyID: String
     let secretAccessKey: String
 
-    static let isThere = Machine.environment("BACKUPFS_TEST_S3") != nil
-
     init() throws {
-        let text = Machine.environment("BACKUPFS_TEST_S3") ?? ""
+        guard let text = Machine.environment("BACKUPFS_TEST_S3") else {
+            let server = try ObjectServer.shared()
+            (accessKeyID, secretAccessKey) = (server.administrator.accessKey, server.administrator.secretKey)
+            (host, bucket) = ("127.0.0.1:\(server.port)", try server.makeBucket())
+            return
+        }
         let parts = text.split { "/@:".contains($0) }.map(String.init)
         guard parts.count == 6, parts[0] == "http" else {
             throw Machine.Unusable("BACKUPFS_TEST_S3 is not http://KEY:SECRET@HOST:PORT/BUCKET")
