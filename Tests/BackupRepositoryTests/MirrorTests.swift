@@ -219,6 +219,25 @@ import Testing
         #expect(count == 0)
     }
 
+    /// The mirror's key, label and source may be the only whole ones.
+    @Test func `a damaged file does not replace a whole one of the mirror`() throws {
+        let repository = try make(isEncrypted: true)
+        let storage = SimulatedStorage(server)
+        try update(repository, storage)
+        let layout = repository.layout
+        let two = try #require(repository.snapshot(named: "two")).id
+        let source = try #require(repository.sources().first).id
+        for path in [layout.key, layout.keyCopy, layout.config, layout.labelPath(of: two), layout.sourcePath(of: source)] {
+            try Damage.flip(path)
+        }
+        let summary = try update(repository, storage)
+        #expect(summary.unreadable.count == 4)
+        let path = try copy(storage, to: "copy")
+        #expect(try expectWhole(path, "copy") == Set(Self.names))
+        #expect(try open(path).snapshots().filter(\.isPinned).map(\.name) == ["two"])
+        #expect(try open(path).sources().count == 1)
+    }
+
     @Test func `a pack that was cut off in the mirror is uploaded again`() throws {
         let repository = try make()
         let storage = SimulatedStorage(server)

@@ -167,6 +167,8 @@ public final class MirrorFetch: Sendable {
             guard try SnapshotID(file.sha256()) == id else {
                 throw BackupError(.repositoryDamaged, "the snapshot record does not fit its name")
             }
+        case .configuration: _ = try RepositoryConfiguration(decoding: file.readExactly(at: 0, count: Int(file.size)))
+        case .configurationCopy: _ = try ConfigurationCopy(decoding: file.readExactly(at: 0, count: Int(file.size)))
         default: return
         }
     }

@@ -20,7 +20,7 @@ public final class RepositoryMirror: Sendable {
         public var uploadedPackCount = 0
         /// Bytes that were uploaded, of all objects.
         public var uploadedBytes: UInt64 = 0
-        /// Records of this repository that cannot be read, and are not in the mirror.
+        /// Files of this repository that are damaged, and were not uploaded.
         public var unreadable: [BackupError] = []
     }
 
@@ -54,7 +54,7 @@ public final class RepositoryMirror: Sendable {
         // The list of records before that of packs: what it names is complete then, whatever a backup adds meanwhile.
         try repository.snapshotStore.scan()
         let list = repository.snapshotStore.list
-        summary.withLock { $0.unreadable = list.damages.filter { $0.path?.hasPrefix(layout.snapshots + "/") == true } }
+        summary.withLock { $0.unreadable += list.damages.filter { $0.path?.hasPrefix(layout.snapshots + "/") == true } }
         let records = list.recorded.map(\.id)
         try uploadPacks(present, progress)
         try FaultInjection.reached("sync.packs-uploaded")
@@ -111,18 +111,41 @@ public final class RepositoryMirror: Sendable {
                     remedy: "Choose another folder or prefix: each repository needs its own.")
             }
         }
-        // The key first: without it, nothing of what follows can be read.
-        for object: MirrorObject in [.keyCopy, .key, .configurationCopy, .configuration, .readme] {
-            guard let bytes = try FileSystem.readFileIfPresent(object.path(in: layout), limitBytes: Self.smallFileLimitBytes)
-            else {
-                continue
+        // The key first: without it, nothing of what follows can be read. A damaged file must not replace a whole one of the mirror.
+        for (object, path) in [(MirrorObject.keyCopy, layout.keyCopy), (.key, layout.key)] {
+            guard let bytes = try FileSystem.readFileIfPresent(path, limitBytes: KeyFile.byteCountLimit) else { continue }
+            try putIfWhole(bytes, as: object, present[object], &state) { () throws(BackupError) in
+                _ = try KeyFile(decoding: bytes, repositoryID: repository.id)
             }
-            try put(bytes, as: object, present[object], &state)
+        }
+        // As they were read and authenticated when the repository was opened.
+        let reading = repository.configurationReading
+        if let copy = reading.copy, copy.bytes == reading.bytes {
+            try put(copy.encode(), as: .configurationCopy, present[.configurationCopy], &state)
+        }
+        try put(reading.bytes, as: .configuration, present[.configuration], &state)
+        if let bytes = try FileSystem.readFileIfPresent(layout.readme, limitBytes: Self.readmeLimitBytes) {
+            try put(bytes, as: .readme, present[.readme], &state)
         }
         try FaultInjection.reached("sync.claimed")
     }
 
-    private static let smallFileLimitBytes = 1 << 20
+    private static let readmeLimitBytes = 1 << 20
+
+    /// Uploads an object unless its file is damaged here: the mirror's may be the only whole one.
+    /// - Parameter check: throws if the bytes are not what they should be.
+    private func putIfWhole(
+        _ bytes: [UInt8], as object: MirrorObject, _ known: ObjectFacts?, _ state: inout MirrorState,
+        check: () throws(BackupError) -> Void
+    ) throws(BackupError) {
+        do throws(BackupError) {
+            try check()
+        } catch {
+            summary.withLock { $0.unreadable.append(error.at(object.path(in: layout))) }
+            return
+        }
+        try put(bytes, as: object, known, &state)
+    }
 
     /// Uploads an object unless the mirror has the same bytes.
     /// - Parameter known: as listed; `nil` when it is missing.
@@ -248,7 +271,9 @@ extension RepositoryMirror {
             guard
                 let bytes = try FileSystem.readFileIfPresent(layout.sourcePath(of: id), limitBytes: SourceDocument.byteCountLimit)
             else { continue }
-            try put(bytes, as: .source(id), present[.source(id)], &state)
+            try putIfWhole(bytes, as: .source(id), present[.source(id)], &state) { () throws(BackupError) in
+                _ = try SourceDocument(decoding: repository.protection.open(bytes, as: .source(id)), for: id)
+            }
         }
     }
 
@@ -285,16 +310,13 @@ extension RepositoryMirror {
     ) throws(BackupError) {
         for id in ids {
             try Cancellation.check()
-            let path = layout.labelPath(of: id)
-            guard let bytes = try FileSystem.readFileIfPresent(path, limitBytes: SnapshotLabel.byteCountLimit) else { continue }
-            do throws(BackupError) {
-                _ = try SnapshotLabel(decoding: try repository.protection.open(bytes, as: .snapshotLabel(id)), for: id)
-            } catch {
-                // The mirror's label may be the only whole one.
-                summary.withLock { $0.unreadable.append(error.at(path)) }
-                continue
+            guard
+                let bytes = try FileSystem.readFileIfPresent(
+                    layout.labelPath(of: id), limitBytes: SnapshotLabel.byteCountLimit)
+            else { continue }
+            try putIfWhole(bytes, as: .label(id), present[.label(id)], &state) { () throws(BackupError) in
+                _ = try SnapshotLabel(decoding: repository.protection.open(bytes, as: .snapshotLabel(id)), for: id)
             }
-            try put(bytes, as: .label(id), present[.label(id)], &state)
         }
     }
 
