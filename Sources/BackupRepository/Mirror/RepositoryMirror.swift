@@ -111,7 +111,8 @@ public final class RepositoryMirror: Sendable {
                     remedy: "Choose another folder or prefix: each repository needs its own.")
             }
         }
-        // The key first: without it, nothing of what follows can be read. A damaged file must not replace a whole one of the mirror.
+        // The key first: without it, nothing of what follows can be read. A damaged file must not replace a whole one of the
+        // mirror.
         for (object, path) in [(MirrorObject.keyCopy, layout.keyCopy), (.key, layout.key)] {
             guard let bytes = try FileSystem.readFileIfPresent(path, limitBytes: KeyFile.byteCountLimit) else { continue }
             try putIfWhole(bytes, as: object, present[object], &state) { () throws(BackupError) in
