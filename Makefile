@@ -15,7 +15,7 @@ RUN_TESTS = mount-scripts/run-tests.sh $(TEST_COMMAND)
 PACKAGE_FOLDER = .build/package
 
 .DEFAULT_GOAL := build
-.PHONY: help build mount umount test test-all crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse test-remotes bench bench-clean fuzz soak two-hosts property \
+.PHONY: help build mount umount test test-all crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz soak two-hosts property \
 	screenshot install uninstall deb test-deb clean
 
 help:
@@ -45,8 +45,6 @@ help:
 	@echo 'make property      back up and restore databases and folders that are made from random numbers, MINUTES=10 of it'
 	@echo 'make two-hosts     two hosts back up, forget and prune in one repository over sshfs, MINUTES=20 of it, one of them suspended now'
 	@echo '                   and then; every backup must verify (as root)'
-	@echo 'make test-remotes  run the tests of object storage against Ceph RGW, OpenStack Swift, JuiceFS, rclone and SeaweedFS, each on'
-	@echo '                   this machine (SERVERS="radosgw swift": only these)'
 	@echo 'make screenshot    make Docs/images/file-manager.png again'
 	@echo 'make install       install the program, man pages, completions, units and the mount helper (PREFIX=$(PREFIX), DESTDIR, SBINDIR=/usr/sbin)'
 	@echo 'make uninstall     remove them from there'
@@ -134,11 +132,6 @@ soak: test-fuse check build
 # Databases and trees of files from random numbers, as long as is said. What fails names its number.
 property: test-fuse check build
 	$(TESTS) BACKUPFS_PROPERTY_MINUTES=$(or $(MINUTES),10) $(RUN_TESTS) --filter 'GeneratedDatabaseTests|GeneratedMetadataTests'
-
-# `make test` has SeaweedFS alone. mount-scripts/object-servers/probe.py finds out what the servers promise.
-test-remotes: test-fuse check build
-	@mount-scripts/install-dependencies.sh remotes
-	$(TESTS) SERVERS='$(SERVERS)' mount-scripts/test-remotes.sh $(RUN_TESTS) --filter RemoteServerTests
 
 # The picture in README.md, of a store and a mount that are there for this alone.
 screenshot: fuse build

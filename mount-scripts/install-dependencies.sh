@@ -57,7 +57,7 @@ fish                  command -v fish
 EOF_LIST
 }
 
-# For `make test-remotes`. Ceph's packages start nothing by themselves; those of OpenStack Swift would, so it comes from PyPI.
+# For the other object servers. Ceph's packages start nothing by themselves; those of OpenStack Swift would, so it comes from PyPI.
 remotes_packages() {
     test_packages
     cat <<'EOF_LIST'

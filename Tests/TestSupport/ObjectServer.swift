@@ -36,13 +36,6 @@ public final class ObjectServer: Sendable {
     public let folder: String
     private let usesTLS: Bool
 
-    /// Those against which suites of remote servers run: `$BACKUPFS_TEST_SERVERS`, names separated by commas; SeaweedFS alone
-    /// otherwise.
-    public static let requested: [Kind] = {
-        guard let names = Machine.environment("BACKUPFS_TEST_SERVERS") else { return [.seaweedfs] }
-        return names.split(separator: ",").compactMap { Kind(rawValue: String($0)) }
-    }()
-
     /// Starts a server that the caller does not share.
     /// - Throws: when it does not answer, with what it printed. Nothing of it is left then.
     public convenience init(_ kind: Kind = .seaweedfs, usesTLS: Bool = false) throws(Machine.Unusable) {
