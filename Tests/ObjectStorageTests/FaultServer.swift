@@ -7,7 +7,7 @@ final class FaultServer: Sendable {
     struct Rule {
         enum Fault {
             case answer(Int, headers: [String: String] = [:], body: String = "")
-            /// The answer of the real server, with so many bytes of its body.
+            /// The answer of the real server, cut off after this many bytes of its body.
             case cut(bytes: Int)
             /// The real server gets the request, and its answer is lost.
             case loseAnswer

@@ -67,6 +67,19 @@ public protocol ByteSource: AnyObject, Sendable {
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int
 }
 
+/// Bytes in memory as a source.
+public final class BytesSource: ByteSource {
+    private let bytes: [UInt8]
+
+    public init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    public func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+        let rest = bytes[min(bytes.count, Int(clamping: offset))...].prefix(buffer.count)
+        buffer.copyBytes(from: rest)
+        return rest.count
+    }
+}
+
 /// A run of bytes that an older and a newer version of a file have in common.
 public struct CommonRange: Sendable, Equatable {
     /// Where it begins in the older version, in bytes.

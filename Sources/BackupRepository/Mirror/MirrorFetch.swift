@@ -22,7 +22,6 @@ public final class MirrorFetch: Sendable {
         public var damages: [BackupError] = []
     }
 
-    private static let parallelDownloadCount = 4
     /// The file that marks a folder as an unfinished fetch. It holds the mirror's location.
     private static let markerName = "fetch"
 
@@ -50,7 +49,9 @@ public final class MirrorFetch: Sendable {
             if let object = MirrorObject(facts.name) { objects.append((object, facts)) }
         }
         let last: [MirrorObject] = [.register, .keyCopy, .key, .configurationCopy, .configuration]
-        try fetchAll(objects.filter { !last.contains($0.object) }, progress)
+        try ParallelTransfer(phase: "Downloading...", progress: progress).run(
+            objects.filter { !last.contains($0.object) }, sizeBytes: { $0.facts.sizeBytes }
+        ) { [self] (item) throws(BackupError) in try fetch(item.object, item.facts) }
         let folders = Set(objects.map { FileSystem.parentPath($0.object.path(in: layout)) }).union(layout.folders)
         for folder in folders.sorted() where try FileSystem.exists(folder) { try FileSystem.synchronizeDirectory(folder) }
         try FileSystem.synchronizeDirectory(layout.path)
@@ -94,34 +95,6 @@ public final class MirrorFetch: Sendable {
         try PrivateFile.publish(text, to: marker, temporaryFolder: layout.path)
         for folder in layout.folders { try PrivateFile.makeFolder(folder) }
         for name in try FileSystem.names(in: layout.temporary) { try FileSystem.removeFile("\(layout.temporary)/\(name)") }
-    }
-
-    private func fetchAll(
-        _ objects: [(object: MirrorObject, facts: ObjectFacts)], _ progress: ProgressHandler?
-    ) throws(BackupError) {
-        let totalBytes = objects.reduce(UInt64(0)) { $0 + $1.facts.sizeBytes }
-        let done = Mutex((count: 0, bytes: UInt64(0)))
-        let cancellation = Cancellation.current ?? Cancellation()
-        let pool = WorkerPool(threadCount: Self.parallelDownloadCount - 1, queueLimit: Self.parallelDownloadCount)
-        defer { pool.end() }
-        let group = WorkGroup(pool)
-        for (object, facts) in objects {
-            try Cancellation.check()
-            if group.hasFailed { break }
-            group.submit { [self] () throws(BackupError) in
-                try cancellation.run { () throws(BackupError) in try fetch(object, facts) }
-                let (count, bytes) = done.withLock { done in
-                    done.count += 1
-                    done.bytes += facts.sizeBytes
-                    return done
-                }
-                progress?(
-                    OperationProgress(
-                        phase: "Downloading...", processedItems: UInt64(count), totalItems: UInt64(objects.count),
-                        processedBytes: bytes, totalBytes: totalBytes))
-            }
-        }
-        try group.wait()
     }
 
     /// Downloads an object, unless an earlier attempt has. A damaged one is noted, and left out.

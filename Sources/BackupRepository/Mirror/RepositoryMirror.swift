@@ -24,9 +24,6 @@ public final class RepositoryMirror: Sendable {
         public var unreadable: [BackupError] = []
     }
 
-    /// Uploads at the same time: packs are large, and a server answers each after it is stored.
-    private static let parallelUploadCount = 4
-
     let repository: Repository
     let storage: any ObjectStorage
     private let summary = Mutex(Summary())
@@ -200,34 +197,12 @@ extension RepositoryMirror {
     private func uploadPacks(_ present: [MirrorObject: ObjectFacts], _ progress: ProgressHandler?) throws(BackupError) {
         let missing = try PackFolder.list(layout).filter { present[.pack($0.key)]?.sizeBytes != $0.value }
             .sorted { $0.key < $1.key }
-        let totalBytes = missing.reduce(UInt64(0)) { $0 + $1.value }
-        let done = Mutex((count: 0, bytes: UInt64(0)))
-        let cancellation = Cancellation.current
-        let pool = WorkerPool(threadCount: Self.parallelUploadCount - 1, queueLimit: Self.parallelUploadCount)
-        defer { pool.end() }
-        let group = WorkGroup(pool)
-        for (pack, _) in missing {
-            try Cancellation.check()
-            if group.hasFailed { break }
-            let known = present[.pack(pack)]
-            group.submit { [self] () throws(BackupError) in
-                let sizeBytes = try (cancellation ?? Cancellation()).run { () throws(BackupError) in try upload(pack, known) }
-                let (count, bytes) = done.withLock { done in
-                    done.count += 1
-                    done.bytes += sizeBytes
-                    return done
-                }
-                progress?(
-                    OperationProgress(
-                        phase: "Uploading...", processedItems: UInt64(count), totalItems: UInt64(missing.count),
-                        processedBytes: bytes, totalBytes: totalBytes))
-            }
+        try ParallelTransfer(phase: "Uploading...", progress: progress).run(missing, sizeBytes: { $0.value }) {
+            [self] (pack) throws(BackupError) in try upload(pack.key, present[.pack(pack.key)])
         }
-        try group.wait()
     }
 
-    /// - Returns: the size of the pack in bytes.
-    private func upload(_ pack: PackID, _ known: ObjectFacts?) throws(BackupError) -> UInt64 {
+    private func upload(_ pack: PackID, _ known: ObjectFacts?) throws(BackupError) {
         let file = try SharedFile(path: layout.packPath(of: pack))
         try requireSound(pack, file)
         let draft = try ObjectDraft(file)
@@ -248,7 +223,6 @@ extension RepositoryMirror {
             summary.uploadedBytes += draft.sizeBytes
         }
         try FaultInjection.reached("sync.pack-uploaded")
-        return draft.sizeBytes
     }
 
     /// A damaged pack in the mirror would be as bad as none, and would look like one.

@@ -27,7 +27,7 @@ public struct RecordField: Sendable, Equatable {
         }
         isShortened = true
         digest = SHA256Hasher.hash(value)
-        let tokenizer = JSONTokenizer(TextSource(value), bufferSizeBytes: 4_096)
+        let tokenizer = JSONTokenizer(BytesSource(value), bufferSizeBytes: 4_096)
         guard (try? tokenizer.next()) == .string else {
             self.value = Array("null".utf8)
             return

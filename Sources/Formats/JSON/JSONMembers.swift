@@ -23,7 +23,7 @@ public struct JSONMembers: Sendable {
 
     /// Reads as much of the text as is well formed.
     public init(_ text: some Collection<UInt8>) {
-        let tokenizer = JSONTokenizer(TextSource(Array(text)), bufferSizeBytes: 4_096)
+        let tokenizer = JSONTokenizer(BytesSource(Array(text)), bufferSizeBytes: 4_096)
         var isFlat = true
         do throws(BackupError) {
             guard try tokenizer.next() == .beginObject else { return }
@@ -63,17 +63,4 @@ public struct JSONMembers: Sendable {
 
     /// - Returns: `nil` if the value is not a time.
     public func time(_ name: String) -> Timestamp? { text(name).flatMap { ISO8601.parse($0) } }
-}
-
-/// A text in memory.
-final class TextSource: ByteSource {
-    private let bytes: [UInt8]
-
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
-        let rest = bytes[min(bytes.count, Int(clamping: offset))...].prefix(buffer.count)
-        buffer.copyBytes(from: rest)
-        return rest.count
-    }
 }

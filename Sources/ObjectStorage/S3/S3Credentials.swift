@@ -54,7 +54,7 @@ public final class S3CredentialSource: Sendable {
         case fixed(S3Credentials)
     }
 
-    /// Temporary credentials are asked for again so many seconds before they expire.
+    /// Temporary credentials are renewed this many seconds before they expire.
     private static let renewalSeconds: Int64 = 300
 
     private struct State {

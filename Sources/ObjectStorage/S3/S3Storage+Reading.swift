@@ -110,7 +110,7 @@ extension S3Storage {
 
 /// How far a read has come, over all its answers.
 private struct Reading {
-    /// A connection that breaks more often than after so many bytes is given up.
+    /// A read gives up when its connections keep breaking before they have passed this many bytes.
     static let worthwhileBytes: UInt64 = 64 << 10
 
     let name: ObjectName

@@ -1,24 +1,10 @@
 import BackupCore
 import SystemIO
 
-/// Bytes in memory that are to be stored.
-final class BytesToStore: ByteSource {
-    private let bytes: [UInt8]
-
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
-        guard offset < UInt64(bytes.count) else { return 0 }
-        let part = bytes[Int(offset)...].prefix(buffer.count)
-        part.withUnsafeBytes { buffer.copyMemory(from: $0) }
-        return part.count
-    }
-}
-
 extension ObjectDraft {
     /// Of bytes in memory.
     public init(_ bytes: [UInt8]) {
-        self.init(source: BytesToStore(bytes), sizeBytes: UInt64(bytes.count), sha256: SHA256Hasher.hash(bytes))
+        self.init(source: BytesSource(bytes), sizeBytes: UInt64(bytes.count), sha256: SHA256Hasher.hash(bytes))
     }
 
     /// Of a file that does not change, which is read once for its checksum.
