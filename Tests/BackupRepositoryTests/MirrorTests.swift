@@ -238,6 +238,22 @@ import Testing
         #expect(try open(path).sources().count == 1)
     }
 
+    /// Its records then look as if they had been removed.
+    @Test func `a disk that is unmounted during an update is an error`() throws {
+        let repository = try make()
+        let path = repository.path
+        let storage = HookedStorage(storage: SimulatedStorage(server)) { (name) throws(BackupError) in
+            guard name.text.hasPrefix("sources/") else { return }
+            try FileSystem.rename(path, to: path + "-away")
+            try FileSystem.makeDirectories(path)
+        }
+        #expect(errorCode { try update(repository, storage) } == .noRepository)
+        try FileManager.default.removeItem(atPath: path)
+        try FileSystem.rename(path + "-away", to: path)
+        try update(repository, SimulatedStorage(server))
+        #expect(try expectWhole(copy(SimulatedStorage(server), to: "copy"), "copy") == Set(Self.names))
+    }
+
     @Test func `a pack that was cut off in the mirror is uploaded again`() throws {
         let repository = try make()
         let storage = SimulatedStorage(server)
@@ -320,4 +336,34 @@ import Testing
         #expect(errorCode { _ = try MirrorFetch(from: empty, to: folder("new")).run() } == .noRepository)
         #expect(!FileManager.default.fileExists(atPath: folder("new")))
     }
+}
+
+/// A storage that calls a function before it creates an object.
+private struct HookedStorage: ObjectStorage {
+    let storage: SimulatedStorage
+    let willCreate: @Sendable (ObjectName) throws(BackupError) -> Void
+
+    var location: String { storage.location }
+    var capabilities: StorageCapabilities { storage.capabilities }
+
+    func list(prefix: String, after previous: ObjectName?) throws(BackupError) -> ObjectPage {
+        try storage.list(prefix: prefix, after: previous)
+    }
+
+    func look(_ name: ObjectName) throws(BackupError) -> ObjectFacts? { try storage.look(name) }
+
+    func read(
+        _ name: ObjectName, range: Range<UInt64>?, _ consume: (UnsafeRawBufferPointer) throws(BackupError) -> Void
+    ) throws(BackupError) -> ObjectFacts { try storage.read(name, range: range, consume) }
+
+    func create(_ name: ObjectName, _ draft: ObjectDraft) throws(BackupError) -> ObjectVersion {
+        try willCreate(name)
+        return try storage.create(name, draft)
+    }
+
+    func replace(_ name: ObjectName, version: ObjectVersion, _ draft: ObjectDraft) throws(BackupError) -> ObjectVersion {
+        try storage.replace(name, version: version, draft)
+    }
+
+    func remove(_ name: ObjectName, version: ObjectVersion?) throws(BackupError) { try storage.remove(name, version: version) }
 }

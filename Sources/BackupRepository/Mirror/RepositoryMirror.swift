@@ -59,6 +59,8 @@ public final class RepositoryMirror: Sendable {
         try uploadRecords(records, &present)
         try uploadLabels(of: records, present, &state)
         try uploadRegister(records, present, &state)
+        // A disk that was unmounted meanwhile looks like one whose records and labels were removed.
+        try layout.requireOpened()
         return summary.withLock { summary in
             summary.snapshotCount = present.keys.count { if case .snapshot = $0 { true } else { false } }
             return summary
