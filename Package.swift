@@ -79,7 +79,8 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "Restore", "SnapshotFormats", "Formats", "BackupRepository", "AppData", "SystemIO", "BackupCore", "Yams",
+                "Restore", "SnapshotFormats", "Formats", "BackupRepository", "AppData", "ObjectStorage", "SystemIO", "BackupCore",
+                "Yams",
             ],
             swiftSettings: settings),
         .target(
@@ -144,8 +145,8 @@ let package = Package(
         .testTarget(
             name: "OperationsTests",
             dependencies: [
-                "TestSupport", "Operations", "Restore", "SnapshotFormats", "BackupRepository", "AppData", "Formats", "SystemIO",
-                "BackupCore", "backupfs",
+                "TestSupport", "Operations", "Restore", "SnapshotFormats", "BackupRepository", "ObjectStorage", "AppData",
+                "Formats", "SystemIO", "BackupCore", "backupfs",
             ],
             exclude: [
                 "Generated/change_database.py", "Generated/describe_database.py", "Generated/generate_database.py",

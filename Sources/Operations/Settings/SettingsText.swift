@@ -14,6 +14,8 @@ struct SettingsText {
     let path: String
     private(set) var text: String
     private(set) var entries: [Setting: Entry]
+    /// In the order of the file.
+    private(set) var remotes: [RemoteText]
 
     /// The last line of the file, a comment. If an editor or a full disk cuts off the file where it is still valid, this line is
     /// missing.
@@ -26,22 +28,24 @@ struct SettingsText {
     init(_ text: String, path: String) throws(BackupError) {
         self.text = text
         self.path = path
-        entries = try Self.entries(text, path)
+        (entries, remotes) = try Self.contents(text, path)
     }
 
     static func read(_ path: String) throws(BackupError) -> SettingsText {
         try SettingsText(String(decoding: try FileSystem.readFile(path, limitBytes: 1 << 20), as: UTF8.self), path: path)
     }
 
-    /// The names and texts in a YAML mapping, with their lines; `nil` for any other YAML.
-    private static func pairs(_ text: String) throws -> [(name: String?, value: String?, line: Int)]? {
+    /// The names and values in a YAML mapping, with their lines; `nil` for any other YAML.
+    private static func pairs(_ text: String) throws -> [(name: String?, value: Node, line: Int)]? {
         try Yams.compose(yaml: text, .basic)?.mapping.map { mapping in
-            mapping.map { ($0.key.string, $0.value.scalar?.string, $0.key.mark?.line ?? 1) }
+            mapping.map { ($0.key.string, $0.value, $0.key.mark?.line ?? 1) }
         }
     }
 
-    private static func entries(_ text: String, _ path: String) throws(BackupError) -> [Setting: Entry] {
-        let found: [(name: String?, value: String?, line: Int)]?
+    private static func contents(
+        _ text: String, _ path: String
+    ) throws(BackupError) -> (entries: [Setting: Entry], remotes: [RemoteText]) {
+        let found: [(name: String?, value: Node, line: Int)]?
         do {
             found = try pairs(text)
         } catch {
@@ -53,28 +57,36 @@ struct SettingsText {
             throw BackupError(.invalidContent, "the settings are empty", path: path, remedy: "Create the store again with init.")
         }
         var entries: [Setting: Entry] = [:]
+        var remotes: [RemoteText]?
         for (word, value, line) in found {
-            guard let word, let value else {
+            if word == RemoteText.key {
+                guard remotes == nil else {
+                    throw BackupError(.invalidContent, "line \(line): remotes are there twice", path: path)
+                }
+                remotes = try RemoteText.all(in: value, line: line, path: path)
+                continue
+            }
+            guard let word, let text = value.scalar?.string else {
                 throw BackupError(.invalidContent, "every setting is a name and a text", path: path)
             }
             guard let setting = Setting.named(word) else { throw unknown(word, path: path) }
-            entries[setting] = Entry(value: value, line: line)
+            entries[setting] = Entry(value: text, line: line)
         }
-        return entries
+        return (entries, remotes ?? [])
     }
 
     /// Reads one setting from a text, even if the others are not understood.
     /// - Returns: `nil` when it is missing, or when the text has another format version, where it may have another meaning.
     static func value(of setting: Setting, in text: String) -> String? {
         guard let found = try? pairs(text) else { return nil }
-        func value(_ setting: Setting) -> String? { found.first { $0.name == setting.name }?.value }
+        func value(_ setting: Setting) -> String? { found.first { $0.name == setting.name }?.value.scalar?.string }
         return value(.formatVersion) == StoreSettings.currentFormatVersion ? value(setting) : nil
     }
 
     func line(of setting: Setting) -> Int { entries[setting]?.line ?? 0 }
 
     static func unknown(_ word: String, path: String?) -> BackupError {
-        let names = Setting.all.map(\.name)
+        let names = Setting.all.map(\.name) + [RemoteText.key]
         let meant = SpellingSuggestion.nearest(to: word, among: names)
         return BackupError(
             .invalidContent, "the setting \(MessageText.shortened(word)) is not known", path: path,
@@ -99,14 +111,24 @@ struct SettingsText {
                 lines.append(setting.comment.map { "# \($0)" } + [line], before: Self.endLine)
             }
         }
-        let changed = lines.text
         var expected = entries.mapValues(\.value)
         expected[setting] = value
-        guard let entries = try? Self.entries(changed, path), entries.mapValues(\.value) == expected else {
-            throw Self.isForEditors(setting.name, path)
-        }
-        text = changed
-        self.entries = entries
+        try replace(with: lines, entries: expected, remotes: remotes.map { ($0.name, $0.content) }, changing: setting.name)
+    }
+
+    /// Takes a changed text, if it has exactly the expected settings.
+    /// - Parameter name: of what is changed.
+    /// - Throws: `invalidContent` when it does not: the old one has a form that can only be edited by hand.
+    mutating func replace(
+        with lines: SettingsLines, entries expected: [Setting: String],
+        remotes expectedRemotes: [(name: String, content: [String: String])],
+        changing name: String
+    ) throws(BackupError) {
+        guard let changed = try? SettingsText(lines.text, path: path), changed.entries.mapValues(\.value) == expected,
+            changed.remotes.map(\.name) == expectedRemotes.map(\.name),
+            changed.remotes.map(\.content) == expectedRemotes.map(\.content), changed.hasEnd == hasEnd
+        else { throw Self.isForEditors(name, path) }
+        self = changed
     }
 
     /// The text with a setting commented out that this program does not know, and that keeps it from reading the others.
@@ -116,12 +138,14 @@ struct SettingsText {
         guard let entry = all.first(where: { $0.name == word }) else { throw unknown(word, path: path) }
         var lines = SettingsLines(text)
         lines[entry.line - 1] = lines[entry.line - 1].map { "# \($0)" }
-        let expected = all.filter { $0.name != word }.map { [$0.name, $0.value] }
-        guard (try? pairs(lines.text))?.map({ [$0.name, $0.value] }) == expected else { throw isForEditors(word, path) }
+        let expected = all.filter { $0.name != word }
+        guard let found = try? pairs(lines.text), found.map(\.name) == expected.map(\.name),
+            found.map(\.value) == expected.map(\.value)
+        else { throw isForEditors(word, path) }
         return lines.text
     }
 
-    private static func isForEditors(_ name: String, _ path: String) -> BackupError {
+    static func isForEditors(_ name: String, _ path: String) -> BackupError {
         BackupError(
             .invalidContent, "\(name) is written in a way that cannot be changed by a program", path: path,
             remedy: "Change it with an editor, and look with: backupfs config check")
@@ -133,67 +157,22 @@ struct SettingsText {
             let comment = setting.comment.map { "# \($0)\n" }.joined()
             let mark = values[setting] == nil ? "# " : ""
             return comment + "\(mark)\(setting.name): \(quoted(values[setting] ?? setting.fallback.example))\n"
-        }.joined() + "\(endLine). Without this line the file may be cut off, and no rule removes a backup.\n"
+        }.joined() + remotesExample + "\(endLine). Without this line the file may be cut off, and no rule removes a backup.\n"
     }
 
-    private static func quoted(_ text: String) -> String {
+    static func quoted(_ text: String) -> String {
         var output = "\""
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\\", "\"": output += "\\\(scalar)"
             // YAML folds line feeds and accepts no other control characters literally.
             case "\0"..<" ", "\u{7F}"..."\u{9F}": output += "\\x" + Hexadecimal.encode([UInt8(scalar.value)])
+            // Line breaks for YAML.
+            case "\u{2028}", "\u{2029}": output += "\\u" + String(scalar.value, radix: 16, uppercase: true)
             default: output.unicodeScalars.append(scalar)
             }
         }
         return output + "\""
-    }
-}
-
-/// The lines of a text by YAML's rules, each with its line ending: a file from another system keeps its line endings.
-struct SettingsLines {
-    private struct Line {
-        var text: String
-        let end: String
-    }
-
-    private var lines: [Line] = []
-
-    init(_ text: String) {
-        var line = ""
-        // By code points: a carriage return plus line feed is one Character.
-        var rest = Substring(text).unicodeScalars
-        while let scalar = rest.popFirst() {
-            switch scalar {
-            case "\r" where rest.first == "\n":
-                rest.removeFirst()
-                lines.append(Line(text: line, end: "\r\n"))
-                line = ""
-            case "\r", "\n", "\u{85}", "\u{2028}", "\u{2029}":
-                lines.append(Line(text: line, end: String(scalar)))
-                line = ""
-            default: line.unicodeScalars.append(scalar)
-            }
-        }
-        if !line.isEmpty { lines.append(Line(text: line, end: "")) }
-    }
-
-    var text: String { lines.map { $0.text + $0.end }.joined() }
-
-    /// - Parameter index: counted from 0.
-    subscript(index: Int) -> String? {
-        get { lines.indices.contains(index) ? lines[index].text : nil }
-        set { if let newValue, lines.indices.contains(index) { lines[index].text = newValue } }
-    }
-
-    func firstIndex(beginningWith start: String) -> Int? { lines.firstIndex { $0.text.hasPrefix(start) } }
-
-    /// - Parameter mark: the start of a final line that stays last, if present.
-    mutating func append(_ texts: [String], before mark: String) {
-        let end = lines.first { !$0.end.isEmpty }?.end ?? "\n"
-        if let last = lines.last, last.end.isEmpty { lines[lines.count - 1] = Line(text: last.text, end: end) }
-        let isMarked = lines.last?.text.hasPrefix(mark) == true
-        lines.insert(contentsOf: texts.map { Line(text: $0, end: end) }, at: lines.count - (isMarked ? 1 : 0))
     }
 }
 

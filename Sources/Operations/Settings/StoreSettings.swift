@@ -40,6 +40,8 @@ public struct StoreSettings: Sendable, Equatable {
     public var notices = NotificationSettings()
     /// Level and place of the log.
     public var log = LogSettings()
+    /// Places for copies of the repository, in the order of the file.
+    public var remotes: [RemoteSettings] = []
     /// Whether the file has its last line; without it, some settings may be missing, including those of retention.
     public var hasEnd = true
 
@@ -77,8 +79,27 @@ public struct StoreSettings: Sendable, Equatable {
                         .invalidContent, "line \(text.line(of: setting)): \(setting.name): \(error.message)", path: text.path))
             }
         }
+        problems += takeRemotes(text)
         guard let first = problems.first else { return }
         throw problems.count == 1 ? first : first.with(findings: problems.map(\.message))
+    }
+
+    /// - Returns: all problems with the remotes.
+    private mutating func takeRemotes(_ text: SettingsText) -> [BackupError] {
+        var problems: [BackupError] = []
+        for entry in text.remotes {
+            let (remote, found) = entry.settings(path: text.path)
+            problems += found
+            guard let remote else { continue }
+            if let other = remotes.first(where: { $0.isAtSamePlace(as: remote) }) {
+                problems.append(
+                    BackupError(
+                        .invalidContent, "line \(entry.line): remotes.\(remote.name): it has the url of the remote \(other.name)",
+                        path: text.path, remedy: "Remove one of them, or give it another place."))
+            }
+            remotes.append(remote)
+        }
+        return problems
     }
 
     /// The error for a file without its last line. The program does not add that line itself: only a person can see what is

@@ -13,7 +13,7 @@ public struct SettingsFile: Sendable {
         public let origin: Setting.Origin
     }
 
-    private let paths: StorePaths
+    let paths: StorePaths
 
     /// Path of `store.yaml`.
     public var path: String { paths.settings }
@@ -27,10 +27,17 @@ public struct SettingsFile: Sendable {
     /// - Throws: `usage` for an unknown name.
     public static func setting(named word: String) throws(BackupError) -> Setting {
         guard let setting = Setting.named(word) else {
+            if word == RemoteText.key { throw remotesAreApart }
             let error = SettingsText.unknown(word, path: nil)
             throw BackupError(.usage, error.message, remedy: error.remedy)
         }
         return setting
+    }
+
+    private static var remotesAreApart: BackupError {
+        BackupError(
+            .usage, "remotes have commands of their own",
+            remedy: "See: backupfs remote list, backupfs remote add, backupfs remote remove")
     }
 
     /// All settings that have a value, in their order.
@@ -70,6 +77,7 @@ public struct SettingsFile: Sendable {
     /// Comments out an unknown setting. While it is in the file, every command refuses the file.
     /// - Throws: `usage` when the file does not have it either.
     public func removeUnknown(_ word: String) throws(BackupError) {
+        if word == RemoteText.key { throw Self.remotesAreApart }
         let text = String(decoding: try FileSystem.readFile(path, limitBytes: 1 << 20), as: UTF8.self)
         do throws(BackupError) {
             try FileSystem.writeFileAtomically(path, Array(SettingsText.commentingOut(word, in: text, path: path).utf8))
@@ -150,6 +158,7 @@ public struct SettingsFile: Sendable {
                 problems.append(problem)
             }
             if let problem = logProblem(settings) { problems.append(problem) }
+            for remote in settings.remotes { problems += remoteProblems(remote, settings) }
             for setting in Setting.all {
                 guard let variable = setting.variable, let text = setting.override else { continue }
                 var overridden = settings

@@ -250,12 +250,15 @@ struct StoreDraft {
                 // Anyone with write access to the repository could have changed these; they would run as the user.
                 let commands: [Setting] = [.beforeRestore, .afterRestore, .notify, .automaticHook, .logFile]
                 for setting in commands { try kept.set(setting, nil) }
+                // They name commands, too, and places of another machine.
+                let hadRemotes = !kept.remotes.isEmpty
+                try kept.commentOutRemotes()
                 try kept.set(.app, settings.app)
                 try kept.set(.database, settings.databasePath)
                 try kept.set(.repository, settings.repositoryPath)
                 try kept.set(.media, settings.mediaPath)
                 text = kept.text
-                settingsLeftOut = commands.filter { before[$0] != nil }.map(\.name)
+                settingsLeftOut = commands.filter { before[$0] != nil }.map(\.name) + (hadRemotes ? [RemoteText.key] : [])
             } catch {
                 settingsLeftOut = before.keys.map(\.name).sorted()
                 hasUnreadableSettings = true

@@ -36,6 +36,12 @@ public struct StorePaths: Sendable {
     var restoreJournal: String { "\(root)/restore.journal" }
     /// Exists during a restore after its command `before-restore` was started, until `after-restore` has run.
     var hookRecord: String { "\(root)/restore.hook" }
+    /// What is known of each remote. It may be lost.
+    var remotes: String { "\(root)/remotes" }
+    /// The folder for what is known of a remote; it need not exist.
+    public func remote(_ name: String) -> String { "\(remotes)/\(name)" }
+    /// What a remote's server can do.
+    func remoteCapabilities(_ name: String) -> String { "\(remote(name))/capabilities" }
     /// The default log file.
     public var operationLog: String { "\(root)/backupfs.log" }
     /// Finished operations, one per line.
@@ -96,7 +102,7 @@ public struct StorePaths: Sendable {
             catalogs,
             restoreJournal, hookRecord, history, scheduleState, noticeState, noticeLock, backupWarnings, lastBackup, lastRestore,
             mediaReadRecord,
-            migrationRecord, restoreReports, appDefinition,
+            migrationRecord, restoreReports, appDefinition, remotes,
         ]
     }
 

@@ -1,0 +1,121 @@
+import BackupCore
+import SystemIO
+
+extension SettingsFile {
+    /// In the order of the file.
+    /// - Throws: the problem with the file.
+    public func remotes() throws(BackupError) -> [RemoteSettings] { try StoreSettings.read(path).remotes }
+
+    /// - Throws: `notFound` for an unknown name, with those that there are.
+    public func remote(named name: String) throws(BackupError) -> RemoteSettings {
+        let remotes = try remotes()
+        if let remote = remotes.first(where: { $0.name == name }) { return remote }
+        throw Self.noRemote(name, among: remotes.map(\.name), path)
+    }
+
+    /// Adds a remote, or changes the one with its name, and keeps the file's comments. Durable when it returns.
+    /// - Throws: `usage` and `invalidContent` for a remote that the store cannot have, and then nothing is changed.
+    public func setRemote(_ remote: RemoteSettings) throws(BackupError) {
+        try remote.check()
+        var text = try SettingsText.read(path)
+        if let other = try StoreSettings(text).remotes.first(where: { $0.name != remote.name && $0.isAtSamePlace(as: remote) }) {
+            throw BackupError(
+                .alreadyExists, "the remote \(other.name) has this place", path: remote.url,
+                remedy: "Change it in store.yaml, or remove it with: backupfs remote remove \(other.name)")
+        }
+        try text.setRemote(remote)
+        let settings = try StoreSettings(text)
+        guard settings.remotes.contains(remote) else { throw SettingsText.isForEditors("remotes.\(remote.name)", path) }
+        if !remote.isOnServer { try RemoteFolder(remote, paths).requireApart(settings) }
+        try FileSystem.writeFileAtomically(path, Array(text.text.utf8))
+    }
+
+    /// Removes a remote from the file, also one with mistakes, and what is kept about it. Its copy of the repository stays.
+    /// - Throws: `notFound` for an unknown name.
+    public func removeRemote(_ name: String) throws(BackupError) {
+        var text = try SettingsText.read(path)
+        guard text.remotes.contains(where: { $0.name == name }) else {
+            throw Self.noRemote(name, among: text.remotes.map(\.name), path)
+        }
+        try text.removeRemote(name)
+        try FileSystem.writeFileAtomically(path, Array(text.text.utf8))
+        if RemoteSettings.isName(name) { try FileSystem.removeTree(paths.remote(name)) }
+    }
+
+    private static func noRemote(_ name: String, among names: [String], _ path: String) -> BackupError {
+        let meant = SpellingSuggestion.nearest(to: name, among: names)
+        let remedy: Message =
+            if let meant {
+                "Did you mean \(meant)?"
+            } else if names.isEmpty {
+                "Add one with: backupfs remote add NAME URL"
+            } else {
+                "There are: \(names.joined(separator: ", "))."
+            }
+        return BackupError(.notFound, "there is no remote “\(MessageText.shortened(name))”", path: path, remedy: remedy)
+    }
+
+    /// Problems with what a remote refers to, without a connection to it.
+    func remoteProblems(_ remote: RemoteSettings, _ settings: StoreSettings) -> [BackupError] {
+        var problems: [BackupError] = []
+        func note(_ setting: String, _ body: () throws(BackupError) -> Void) {
+            do throws(BackupError) {
+                try body()
+            } catch {
+                problems.append(error.with(nil, "remotes.\(remote.name).\(setting): \(error.message)"))
+            }
+        }
+        if let file = remote.certificateFile.map(paths.resolve) {
+            note("certificate-file") { () throws(BackupError) in
+                guard try FileSystem.lookBehindLinks(file)?.kind != .regular else { return }
+                throw BackupError(.notFound, "there is no file", path: file, remedy: "Change it, or make it.")
+            }
+        }
+        guard !remote.isOnServer else { return problems }
+        let folder = RemoteFolder(remote, paths)
+        note("url") { () throws(BackupError) in
+            try folder.requireApart(settings)
+            guard try FileSystem.lookBehindLinks(folder.path)?.kind != .directory else { return }
+            throw BackupError(
+                .notFound, "there is no folder", path: folder.path, remedy: "Mount its disk, change the url, or make the folder.")
+        }
+        return problems
+    }
+}
+
+/// The folder of a remote. It must not be among what it is a copy of, nor the other way round: such a copy would be lost with the
+/// original, or a backup would read the copies.
+struct RemoteFolder {
+    let path: String
+    private let paths: StorePaths
+
+    init(_ remote: RemoteSettings, _ paths: StorePaths) {
+        path = paths.resolve(remote.url)
+        self.paths = paths
+    }
+
+    /// - Throws: `usage`.
+    func requireApart(_ settings: StoreSettings) throws(BackupError) {
+        let folder = try DataPaths.Place("the folder", path)
+        let repository = try DataPaths.Place("the repository", paths.resolve(settings.repositoryPath))
+        let media = try settings.mediaPath.map { (path) throws(BackupError) in
+            try DataPaths.Place("the media folder", paths.resolve(path))
+        }
+        let database = try DataPaths.Place("the database", paths.resolve(settings.databasePath))
+        let store = try DataPaths.Place("the store", paths.root)
+        for other in [repository, media].compactMap(\.self) where folder.isIn(other) {
+            throw refusal("it is in \(other.name)", other)
+        }
+        for other in [repository, media, database, store].compactMap(\.self) where other.isIn(folder) {
+            throw refusal("\(other.name) is in it", other)
+        }
+        guard folder.isIn(store), !paths.allowsOther(folder.realPath, in: store.realPath) else { return }
+        throw refusal("it is among the store's own files", store)
+    }
+
+    private func refusal(_ message: Message, _ other: DataPaths.Place) -> BackupError {
+        BackupError(
+            .usage, "this folder cannot have a copy of the backups: \(message)", path: path,
+            remedy: "Choose a folder on another disk, away from \(other.path).")
+    }
+}
