@@ -73,19 +73,49 @@ public final class RepositoryMirror: Sendable {
         var foreign: ObjectName?
         try storage.forEachObject { (facts) throws(BackupError) in
             guard let object = MirrorObject(facts.name) else {
-                foreign = foreign ?? facts.name
+                if !Self.isOfTrial(facts.name) { foreign = foreign ?? facts.name }
                 return
             }
             present[object] = facts
         }
-        // An update that was interrupted at its very beginning leaves the key and the copy of the configuration.
-        let isBegun = present.keys.allSatisfy { [.key, .keyCopy, .configurationCopy].contains($0) }
+        let isBegun = present.keys.allSatisfy(Self.mayPrecedeConfiguration)
         if present[.configuration] == nil, !isBegun || foreign != nil {
-            throw BackupError(
-                .notEmpty, "there is something else: “\(foreign?.text ?? present.values.map(\.name).min()?.text ?? "")”",
-                path: storage.location, remedy: "Choose an empty folder or prefix for the copy of the repository.")
+            throw Self.occupied(storage, by: foreign ?? present.values.map(\.name).min())
         }
         return present
+    }
+
+    /// What a storage is a mirror of; `nil` for an empty one. Takes a few requests.
+    /// - Throws: `notEmpty` when it holds something else; errors of the storage.
+    public static func facts(in storage: any ObjectStorage) throws(BackupError) -> RepositoryFacts? {
+        let name = MirrorObject.configuration.name
+        if let (bytes, _) = try storage.contents(of: name, limitBytes: RepositoryConfiguration.byteCountLimit) {
+            do throws(BackupError) {
+                let found = try RepositoryConfiguration(decoding: bytes)
+                return RepositoryFacts(id: found.repositoryID, isEncrypted: found.isEncrypted)
+            } catch {
+                throw error.at("\(storage.location)/\(name)")
+            }
+        }
+        try storage.forEachObject { (facts) throws(BackupError) in
+            if isOfTrial(facts.name) || MirrorObject(facts.name).map(mayPrecedeConfiguration) == true { return }
+            throw occupied(storage, by: facts.name)
+        }
+        return nil
+    }
+
+    /// What the trial of a server could not remove.
+    private static func isOfTrial(_ name: ObjectName) -> Bool { name.text.hasPrefix("\(S3Probe.folder)/") }
+
+    /// An update that was interrupted at its very beginning leaves the key and the copy of the configuration.
+    private static func mayPrecedeConfiguration(_ object: MirrorObject) -> Bool {
+        [.key, .keyCopy, .configurationCopy].contains(object)
+    }
+
+    private static func occupied(_ storage: any ObjectStorage, by name: ObjectName?) -> BackupError {
+        BackupError(
+            .notEmpty, "there is something else: “\(MessageText.shortened(name?.text ?? ""))”", path: storage.location,
+            remedy: "Choose an empty folder or prefix for the copy of the repository.")
     }
 
     /// Makes the storage a mirror of this repository, or proves that it is one.
