@@ -26,7 +26,7 @@ public struct BackupFS: ParsableCommand {
             TagCommand.self,
             PinCommand.self, UnpinCommand.self, StatsCommand.self, VerifyCommand.self, StatusCommand.self, HistoryCommand.self,
             CheckCommand.self,
-            PasswordCommand.self, ConfigCommand.self, CancelCommand.self, RetryCommand.self,
+            PasswordCommand.self, ConfigCommand.self, RemoteCommand.self, CancelCommand.self, RetryCommand.self,
             DeleteCommand.self, UndeleteCommand.self, ForgetCommand.self, PruneCommand.self, UnlockCommand.self, AppCommand.self,
         ],
         defaultSubcommand: MountCommand.self)

@@ -12,6 +12,20 @@ extension CompletionKind {
     static let restorable = CompletionKind.custom { words, _, prefix in
         SnapshotCompletion.names(words) + SnapshotCompletion.files(prefix)
     }
+    /// The names of the store's remotes.
+    static let remote = CompletionKind.custom { words, _, _ in RemoteCompletion.names(words) }
+}
+
+/// Shell completions for names of remotes.
+enum RemoteCompletion {
+    /// - Parameter words: the command line so far, which may contain `--store`.
+    /// - Returns: nothing if the store's settings cannot be read.
+    static func names(_ words: [String]) -> [String] {
+        guard let path = try? StoreLocation.resolve(SnapshotCompletion.storeOption(words)),
+            let remotes = try? SettingsFile(storeAt: path).remotes()
+        else { return [] }
+        return remotes.map(\.name)
+    }
 }
 
 /// Shell completions for backup names.
@@ -45,7 +59,7 @@ enum SnapshotCompletion {
     }
 
     /// The last `--store` of the command line: the shell has not yet expanded `~`.
-    private static func storeOption(_ words: [String]) -> String? {
+    static func storeOption(_ words: [String]) -> String? {
         var found: String?
         for (index, word) in words.enumerated() {
             if word == "--store", index + 1 < words.count { found = words[index + 1] }

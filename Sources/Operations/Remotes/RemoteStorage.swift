@@ -36,6 +36,13 @@ extension RemoteSettings {
         return try openServer(paths.resolve, found, observer)
     }
 
+    /// What the remote's server can do, for programs, without asking it; `nil` if it is not known, and for a folder.
+    public func knownCapabilities(in paths: StorePaths) -> [String]? {
+        guard let location = try? location() else { return nil }
+        let record = RemoteCapabilities(path: paths.remoteCapabilities(name), url: location.description)
+        return record.read().map(RemoteCapabilities.names)
+    }
+
     /// The storage of a remote that no store has, for reading. Relative paths start at the current folder.
     public func openWithoutStore(observer: (any StorageRequestObserver)? = nil) throws(BackupError) -> any ObjectStorage {
         guard isOnServer else { return try FolderStorage(path: url) }

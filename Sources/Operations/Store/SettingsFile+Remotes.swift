@@ -13,9 +13,25 @@ extension SettingsFile {
         throw Self.noRemote(name, among: remotes.map(\.name), path)
     }
 
+    /// - Throws: `alreadyExists`, `usage` and `invalidContent` for a remote that the store cannot get.
+    public func requireNew(_ remote: RemoteSettings) throws(BackupError) {
+        guard try remotes().contains(where: { $0.name == remote.name }) else {
+            _ = try changed(toHave: remote)
+            return
+        }
+        throw BackupError(
+            .alreadyExists, "there is a remote “\(remote.name)”", path: path,
+            remedy: "Choose another name, change it in store.yaml, or remove it with: backupfs remote remove \(remote.name)")
+    }
+
     /// Adds a remote, or changes the one with its name, and keeps the file's comments. Durable when it returns.
-    /// - Throws: `usage` and `invalidContent` for a remote that the store cannot have, and then nothing is changed.
+    /// - Throws: `alreadyExists`, `usage` and `invalidContent` for a remote that the store cannot have, and then nothing is
+    ///   changed.
     public func setRemote(_ remote: RemoteSettings) throws(BackupError) {
+        try FileSystem.writeFileAtomically(path, Array(changed(toHave: remote).utf8))
+    }
+
+    private func changed(toHave remote: RemoteSettings) throws(BackupError) -> String {
         try remote.check()
         var text = try SettingsText.read(path)
         if let other = try StoreSettings(text).remotes.first(where: { $0.name != remote.name && $0.isAtSamePlace(as: remote) }) {
@@ -27,7 +43,7 @@ extension SettingsFile {
         let settings = try StoreSettings(text)
         guard settings.remotes.contains(remote) else { throw SettingsText.isForEditors("remotes.\(remote.name)", path) }
         if !remote.isOnServer { try RemoteFolder(remote, paths).requireApart(settings) }
-        try FileSystem.writeFileAtomically(path, Array(text.text.utf8))
+        return text.text
     }
 
     /// Removes a remote from the file, also one with mistakes, and what is kept about it. Its copy of the repository stays.
