@@ -141,7 +141,7 @@ struct ExportTests {
             document.keys.sorted() == [
                 "adopted", "app", "databaseError", "history", "lastBackup", "lastError", "leftFileCount", "nextBackup",
                 "operation",
-                "otherSnapshotCount", "records", "remote", "removedBackupCount", "repositoryAsOf",
+                "otherSnapshotCount", "records", "remotes", "removedBackupCount", "repositoryAsOf",
                 "repositoryError", "retention", "safetyBackupCount", "schedule",
                 "scheduleSwitchedOffBy", "snapshotCount",
                 "source", "state", "statistics", "store", "successor", "title",
@@ -164,7 +164,8 @@ struct ExportTests {
         #expect(
             try sandbox.sh("backupfs status --json --store $S | jq -c '.retention | [.keepLast, .settings]'")
                 == #"[null,{"keep-daily":"7","keep-within":"1y"}]"#)
-        #expect(document["operation"] is NSNull && document["remote"] is NSNull && document["lastError"] is NSNull)
+        #expect(document["operation"] is NSNull && document["lastError"] is NSNull)
+        #expect((document["remotes"] as? [Any])?.isEmpty == true)
         let lines = try sandbox.sh("backupfs status --store $S").split(separator: "\n")
         #expect(lines.first == "EV Charging Tracker (ev-charging-tracker)")
         #expect(lines.contains("Nothing is running."))

@@ -21,6 +21,7 @@ struct StatusText {
         lines += ([state.successorNotice].compactMap { $0 } + state.warnings).map(Self.warning)
         // What users look for comes first, and once.
         lines += last + running + failures
+        if !hasRemoteBlock { lines += copies }
         if state.definition.statusBlocks.isEmpty {
             lines += summary + statistics
         } else {
@@ -77,7 +78,28 @@ struct StatusText {
     }
 
     private var remote: [Message] {
-        ["Backups are kept in: \(state.repositoryPath)", "They are not copied anywhere else."]
+        ["Backups are kept in: \(state.repositoryPath)"] + (copies.isEmpty ? ["They are not copied anywhere else."] : copies)
+    }
+
+    private var hasRemoteBlock: Bool { state.definition.statusBlocks.contains { $0.contents.contains(.remote) } }
+
+    private var copies: [Message] { state.remotes.flatMap(Self.lines(of:)) }
+
+    private static func lines(of remote: RemoteStatus) -> [Message] {
+        let last = remote.lastSync.map { SystemClock.localTime($0) }
+        let state: Message =
+            switch remote.state {
+            case .upToDate: "up to date since \(last ?? "")"
+            case .uploading: "uploading now"
+            case .never: "nothing has been uploaded yet"
+            case .pending: "backups to upload: \(remote.pendingSnapshotCount)"
+            case .pendingRetry:
+                last.map { "the upload is to be retried; last complete one: \($0)" }
+                    ?? "the upload is to be retried; there was no complete one"
+            }
+        let line: Message = "Copied to \(remote.label) (\(remote.url)): \(state)"
+        guard let failure = remote.failure else { return [line] }
+        return [line, "Last error of \(remote.label): \(SystemClock.localTime(failure.at)), \(failure.message)"]
     }
 
     private var backups: [Message] {

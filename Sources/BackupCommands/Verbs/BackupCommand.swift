@@ -12,7 +12,8 @@ struct BackupCommand: ParsableCommand {
         abstract: "Back up now.",
         discussion: """
             Prints the new backup's name. Exit code 3: the backup was made, but some file could not be read. With --if-due it is the backup of \
-            the store's schedule, made only when it is due and something has changed: for a timer, where the store is not always mounted.
+            the store's schedule, made only when it is due and something has changed: for a timer, where the store is not always mounted. \
+            Then the backup is uploaded to the remotes that are automatic; a failure of that is a warning, and is retried later.
 
             Example:
               backupfs backup --label before-upgrade --tag manual
@@ -40,6 +41,8 @@ struct BackupCommand: ParsableCommand {
     var readAll = false
     @Flag(name: .long, help: "Start a first backup even if the disk seems too small.")
     var skipRoomCheck = false
+    @Flag(name: .long, help: "Do not upload the backup to remotes.")
+    var noSync = false
 
     func validate() throws {
         if ifDue, label != nil || tag != nil || channel != nil || dryRun || readAll || skipRoomCheck {
@@ -66,7 +69,11 @@ struct BackupCommand: ParsableCommand {
         }
         let made = try ifDue ? runIfDue(store, printer) : runNow(store, printer)
         printer.finish()
-        guard let result = made else { return }
+        guard let result = made else {
+            // What could not be uploaded before is tried again when its time has come.
+            sync(store, AutomaticSync(store: store).due(retriesNow: false))
+            return
+        }
         MountRecord.letMountNotice(store.paths)
         report(
             [
@@ -84,7 +91,14 @@ struct BackupCommand: ParsableCommand {
             if result.missing.count > 10 { Terminal.writeError("  … (manifest.json has more)") }
         }
         if !output.json { for warning in result.warnings { Terminal.writeError("warning: \(warning.message)") } }
+        sync(store, AutomaticSync(store: store).remotes)
         if let incompleteness = result.incompleteness { throw incompleteness }
+    }
+
+    /// The backup is made and reported, whatever comes of this.
+    private func sync(_ store: Store, _ remotes: [RemoteSettings]) {
+        if noSync { return }
+        _ = SyncReport(store: store, isJSON: output.json, failure: .warning).run(remotes)
     }
 
     private func openStore() throws(BackupError) -> Store {

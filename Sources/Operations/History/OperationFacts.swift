@@ -18,7 +18,7 @@ public struct OperationFacts: Sendable, Equatable {
     public var snapshot: String?
     /// The safety backup that a restore made first: its name in `safety/`.
     public var safetyBackup: String?
-    /// Bytes backed up, submitted, written or read.
+    /// Bytes backed up, submitted, written, read or uploaded.
     public var sizeBytes: UInt64?
     /// Media files; `nil` for an operation that has none.
     public var fileCount: UInt64?
@@ -38,6 +38,8 @@ public struct OperationFacts: Sendable, Equatable {
     public var format: String?
     /// The outcome of a recovery: `completed` or `undone`.
     public var outcome: String?
+    /// The name of the remote that was uploaded to.
+    public var remote: String?
     /// Whether a command that runs around a restore failed.
     public var hasFailedHook = false
 

@@ -45,6 +45,7 @@ public struct OperationRecord: Sendable, Equatable {
             .recordCount: facts.recordCount, .storedByteCount: facts.storedByteCount, .freedByteCount: facts.freedByteCount,
             .removedCount: facts.removedCount, .unreadableCount: facts.unreadableCount, .snapshot: facts.snapshot,
             .safetyBackup: facts.safetyBackup, .strategy: facts.strategy, .format: facts.format, .outcome: facts.outcome,
+            .remote: facts.remote,
             .hooks: facts.hasFailedHook ? Optional("failed") : nil, .error: facts.error?.rawValue,
             .causes: withCauses ? facts.causes : nil, .fileKind: facts.fileKind?.rawValue,
         ]

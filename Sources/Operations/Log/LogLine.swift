@@ -68,6 +68,7 @@ enum LogField: String, CaseIterable, Sendable {
     case strategy
     case format
     case outcome
+    case remote
     case hooks
     case error
     case causes

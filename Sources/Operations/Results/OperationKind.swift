@@ -18,14 +18,17 @@ public enum OperationKind: String, CaseIterable, Sendable {
     case verify
     /// Finishes a restore that a crash interrupted.
     case recovery
+    /// Uploads the repository to a remote.
+    case sync
     case mount
     case unmount
 
     /// The name under which an automatic backup runs. A user's operation interrupts it, and it is retried soon.
     static let automaticBackupName = "automatic backup"
 
-    /// Whether it is recorded in the history, as operations on data are.
-    var isRemembered: Bool { self != .mount && self != .unmount }
+    /// Whether it is recorded in the history, as operations on data are. A sync is not: many would push out all others while a
+    /// remote is offline, and the state of the remote has the result.
+    var isRemembered: Bool { ![.mount, .unmount, .sync].contains(self) }
 }
 
 /// How an operation ended.

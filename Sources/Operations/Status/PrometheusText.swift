@@ -61,6 +61,21 @@ public struct PrometheusText: Sendable {
         add(
             "records", "Number of records of the app, by collection.",
             records.map { Sample(labels: [("collection", $0.name)], value: Int64($0.count)) })
+        func add(_ name: String, _ help: String, _ value: (RemoteStatus) -> Int64?) {
+            add(
+                name, help,
+                state.remotes.compactMap { remote in
+                    value(remote).map { Sample(labels: [("remote", remote.name)], value: $0) }
+                })
+        }
+        add("remote_up_to_date", "Whether all backups are in the remote.") { $0.state == .upToDate ? 1 : 0 }
+        add(
+            "remote_last_sync_timestamp_seconds", "When the last complete sync ended; not there before the first.",
+            { $0.lastSync?.seconds })
+        add("remote_pending_backups", "Number of backups that are not known to be in the remote.") {
+            Int64($0.pendingSnapshotCount)
+        }
+        add("remote_sync_failures", "How many syncs have failed in a row.") { Int64($0.failureCount) }
         add("operation_running", "Whether an operation runs.", state.isRunning ? 1 : 0)
         let percents = state.operation.flatMap { operation in
             operation.progress.percent.map { [Sample(labels: [("operation", operation.name)], value: Int64($0))] }

@@ -30,7 +30,7 @@ public struct StatusDocument: Sendable {
             "repositoryError": state.repositoryError?.description,
             "repositoryAsOf": state.repositoryError.map { _ in state.repositoryTime.wholeSeconds },
             "leftFileCount": state.leftFileCount, "records": records, "statistics": state.statistics,
-            "databaseError": state.databaseError?.description, "retention": Self.retention(store), "remote": OrderedJSON.null,
+            "databaseError": state.databaseError?.description, "retention": Self.retention(store), "remotes": state.remotes,
             "lastError": state.failure, "history": history,
         ]
     }

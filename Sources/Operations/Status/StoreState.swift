@@ -58,6 +58,8 @@ public struct StoreState: Sendable {
     public let statistics: StatusStatistics?
     /// The last operation that failed, also when the same one has succeeded since.
     public let failure: FailedOperation?
+    /// The places where copies of the repository lie, in the order of the settings.
+    public let remotes: [RemoteStatus]
     /// The last operations, oldest first.
     public let history: [OperationRecord]
 
@@ -93,6 +95,9 @@ public struct StoreState: Sendable {
         schedule = store.schedule.text
         let automatic = AutomaticBackup(store: store)
         automaticFailureCount = automatic.failureCount(now: now)
+        remotes = store.settings.remotes.map {
+            RemoteStatus($0, store.paths, own: repository.snapshots, source: store.source)
+        }
         history = OperationHistory.latest(of: store)
         failure = FailedOperation(store.paths)
         // A lost or locked database is part of the state, not a reason to fail.
@@ -128,6 +133,7 @@ public struct StoreState: Sendable {
         operation = store.monitor.currentOperation()
         schedule = store.schedule.text
         automaticFailureCount = 0
+        remotes = []
         history = []
         failure = nil
         let records = store.statusRecords.remembered

@@ -1,0 +1,48 @@
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// What a store keeps of a remote: the folder `remotes/NAME` in it. All of it may be lost: it is then found out again.
+struct RemoteFiles: Sendable {
+    private static let mirrorLimitBytes = 64 << 20
+
+    let folder: String
+
+    /// - Parameter name: of the remote.
+    init(_ paths: StorePaths, remote name: String) { folder = paths.remote(name) }
+
+    /// `RemoteState`
+    var state: String { "\(folder)/state.json" }
+    /// `MirrorState`
+    var mirror: String { "\(folder)/mirror" }
+    /// Held by the process that uploads to the remote.
+    var lockPath: String { "\(folder)/lock" }
+
+    /// - Throws: `busy` while another process, or another thread of this one, uploads to this remote.
+    func lock(_ name: String) throws(BackupError) -> AdvisoryLock {
+        try FileSystem.makeDirectories(folder)
+        let lock: AdvisoryLock
+        do throws(BackupError) {
+            lock = try AdvisoryLock(path: lockPath)
+        } catch {
+            guard error.code == .busy else { throw error }
+            throw error.with(nil, "another sync of the remote “\(name)” is running")
+        }
+        // Of a holder that was killed.
+        let drafts = try? FileSystem.drafts(of: [state, mirror].map(FileSystem.lastComponent), in: folder)
+        for draft in drafts ?? [] { _ = try? FileSystem.removeFile(draft) }
+        return lock
+    }
+
+    /// Whether any process uploads to this remote now.
+    var isUploading: Bool { (try? AdvisoryLock.isHeld(path: lockPath)) == true }
+
+    /// For the holder of the lock.
+    func readMirrorState() -> MirrorState {
+        // Without it, an update needs a few requests more.
+        (try? FileSystem.readFile(mirror, limitBytes: Self.mirrorLimitBytes)).map { MirrorState(decoding: $0) } ?? MirrorState()
+    }
+
+    /// For the holder of the lock.
+    func write(_ state: MirrorState) { try? FileSystem.writeFileAtomically(mirror, state.encoded) }
+}

@@ -1,0 +1,130 @@
+import BackupCore
+import BackupRepository
+import ObjectStorage
+import SystemIO
+
+/// Uploads to one remote what it lacks of the store's repository.
+///
+/// It takes a lock of the remote, and not that of the store: backups are made meanwhile. What was uploaded before an error, a
+/// cancellation or a crash stays, and the next sync goes on there.
+public struct SyncOperation: Sendable {
+    /// What a sync has done.
+    public struct Result: Sendable {
+        /// Of all objects.
+        public let summary: RepositoryMirror.Summary
+        /// What is damaged in the repository and was not uploaded; `nil` when the mirror is complete.
+        public let damage: BackupError?
+    }
+
+    private let store: Store
+    private let remote: RemoteSettings
+    private let isAutomatic: Bool
+    private let files: RemoteFiles
+
+    /// - Parameter isAutomatic: whether no user has asked for it.
+    public init(store: Store, remote: RemoteSettings, isAutomatic: Bool = false) {
+        self.store = store
+        self.remote = remote
+        self.isAutomatic = isAutomatic
+        files = RemoteFiles(store.paths, remote: remote.name)
+    }
+
+    /// - Throws: `busy` while another sync of the remote runs, which changes nothing; `interrupted`; with the texts of
+    ///   `RemoteMessages` the errors of the storage; those of `RepositoryMirror`. The state of the remote has the error then, and
+    ///   that the sync is to be retried.
+    public func run(progress: ProgressHandler? = nil) throws(BackupError) -> Result {
+        try store.recorded(.sync, isAutomatic: isAutomatic) { (facts) throws(BackupError) in
+            facts.remote = remote.name
+            let lock = try LockTimeout.waiting { () throws(BackupError) in try files.lock(remote.name) }
+            defer { withExtendedLifetime(lock) {} }
+            var state = RemoteState.read(files.state, url: remote.url)
+            state.noteBeginning()
+            try? state.write(to: files.state)
+            defer { try? state.write(to: files.state) }
+            do throws(BackupError) {
+                let (result, position) = try cancellable { () throws(BackupError) in try upload(progress) }
+                facts.sizeBytes = result.summary.uploadedBytes
+                if let damage = result.damage {
+                    facts.note(damage)
+                    (facts.result, facts.fileKind) = (.failed, .repository)
+                    state.note(damage, at: SystemClock.now())
+                } else {
+                    state.noteSuccess(result.summary, position: position, at: SystemClock.now())
+                }
+                return result
+            } catch {
+                state.note(error, at: SystemClock.now())
+                throw error
+            }
+        }
+    }
+
+    /// In a command, a signal cancels it; in a mount, the end of the mount.
+    private func cancellable<Value>(_ body: () throws(BackupError) -> Value) throws(BackupError) -> Value {
+        let cancellation = Cancellation.current ?? Cancellation()
+        return try CancellingSignals.run { () throws(BackupError) in try cancellation.run(body) }
+    }
+
+    private func upload(_ progress: ProgressHandler?) throws(BackupError) -> (Result, SyncedPosition) {
+        var messages = RemoteMessages(label: remote.shownLabel, location: remote.url)
+        do throws(BackupError) {
+            progress?(OperationProgress(phase: "Connecting..."))
+            let storage = try remote.open(in: store.paths)
+            messages.location = storage.location
+            // One cheap request shows whether there is a network and a permission before anything is read here.
+            _ = try storage.list(prefix: "config", after: nil)
+            try store.repository.refresh()
+            // Before the mirror lists the backups: one that is made meanwhile counts as pending, also if it is uploaded.
+            let position = SyncedPosition(endOf: store.ownSnapshots(), source: store.source)
+            let mirror = RepositoryMirror(of: store.repository, in: storage)
+            try requireSpace(mirror, storage)
+            var known = files.readMirrorState()
+            defer { files.write(known) }
+            let summary = try mirror.update(&known, progress: progress)
+            return (Result(summary: summary, damage: damage(summary.unreadable)), position)
+        } catch {
+            throw isLocal(error, messages.location) ? error : messages.uploading(error)
+        }
+    }
+
+    /// Whether an error is about a file of the store or its repository: a full disk here is not a full remote.
+    private func isLocal(_ error: BackupError, _ location: String?) -> Bool {
+        func isBelow(_ folder: String) -> Bool { error.path.map { $0 == folder || $0.hasPrefix("\(folder)/") } ?? false }
+        if let location, isBelow(location) { return false }
+        return isBelow(store.repository.path) || isBelow(store.paths.root)
+    }
+
+    /// Compares what lies there and is to come with the quota and, for a folder, with its disk, so that an upload that cannot end
+    /// well does not fill either.
+    private func requireSpace(_ mirror: RepositoryMirror, _ storage: any ObjectStorage) throws(BackupError) {
+        let folder = storage as? FolderStorage
+        guard folder != nil || remote.quotaBytes != nil else { return }
+        let size = try mirror.size()
+        guard size.missingBytes > 0 else { return }
+        if let quotaBytes = remote.quotaBytes, size.storedBytes.addingSaturating(size.missingBytes) > quotaBytes {
+            throw BackupError(
+                .noSpace,
+                "the quota in the settings is \(quotaBytes) bytes; \(size.storedBytes) are used, and \(size.missingBytes) would be added",
+                path: storage.location)
+        }
+        if let folder {
+            let availableBytes = try FileSystem.space(at: folder.location).availableBytes
+            guard size.missingBytes <= availableBytes else {
+                throw BackupError(
+                    .noSpace, "the disk has \(availableBytes) bytes free, and \(size.missingBytes) would be added",
+                    path: storage.location)
+            }
+        }
+    }
+
+    private func damage(_ unreadable: [BackupError]) -> BackupError? {
+        guard !unreadable.isEmpty else { return nil }
+        return BackupError(
+            .repositoryDamaged,
+            .plural(
+                unreadable.count, one: "\(unreadable.count) file of the repository is damaged and was not uploaded",
+                other: "\(unreadable.count) files of the repository are damaged and were not uploaded"),
+            path: store.repository.path, remedy: "See what is affected with: backupfs check",
+            findings: unreadable.map(\.summary))
+    }
+}
