@@ -141,6 +141,7 @@ struct MountCommand: ParsableCommand {
         let repeated = [RepeatedWork.releasingViews(of: tree), .recording(requests, of: store)]
         defer { for work in repeated { work.end() } }
         let daemon = MountDaemon(store: store, isReadOnly: mountOptions.isReadOnly)
+        services.afterBackups { daemon.noteBackup() }
         let status = "Serves \(store.paths.root) on \(session.mountpoint)"
         func endDaemon(_ reason: MountSession.End?) {
             notify(manager, .stopping)

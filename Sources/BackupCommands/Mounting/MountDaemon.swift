@@ -6,11 +6,12 @@ import Synchronization
 import SystemIO
 import VirtualTree
 
-/// Background work in the process that serves a mount: scheduled backups, and reactions to signals.
+/// Background work in the process that serves a mount: scheduled backups, uploads to remotes, and reactions to signals.
 final class MountDaemon: Sendable {
     private let store: Store
     private let isReadOnly: Bool
     private let scheduler = Mutex<BackupScheduler?>(nil)
+    private let uploader = Mutex<RemoteUploader?>(nil)
     private let isEndWatched = Mutex(false)
 
     /// - Parameter isReadOnly: whether nothing may be changed.
@@ -25,9 +26,17 @@ final class MountDaemon: Sendable {
     func begin() {
         guard !isReadOnly else { return }
         // If no thread can be started, the mount is still useful; the status reports that a backup is overdue.
-        let started = try? BackupScheduler(store: store) { MountComplaint.show($0.notices, of: $0.snapshot) }
+        let started = try? BackupScheduler(store: store) { [self] result in
+            MountComplaint.show(result.notices, of: result.snapshot)
+            noteBackup()
+        }
         scheduler.withLock { $0 = started }
+        let uploader = try? RemoteUploader(store: store)
+        self.uploader.withLock { $0 = uploader }
     }
+
+    /// Has a new backup uploaded. Does not wait for that.
+    func noteBackup() { uploader.withLock { $0 }?.noteBackup() }
 
     /// SIGHUP reads the settings again, and SIGUSR1 cancels the running operation. In the foreground of a terminal, SIGHUP means
     /// that the terminal is gone.
@@ -37,6 +46,7 @@ final class MountDaemon: Sendable {
             reactions[SIGHUP] = { [self] in
                 store.reloadSettings()
                 scheduler.withLock { $0 }?.wake()
+                uploader.withLock { $0 }?.wake()
             }
         }
         return reactions
@@ -50,6 +60,7 @@ final class MountDaemon: Sendable {
         if isAsked { store.monitor.cancel() }
         watchEnd(isAsked || !store.monitor.isRunning)
         scheduler.withLock { $0 }?.end()
+        uploader.withLock { $0 }?.end()
     }
 
     /// Call when the mount has ended. Finishes a backup that `mkdir` began. From now on signals cancel it, as in a command. After

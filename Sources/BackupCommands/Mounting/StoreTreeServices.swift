@@ -18,6 +18,7 @@ final class StoreTreeServices: TreeServices {
     /// The same while the records have never been read; it waits longer for them.
     private let firstState: StorageQuery<Result<StoreState, BackupError>>
     private let lastState = Mutex<StoreState?>(nil)
+    private let onBackup = Mutex<@Sendable () -> Void>({})
 
     /// A little longer than the waits inside the status itself.
     private static let stateNanoseconds: UInt64 = 300_000_000
@@ -53,6 +54,9 @@ final class StoreTreeServices: TreeServices {
         let names = outcome.kept.map(\.description).joined(separator: ", ")
         Terminal.writeError("warning: files in restore/ were never restored. They are kept in \(store.paths.leftFiles): \(names)")
     }
+
+    /// Calls `body` after each backup that a request has made, on the thread of the request.
+    func afterBackups(_ body: @escaping @Sendable () -> Void) { onBackup.withLock { $0 = body } }
 
     var storePath: String { store.paths.root }
 
@@ -95,6 +99,7 @@ final class StoreTreeServices: TreeServices {
             try BackupOperation(store: store, milestones: milestones).run(label: name, tag: nil, progress: nil)
         }
         MountComplaint.show(result.warnings.map(\.message), of: result.snapshot)
+        onBackup.withLock { $0 }()
         return MadeSnapshot(id: result.snapshot.id, incompleteness: result.incompleteness ?? result.renaming)
     }
 
