@@ -356,8 +356,8 @@ extension Catalog {
     /// - Returns: `nil` for a pack that is gone or damaged.
     func readIndex(_ pack: PackID) throws(BackupError) -> (index: PackIndex, byteCount: UInt64)? {
         do {
-            let file = try SharedFile(path: layout.packPath(of: pack))
-            return (try PackIndex.read(file, pack: pack, protection: protection), file.size)
+            let (index, file) = try PackIndex.open(pack, in: layout, protection)
+            return (index, file.size)
         } catch {
             switch error.code {
             case .notFound: return nil

@@ -65,6 +65,8 @@ struct PackDataCheck {
     ) -> Outcome {
         var outcome = Outcome(pack: pack)
         do {
+            // What was read once proves nothing about what the storage holds now.
+            try repository.layout.packCache?.discard(pack)
             let chunks = try repository.packIndex(of: pack).storedChunks(in: pack)
             var number = 0
             try reader.read(chunks, of: pack) { (chunk, stored) throws(BackupError) in
@@ -163,7 +165,7 @@ final class PackDataReader {
         _ chunks: [StoredChunk], of pack: PackID,
         _ body: (StoredChunk, Result<UnsafeRawBufferPointer, BackupError>) throws(BackupError) -> Void
     ) throws(BackupError) {
-        let file = try SharedFile(path: layout.packPath(of: pack))
+        let file = try layout.openPack(pack)
         _ = posix_fadvise(file.rawDescriptor, 0, 0, POSIX_FADV_SEQUENTIAL)
         var first = 0
         while first < chunks.count {
@@ -171,7 +173,7 @@ final class PackDataReader {
             if end < chunks.count {
                 // While this run is processed, the disk reads the next one ahead.
                 let next = chunks[end]
-                _ = posix_fadvise(file.rawDescriptor, off_t(next.packOffset), off_t(Self.runByteCount), POSIX_FADV_WILLNEED)
+                file.expectReading(at: next.packOffset, count: UInt64(Self.runByteCount))
             }
             try read(chunks[first..<end], file, body)
             first = end

@@ -192,6 +192,7 @@ extension ChunkReader {
         } catch {
             guard error.code == .repositoryDamaged || error.code == .notFound else { throw error }
             packs.forget(chunk.pack)
+            if error.code == .repositoryDamaged, try packs.reopen(chunk.pack), let result = try? body(chunk) { return result }
             for place in otherPlaces(of: chunk, after: error) {
                 if let result = try? body(place) { return result }
             }

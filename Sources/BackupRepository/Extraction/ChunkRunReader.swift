@@ -53,7 +53,8 @@ struct ChunkRunReader: ~Copyable {
             try giveSlowly(chunk, body)
             return chunk
         }
-        if overhead == 0, chunk.storedLength >= Self.longByteCount, chunk.codec == .raw {
+        // Damage in a cache can be read again, as long as no byte of the chunk has been passed on.
+        if overhead == 0, chunk.storedLength >= Self.longByteCount, chunk.codec == .raw, !reader.packs.areCached {
             try giveLong(chunk, file, body)
         } else if let stored = storedBytes(index, file), let bytes = expanded(chunk, stored) {
             try body(bytes)

@@ -6,8 +6,13 @@ struct RepositoryLayout: Sendable {
     let path: String
     /// The configuration of the open repository; `nil` while it is not open.
     private(set) var opened: RepositoryConfiguration?
+    /// For the folder of a repository that lies elsewhere: supplies the contents of its packs. `nil` where the packs are whole.
+    let packCache: PackCache?
 
-    init(path: String) { self.path = path }
+    init(path: String, packCache: PackCache? = nil) {
+        self.path = path
+        self.packCache = packCache
+    }
 
     /// The same for an open repository.
     func opened(_ configuration: RepositoryConfiguration) -> RepositoryLayout {
@@ -68,6 +73,29 @@ struct RepositoryLayout: Sendable {
     static let snapshotExtension = ".snapshot"
     static let labelExtension = ".label"
     static let sourceExtension = ".source"
+
+    /// Opens a pack for reading.
+    /// - Throws: `notFound` when it is gone; errors of the storage when its bytes are elsewhere.
+    func openPack(_ id: PackID) throws(BackupError) -> SharedFile {
+        if let packCache { return try packCache.open(id) }
+        return try SharedFile(path: packPath(of: id))
+    }
+
+    /// Opens a pack from its storage again, after the bytes that were read here have turned out to be damaged.
+    /// - Returns: `nil` where the packs are no cached copies, so that reading again is useless.
+    func reopenPack(_ id: PackID) throws(BackupError) -> SharedFile? {
+        guard let packCache else { return nil }
+        try packCache.discard(id)
+        return try packCache.open(id)
+    }
+
+    /// - Throws: `readOnly` for a repository that lies elsewhere and is only read.
+    func requireWritable() throws(BackupError) {
+        guard let packCache else { return }
+        throw BackupError(
+            .readOnly, "this is a copy of a repository, which is only read from here", path: packCache.location,
+            remedy: "Change the repository that it was made from: the next sync brings the copy up to date.")
+    }
 
     func packPath(of id: PackID) -> String { Self.packPath(of: id, in: packs) }
     func snapshotPath(of id: SnapshotID) -> String { "\(snapshots)/\(id.hexadecimal)\(Self.snapshotExtension)" }

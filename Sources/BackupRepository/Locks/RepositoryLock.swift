@@ -21,8 +21,10 @@ final class RepositoryLock: Sendable {
     private let locks: [SingleLock]
 
     /// - Parameter operation: what the lock is for, as shown to other processes.
-    /// - Throws: `busy`, naming the holder and since when; `notPermitted` when another repository is there now.
+    /// - Throws: `busy`, naming the holder and since when; `notPermitted` when another repository is there now; `readOnly` for a
+    ///   lock of a writer, when the repository is only read from here.
     init(_ layout: RepositoryLayout, _ mode: Mode, operation: String) throws(BackupError) {
+        if mode != .keepingPacks { try layout.requireWritable() }
         // Nothing may be written to a foreign repository, not even a lock file; and by the time the lock is held, the disk may be
         // another one.
         try layout.requireOpened()

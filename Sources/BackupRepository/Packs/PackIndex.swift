@@ -75,7 +75,20 @@ extension PackIndex {
     static func read(
         _ pack: PackID, in layout: RepositoryLayout, _ protection: RepositoryProtection
     ) throws(BackupError) -> PackIndex {
-        try read(try SharedFile(path: layout.packPath(of: pack)), pack: pack, protection: protection)
+        try open(pack, in: layout, protection).index
+    }
+
+    /// The same, and the open pack.
+    static func open(
+        _ pack: PackID, in layout: RepositoryLayout, _ protection: RepositoryProtection
+    ) throws(BackupError) -> (index: PackIndex, file: SharedFile) {
+        let file = try layout.openPack(pack)
+        do throws(BackupError) {
+            return (try read(file, pack: pack, protection: protection), file)
+        } catch {
+            guard error.code == .repositoryDamaged, let file = try layout.reopenPack(pack) else { throw error }
+            return (try read(file, pack: pack, protection: protection), file)
+        }
     }
 
     /// Reads the index of a pack file and verifies it against the pack's name and length.
@@ -100,6 +113,10 @@ extension PackIndex {
         let indexBytes: [UInt8]
         let chunkByteCount: UInt64
     }
+
+    /// Verifies the index and the length of a pack without the repository's key.
+    /// - Throws: `repositoryDamaged`.
+    static func verifyIndex(_ file: SharedFile, pack: PackID) throws(BackupError) { _ = try readStored(file, pack: pack) }
 
     /// Reads the stored index and compares it with the pack's name and length, which needs no key.
     private static func readStored(_ file: SharedFile, pack: PackID) throws(BackupError) -> Stored {

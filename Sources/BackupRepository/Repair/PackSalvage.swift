@@ -19,7 +19,7 @@ struct PackSalvage {
     }
 
     func candidates(_ pack: PackID) throws(BackupError) -> Found {
-        let file = try SharedFile(path: repository.layout.packPath(of: pack))
+        let file = try repository.layout.openPack(pack)
         var kind: PackKind?
         var chunks: [StoredChunk] = []
         var otherPack: PackID?

@@ -136,7 +136,12 @@ extension Repository {
         at path: String, secret: RepositorySecretSource? = nil, catalogHome: CatalogHome = .cache
     ) throws(BackupError) -> Repository {
         // A mount leaves the folder it was started in.
-        let layout = RepositoryLayout(path: FileSystem.absolutePath(path))
+        try open(RepositoryLayout(path: FileSystem.absolutePath(path)), secret: secret, catalogHome: catalogHome)
+    }
+
+    static func open(
+        _ layout: RepositoryLayout, secret: RepositorySecretSource?, catalogHome: CatalogHome
+    ) throws(BackupError) -> Repository {
         let files = ConfigurationFiles(layout: layout)
         var reading = try files.read()
         // Programs that copy repositories may leave out empty folders. On read-only storage they are not needed.
@@ -181,6 +186,13 @@ extension Repository {
             }
         }
     }
+}
+
+// MARK: - Repositories elsewhere
+
+extension Repository {
+    /// Whether the repository lies in an object storage, and is only read through a cache: see `RemoteRepository`.
+    public var isRemote: Bool { layout.packCache != nil }
 }
 
 // MARK: - Folders

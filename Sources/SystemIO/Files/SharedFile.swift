@@ -2,9 +2,20 @@ import BackupCore
 import CLinux
 import Glibc
 
+/// Supplies the bytes of a sparse file that lie elsewhere, before they are read from it.
+public protocol FileFiller: Sendable {
+    /// Returns when all bytes of the range, as far as the file goes, are in the file.
+    func fill(_ range: Range<UInt64>) throws(BackupError)
+
+    /// Begins to fill the range in the background; returns immediately, and reports no errors.
+    func expect(_ range: Range<UInt64>)
+}
+
 /// A file open for reading by several threads concurrently; releasing the last reference closes it.
 public final class SharedFile: ByteSource {
     private let descriptor: OwnedDescriptor
+    /// `nil` for a file that has all its bytes.
+    private let filler: (any FileFiller)?
     /// As named in errors.
     public var path: String { descriptor.path }
     /// Size in bytes when it was opened.
@@ -14,9 +25,11 @@ public final class SharedFile: ByteSource {
     public convenience init(path: String) throws(BackupError) { try self.init(OwnedDescriptor.openFile(path)) }
 
     /// Shares a file that is open already.
-    public init(_ descriptor: consuming OwnedDescriptor) throws(BackupError) {
+    /// - Parameter filler: for a file whose bytes may not be in it yet. Only `read` and `readExactly` use it.
+    public init(_ descriptor: consuming OwnedDescriptor, filler: (any FileFiller)? = nil) throws(BackupError) {
         size = try descriptor.status().size
         self.descriptor = descriptor
+        self.filler = filler
     }
 
     /// Lends the open file to `body`. Reads by offset do not depend on the descriptor's position.
@@ -33,7 +46,14 @@ public final class SharedFile: ByteSource {
     /// - Throws: also `interrupted`, in a thread whose operation was cancelled.
     public func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
         try Cancellation.check()
+        if let filler { try filler.fill(range(offset, buffer.count)) }
         return try descriptor.readFully(at: offset, into: buffer)
+    }
+
+    /// A range within the file.
+    private func range(_ offset: UInt64, _ count: Int) -> Range<UInt64> {
+        let start = min(offset, size)
+        return start..<start + min(UInt64(count), size - start)
     }
 
     /// Writes all bytes, if the file was also opened for writing.
@@ -51,13 +71,15 @@ public final class SharedFile: ByteSource {
 
     /// Hints that this part will be read soon (posix_fadvise(2)); returns immediately.
     public func expectReading(at offset: UInt64, count: UInt64) {
+        if let filler { return filler.expect(range(offset, Int(clamping: count))) }
         posix_fadvise(descriptor.rawValue, off_t(clamping: offset), off_t(clamping: count), POSIX_FADV_WILLNEED)
     }
 
     /// Reads exactly `count` bytes.
     /// - Throws: `damagedContent` when the file is shorter.
     public func readExactly(at offset: UInt64, count: Int) throws(BackupError) -> [UInt8] {
-        try descriptor.readExactly(at: offset, count: count)
+        if let filler { try filler.fill(range(offset, count)) }
+        return try descriptor.readExactly(at: offset, count: count)
     }
 }
 

@@ -1,0 +1,183 @@
+import BackupCore
+import Glibc
+import ObjectStorage
+import Synchronization
+import SystemIO
+
+/// The packs of a repository in an object storage, as sparse files that are filled while they are read. Several processes can
+/// share one cache.
+///
+/// A file is never emptied in place, because another reader may have just learned that a block is in it: an empty one with another
+/// inode takes its place, and the name of a map has the inode of its file.
+final class PackCache: Sendable {
+    private struct Weak {
+        weak var pack: CachedPack?
+    }
+
+    private struct Key: Hashable {
+        let pack: PackID
+        let inode: UInt64
+    }
+
+    /// Above this number, entries of closed packs are forgotten.
+    private static let openLimit = 256
+
+    let layout: RepositoryLayout
+    let transfers: RemoteTransfers
+    private let maps: String
+    private let limitBytes: UInt64
+    private let open = Mutex<[Key: Weak]>([:])
+
+    /// - Parameters:
+    ///   - layout: of the cached repository's folder.
+    ///   - maps: an existing folder for the maps.
+    ///   - limitBytes: how much disk space the packs may take. It is looked at from time to time, so that they may take an
+    ///     eighth more.
+    init(_ storage: any ObjectStorage, layout: RepositoryLayout, maps: String, limitBytes: UInt64) {
+        self.layout = layout
+        self.maps = maps
+        self.limitBytes = limitBytes
+        transfers = RemoteTransfers(storage, sweepIntervalBytes: max(limitBytes / 8, 1 << 20))
+        transfers.useSweep { [weak self] isFull in self?.sweep(isFull: isFull) ?? false }
+    }
+
+    /// Where the packs are, for messages.
+    var location: String { transfers.location }
+
+    // MARK: Packs
+
+    /// Opens a pack for reading.
+    /// - Throws: `notFound` when the storage has no such pack; `offline` when the cache has lost it and the storage cannot be asked.
+    func open(_ id: PackID) throws(BackupError) -> SharedFile {
+        do throws(BackupError) {
+            return try cached(id).reader()
+        } catch {
+            guard error.code == .notFound else { throw error }
+            // The cache can be removed at any time.
+            let name = MirrorObject.pack(id).name
+            guard let facts = try transfers.look(name) else {
+                throw BackupError(.notFound, "the pack is gone", path: "\(location)/\(name)")
+            }
+            try insert(id, sizeBytes: facts.sizeBytes)
+            return try cached(id).reader()
+        }
+    }
+
+    /// The open pack, which all readers of this process share.
+    func cached(_ id: PackID) throws(BackupError) -> CachedPack {
+        let path = layout.packPath(of: id)
+        let file = try OwnedDescriptor.open(path, O_RDWR)
+        let inode = try file.status().inode
+        let key = Key(pack: id, inode: inode)
+        if let known = open.withLock({ $0[key]?.pack }) { return known }
+        let map = try OwnedDescriptor.open(mapPath(id, inode), O_RDWR | O_CREAT, permissions: 0o600)
+        // The time of the last use, for the sweep.
+        _ = futimens(map.rawValue, nil)
+        let pack = try CachedPack(MirrorObject.pack(id).name, file, map, transfers)
+        return open.withLock { open in
+            if let known = open[key]?.pack { return known }
+            if open.count > Self.openLimit { open = open.filter { $0.value.pack != nil } }
+            open[key] = Weak(pack: pack)
+            return pack
+        }
+    }
+
+    /// Adds an empty file for a pack that is not in the cache, with its index.
+    /// - Parameter sizeBytes: of the pack.
+    /// - Throws: errors of the storage. A damaged pack is added as well: readers report it.
+    func add(_ id: PackID, sizeBytes: UInt64) throws(BackupError) {
+        try insert(id, sizeBytes: sizeBytes) { (pack) throws(BackupError) in
+            // The end first: with it comes most of the index. A small pack is transferred at once.
+            let tail = sizeBytes <= 1 << 20 ? sizeBytes : CachedPack.blockSizeBytes
+            do throws(BackupError) {
+                try pack.fill(sizeBytes - min(tail, sizeBytes)..<sizeBytes)
+                try PackIndex.verifyIndex(pack.reader(), pack: id)
+            } catch {
+                guard error.code == .repositoryDamaged || error.code == .damagedContent else { throw error }
+            }
+        }
+    }
+
+    /// Forgets what was transferred of a pack, so that it is transferred again.
+    func discard(_ id: PackID) throws(BackupError) {
+        let path = layout.packPath(of: id)
+        guard let status = try FileSystem.look(path) else { return }
+        try insert(id, sizeBytes: status.size)
+        try FileSystem.removeFile(mapPath(id, status.inode))
+    }
+
+    /// Removes a pack that the storage has no longer.
+    func remove(_ id: PackID) throws(BackupError) {
+        let path = layout.packPath(of: id)
+        guard let status = try FileSystem.look(path) else { return }
+        try FileSystem.removeFile(path)
+        try FileSystem.removeFile(mapPath(id, status.inode))
+    }
+
+    private func insert(
+        _ id: PackID, sizeBytes: UInt64, prepare: (CachedPack) throws(BackupError) -> Void = { _ in }
+    ) throws(BackupError) {
+        let path = layout.packPath(of: id)
+        try FileSystem.makeDirectories(FileSystem.parentPath(path))
+        let draft = "\(layout.temporary)/\(RandomToken.make())"
+        let file = try PrivateFile.createFile(draft)
+        var map: String?
+        do throws(BackupError) {
+            try file.truncate(to: sizeBytes)
+            let mapPath = mapPath(id, try file.status().inode)
+            map = mapPath
+            // Of a file of the past that had this inode.
+            try FileSystem.removeFile(mapPath)
+            let marks = try OwnedDescriptor.open(mapPath, O_RDWR | O_CREAT, permissions: 0o600)
+            try prepare(CachedPack(MirrorObject.pack(id).name, file, marks, transfers))
+            try FileSystem.rename(draft, to: path)
+        } catch {
+            try? FileSystem.removeFile(draft)
+            if let map { try? FileSystem.removeFile(map) }
+            throw error
+        }
+    }
+
+    private func mapPath(_ id: PackID, _ inode: UInt64) -> String { "\(maps)/\(id.hexadecimal).\(inode)" }
+
+    // MARK: Space
+
+    /// Empties the packs that were not used for the longest time, until the others take at most seven eighths of the limit.
+    /// - Parameter isFull: the disk is full: half of what is there is given up.
+    /// - Returns: whether any was emptied.
+    @discardableResult
+    func sweep(isFull: Bool = false) -> Bool {
+        var used: [(pack: PackID, lastUse: Timestamp, bytes: UInt64)] = []
+        for name in (try? FileSystem.names(in: maps)) ?? [] {
+            let path = "\(maps)/\(name)"
+            guard let map = FileSystem.statusIfPresent(path) else { continue }
+            guard let id = Self.pack(ofMap: name), let status = FileSystem.statusIfPresent(layout.packPath(of: id)),
+                mapPath(id, status.inode) == path
+            else {
+                // Of a pack that is being added, or of one that is gone.
+                if map.modificationTime.secondsSince(SystemClock.now()) < -86_400 { try? FileSystem.removeFile(path) }
+                continue
+            }
+            if status.allocatedBytes > 0 { used.append((id, map.modificationTime, status.allocatedBytes)) }
+        }
+        var total = used.reduce(UInt64(0)) { $0 + $1.bytes }
+        let goal = isFull ? total / 2 : limitBytes / 8 * 7
+        guard isFull || total > limitBytes else { return false }
+        var isAnyEmptied = false
+        for pack in used.sorted(by: { $0.lastUse < $1.lastUse }) where total > goal {
+            // On a full disk, there may be no place for the empty file; then the pack is removed, and added when it is read.
+            if (try? discard(pack.pack)) == nil, (try? remove(pack.pack)) == nil { continue }
+            total -= pack.bytes
+            isAnyEmptied = true
+        }
+        return isAnyEmptied
+    }
+
+    private static func pack(ofMap name: FileName) -> PackID? {
+        let digits = name.bytes.prefix(64)
+        guard digits.count == 64, let digest = SHA256Digest(hexadecimal: String(decoding: digits, as: UTF8.self)) else {
+            return nil
+        }
+        return PackID(digest)
+    }
+}

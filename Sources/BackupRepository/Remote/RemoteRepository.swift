@@ -1,0 +1,83 @@
+import BackupCore
+import ObjectStorage
+import SystemIO
+
+/// A repository in an object storage, read through a cache in a folder of this machine. It is only read: a change of it throws
+/// `readOnly`.
+///
+/// The cache looks like a repository's folder, so that all that reads a repository reads this one, too. Its records, labels and
+/// indexes are whole; of packs, it has what was read of them. It can be removed at any time. Several processes can share it.
+///
+/// No byte is believed because the storage or the cache says so: chunks are compared with their checksums when they are read, and
+/// one that differs is transferred once more.
+public final class RemoteRepository: Sendable {
+    /// How much disk space a cache takes unless a setting says otherwise.
+    public static let standardCacheBytes: UInt64 = 4 << 30
+
+    private let storage: any ObjectStorage
+    private let layout: RepositoryLayout
+    private let cache: PackCache
+    private let folder: String
+
+    /// Sends no request.
+    /// - Parameters:
+    ///   - cacheFolder: created if it is missing; for this storage alone.
+    ///   - cacheBytes: how much disk space the packs in it may take.
+    public init(
+        in storage: any ObjectStorage, cacheFolder: String, cacheBytes: UInt64 = standardCacheBytes
+    ) throws(BackupError) {
+        self.storage = storage
+        folder = FileSystem.absolutePath(cacheFolder)
+        let plain = RepositoryLayout(path: "\(folder)/repository")
+        let maps = "\(folder)/maps"
+        for path in [plain.temporary, maps] { try FileSystem.makeDirectories(path) }
+        cache = PackCache(storage, layout: plain, maps: maps, limitBytes: cacheBytes)
+        layout = RepositoryLayout(path: plain.path, packCache: cache)
+    }
+
+    private var lockPath: String { "\(folder)/lock" }
+
+    /// Whether the cache has ever been in line with the storage, so that `open` needs no request.
+    public var isCached: Bool { (try? FileSystem.exists(layout.config)) == true }
+
+    /// Brings the cache in line with the storage.
+    /// - Throws: `noRepository` when there is no repository in the storage; errors of the storage and of the disk. The cache stays
+    ///   as usable as before.
+    public func refresh(progress: ProgressHandler? = nil) throws(BackupError) {
+        // Another process that refreshes it now does the work for this one.
+        let lock = try WaitingLock.acquire(path: lockPath)
+        defer { withExtendedLifetime(lock) {} }
+        try RemoteRefresh(
+            storage: storage, layout: layout, cache: cache, versionsPath: "\(folder)/versions", progress: progress
+        ).run()
+    }
+
+    /// Opens the repository as the cache has it.
+    /// - Parameters:
+    ///   - secret: as in `Repository.open`.
+    ///   - catalogHome: as there.
+    /// - Throws: as there; `noRepository` before the first refresh.
+    public func open(secret: RepositorySecretSource? = nil, catalogHome: CatalogHome = .cache) throws(BackupError) -> Repository {
+        try Repository.open(layout, secret: secret, catalogHome: catalogHome)
+    }
+
+    /// Opens the repository with the keys of another one, of which it is a copy, so that no password is needed.
+    /// - Throws: as `open`; `notPermitted` when it is a copy of another repository.
+    public func open(sharingKeysOf original: Repository, catalogHome: CatalogHome = .cache) throws(BackupError) -> Repository {
+        let facts = try Repository.facts(at: layout.path)
+        guard facts.id == original.id, facts.isEncrypted == original.isEncrypted else {
+            throw BackupError(
+                .notPermitted, "this is a copy of another repository, \(facts.id)", path: storage.location,
+                remedy: "Choose another folder or prefix: each repository needs its own.")
+        }
+        var secret: RepositorySecretSource?
+        if let key = original.masterKey { secret = { (_) throws(BackupError) in .masterKey(key) } }
+        return try open(secret: secret, catalogHome: catalogHome)
+    }
+
+    /// The folder of the cached repository, for what reads its files.
+    public var repositoryPath: String { layout.path }
+
+    /// Reduces the cache to its size.
+    public func sweep() { cache.sweep() }
+}
