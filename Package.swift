@@ -155,7 +155,8 @@ let package = Package(
         .testTarget(
             name: "VirtualTreeTests",
             dependencies: [
-                "TestSupport", "VirtualTree", "SnapshotFormats", "BackupRepository", "Formats", "SystemIO", "BackupCore",
+                "TestSupport", "VirtualTree", "SnapshotFormats", "BackupRepository", "ObjectStorage", "Formats", "SystemIO",
+                "BackupCore",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -18,6 +18,7 @@ final class RootFolder: FolderNode {
             ("README.txt", TextFile("README.txt", in: parent, context: context) { services.readme() }),
             ("exports", FlatSnapshotsFolder(.snapshot, inode: parent.child("exports"), context: context)),
             ("live", LiveFolder(LivePlace(path: [], inode: live, context: context))),
+            ("remotes", RemotesFolder(inode: parent.child("remotes"), context: context)),
             ("restore", RestoreFolder(inode: parent.child("restore"), context: context)),
             ("safety", FlatSnapshotsFolder(.safety, inode: parent.child("safety"), context: context)),
             ("snapshots", SnapshotsFolder(inode: parent.child("snapshots"), context: context)),

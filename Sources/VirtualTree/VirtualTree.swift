@@ -70,6 +70,7 @@ public final class VirtualTree: TreeOperations {
 
     public func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait? {
         guard let node = try? nodes.node(inode) else { return nil }
+        if node.waitsForNetwork, aim != .change, aim != .attributes || !node.hasKnownAttributes { return .network }
         switch aim {
         case .change: return node.looksAtTheRepository || node is SnapshotsFolder ? .change : nil
         case .writing: return node is any DropFolder || node is DroppedFile ? .drop : nil

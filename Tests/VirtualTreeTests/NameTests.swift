@@ -12,7 +12,8 @@ struct NameTests {
     @Test func `the folders and what is in them`() throws {
         let test = try TestTree()
         let tree = test.tree
-        #expect(try tree.names("") == ["README.txt", "exports", "live", "restore", "safety", "snapshots", "status.json"])
+        #expect(
+            try tree.names("") == ["README.txt", "exports", "live", "remotes", "restore", "safety", "snapshots", "status.json"])
         #expect(try tree.names("snapshots").sorted() == ["first", "latest", "second"])
         #expect(
             try tree.names("snapshots/first").sorted() == [
@@ -31,7 +32,7 @@ struct NameTests {
 
     @Test func `an empty repository has the same folders, and no latest`() throws {
         let test = try TestTree(snapshots: false)
-        #expect(try test.tree.names("").count == 7)
+        #expect(try test.tree.names("").count == 8)
         for folder in ["snapshots", "exports", "safety"] { #expect(try test.tree.names(folder) == []) }
         #expect(errorCode { try test.tree.find("snapshots/latest") } == .notFound)
     }

@@ -14,6 +14,8 @@ final class TestServices: TreeServices {
     struct State {
         /// Names and contents of what was handed in, with the purpose.
         var submissions: [String] = []
+        /// How many of them were handed in as places in the repository.
+        var storedSubmissionCount = 0
         var emptyDrops: [String] = []
         /// Thrown by the next submissions.
         var refusal: BackupError?
@@ -36,6 +38,8 @@ final class TestServices: TreeServices {
         /// Whether a backup goes on as soon as it is asked to end, as one that can no longer be taken back.
         var finishesWhenCancelled = false
         var incompleteness: BackupError?
+        /// The repositories of the remotes; a failure for one that cannot be reached.
+        var remotes: [String: Result<Repository, BackupError>] = [:]
     }
 
     let repository: Repository
@@ -46,6 +50,13 @@ final class TestServices: TreeServices {
     init(repository: Repository, folder: TemporaryFolder) {
         self.repository = repository
         self.folder = folder
+    }
+
+    var remoteNames: [String] { state.withLock { Array($0.remotes.keys) } }
+
+    func remoteRepository(named name: String) throws(BackupError) -> Repository {
+        guard let found = state.withLock({ $0.remotes[name] }) else { throw BackupError(.notFound, "there is no such remote") }
+        return try found.get()
     }
 
     var spoolPath: String { folder.path + "/spool" }
@@ -154,6 +165,7 @@ final class TestServices: TreeServices {
             case .spooled(let path): try FileSystem.readFile(path)
             case .stored(let table): try repository.readAll(table)
             }
+        if case .stored = submission.content { state.withLock { $0.storedSubmissionCount += 1 } }
         let text = String(decoding: bytes, as: UTF8.self)
         let refusal = state.withLock { state in
             state.submissions.append("\(submission.purpose) \(submission.name): \(text)")

@@ -19,6 +19,7 @@ final class StoreTreeServices: TreeServices {
     private let firstState: StorageQuery<Result<StoreState, BackupError>>
     private let lastState = Mutex<StoreState?>(nil)
     private let onBackup = Mutex<@Sendable () -> Void>({})
+    private let copies: RemoteCopies
 
     /// A little longer than the waits inside the status itself.
     private static let stateNanoseconds: UInt64 = 300_000_000
@@ -29,6 +30,7 @@ final class StoreTreeServices: TreeServices {
     /// - Throws: when the remains of an earlier mount cannot be cleared from the spool.
     init(store: Store) throws(BackupError) {
         self.store = store
+        copies = RemoteCopies(store: store)
         live = try LiveData(store: store)
         let ask: @Sendable () -> Result<StoreState, BackupError> = {
             Result { () throws(BackupError) in try StoreState(of: store, isPatient: false) }
@@ -128,6 +130,10 @@ final class StoreTreeServices: TreeServices {
     func own(_ snapshots: [Snapshot]) -> [Snapshot] { store.ownAsRemembered(snapshots) }
 
     var isNewestKnown: Bool { !store.hasSuccessor }
+
+    var remoteNames: [String] { copies.names }
+
+    func remoteRepository(named name: String) throws(BackupError) -> Repository { try copies.repository(of: name) }
 
     func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) { store.exportFile(of: snapshot) }
 

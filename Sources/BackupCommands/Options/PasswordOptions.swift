@@ -1,5 +1,6 @@
 import ArgumentParser
 import BackupCore
+import BackupRepository
 import Glibc
 import Operations
 import SystemIO
@@ -28,13 +29,15 @@ struct PasswordOptions: ParsableArguments {
     ///   - asks: whether a user at the terminal may be asked.
     /// - Throws: `wrongPassword`; `usage` when a file is named for a repository without a password.
     func open(
-        _ storePath: String, masterKey: SecretBytes? = nil, log: LogOverrides = .environment, asks: Bool = true
+        _ storePath: String, masterKey: SecretBytes? = nil, log: LogOverrides = .environment, asks: Bool = true,
+        remote: String? = nil, progress: ProgressHandler? = nil
     ) throws(BackupError) -> Store {
         let store = try StorageWatch.watching(storePath) { (watch) throws(BackupError) in
-            try Store.open(storePath, log: log) { (repository) throws(BackupError) in
+            let secret: RepositorySecretSource = { (repository) throws(BackupError) in
                 if let masterKey { return .masterKey(masterKey) }
                 return .password(try watch.paused { () throws(BackupError) in try password(of: repository, asks: asks) })
             }
+            return try Store.open(storePath, log: log, remote: remote, secret: secret, progress: progress)
         }
         // A user who relies on encryption must not continue without it.
         if passwordFile != nil, !store.repository.isEncrypted {

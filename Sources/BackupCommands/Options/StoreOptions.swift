@@ -33,6 +33,35 @@ struct StoreOptions: ParsableArguments {
     }
 }
 
+/// The option of verbs that can read a remote's copy of the repository.
+struct RemoteCopyOption: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Read the copy of the repository in this remote, instead of the repository.", valueName: "name"))
+    var remote: String?
+
+    init() {}
+}
+
+extension StoreOptions {
+    /// Opens the store, or the store with the copy of its repository in a remote.
+    func open(_ options: RemoteCopyOption, isJSON: Bool = false) throws(BackupError) -> Store {
+        guard let remote = options.remote else { return try open() }
+        wait?.begin()
+        let printer = ProgressPrinter(isJSON: isJSON)
+        let opened = Result { () throws(BackupError) in
+            try passwords.open(path(), log: log.overrides, remote: remote, progress: printer.handler)
+        }
+        printer.finish()
+        let store = try opened.get()
+        Terminal.language = store.language
+        if let staleness = store.staleness {
+            Terminal.writeError("warning: \(staleness.summary) What is shown was read before.")
+        }
+        return store
+    }
+}
+
 extension LogLevel: ExpressibleByArgument {}
 
 /// The log options of one command, which override the settings and the environment.

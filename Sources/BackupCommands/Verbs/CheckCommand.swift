@@ -20,6 +20,7 @@ struct CheckCommand: ParsableCommand {
             """)
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var remote: RemoteCopyOption
     @OptionGroup var output: OutputOptions
     @Flag(name: .long, help: "Read all data and compare it with its checksums.")
     var readData = false
@@ -37,7 +38,7 @@ struct CheckCommand: ParsableCommand {
             throw BackupError(.usage, "--read-data and --read-data-subset exclude each other", remedy: "Leave one of them out.")
         }
         let subset = try readDataSubset.map { text throws(BackupError) in try DataSubset(parsing: text) }
-        let store = try store.open()
+        let store = try store.open(remote)
         if repair, !yes {
             try ConfirmationPrompt.require(
                 "Repair the repository? It is better to copy it first, if there is space.", for: "a repair rewrites damaged packs"

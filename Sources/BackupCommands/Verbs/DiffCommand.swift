@@ -18,6 +18,7 @@ struct DiffCommand: ParsableCommand {
             """)
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var remote: RemoteCopyOption
     @OptionGroup var output: OutputOptions
     @Argument(help: ArgumentHelp("The older state.", valueName: "a"), completion: .snapshot)
     var old: String
@@ -36,7 +37,7 @@ struct DiffCommand: ParsableCommand {
     }
 
     func run() throws {
-        let difference = try DifferenceDocument(of: store.open(), from: old, to: new, limit: limit)
+        let difference = try DifferenceDocument(of: store.open(remote), from: old, to: new, limit: limit)
         if output.json {
             Terminal.write(json: difference.json)
             return

@@ -20,6 +20,7 @@ struct ExportCommand: ParsableCommand {
             """)
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var remote: RemoteCopyOption
     @Argument(
         help: ArgumentHelp("A backup's name, or \"latest\" (default: the live data).", valueName: "snap"), completion: .snapshot)
     var snapshot: String?
@@ -46,7 +47,7 @@ struct ExportCommand: ParsableCommand {
     }
 
     func run() throws {
-        let store = try store.open()
+        let store = try store.open(remote)
         // Here --json is a form of the export, not of the progress.
         let printer = ProgressPrinter(isJSON: false)
         defer { printer.finish() }

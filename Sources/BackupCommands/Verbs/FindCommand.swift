@@ -20,6 +20,7 @@ struct FindCommand: ParsableCommand {
             """)
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var remote: RemoteCopyOption
     @OptionGroup var output: OutputOptions
     @Argument(help: ArgumentHelp("What to find.", valueName: "pattern"))
     var pattern: String
@@ -29,7 +30,7 @@ struct FindCommand: ParsableCommand {
     var snapshots: [String] = []
 
     func run() throws {
-        let store = try store.open()
+        let store = try store.open(remote)
         var search = try SnapshotSearch(pattern, in: store)
         let chosen = snapshots.isEmpty ? store.repository.snapshots() : try snapshots.map { try store.anySnapshot(named: $0) }
         var count = 0

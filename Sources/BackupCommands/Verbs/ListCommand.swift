@@ -18,13 +18,14 @@ struct ListCommand: ParsableCommand {
             """)
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var remote: RemoteCopyOption
     @OptionGroup var output: OutputOptions
     @Argument(
         help: ArgumentHelp("The backup, and optionally a folder or file in it.", valueName: "snap[:path]"), completion: .snapshot)
     var place: String
 
     func run() throws {
-        let store = try store.open()
+        let store = try store.open(remote)
         let (name, path) = SnapshotPathArgument.split(place)
         let snapshot = try store.anySnapshot(named: name)
         var lines: [OrderedJSON] = []

@@ -25,9 +25,11 @@ struct RestoreCommand: ParsableCommand {
               backupfs restore other-phone.json --strategy merge --yes
               ssh phone cat export.json | backupfs restore - --yes
               backupfs restore latest --target /tmp/latest
+              backupfs restore latest --remote offsite --yes
             """)
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var remote: RemoteCopyOption
     @OptionGroup var output: OutputOptions
     @Argument(
         help: ArgumentHelp("A file (\"-\" is standard input), or a backup's name (or \"latest\").", valueName: "file|snap"),
@@ -62,17 +64,29 @@ struct RestoreCommand: ParsableCommand {
     func run() throws {
         // A safety backup comes first.
         DescriptorLimit.raise()
-        let store = try store.open()
-        let printer = ProgressPrinter(isJSON: output.json)
-        defer { printer.finish() }
+        // The copy can be read without the store's own repository; a restore into the app needs that for its safety backup.
+        let copy = remote.remote == nil ? nil : try self.store.open(remote, isJSON: output.json)
         if let target {
+            let store = try copy ?? self.store.open()
+            let printer = ProgressPrinter(isJSON: output.json)
+            defer { printer.finish() }
             SuccessorWarning.show(store)
             return try write(store, to: target, printer)
         }
+        let store = try store.open()
+        let printer = ProgressPrinter(isJSON: output.json)
+        defer { printer.finish() }
         let runner = RestoreRunner(
             store: store, restoresSettings: settings, allowsDamage: allowDamaged, allowsOtherSources: otherSource)
         let restore = CommandRestore(
             store: store, runner: runner, strategy: strategy, isJSON: output.json, isDryRun: dryRun, asks: !yes, printer: printer)
+        if let copy {
+            SuccessorWarning.show(copy)
+            let reader = RestoreRunner(
+                store: copy, restoresSettings: settings, allowsDamage: allowDamaged, allowsOtherSources: otherSource)
+            let again = runner.command(restoring: source, strategy: strategy, remote: remote.remote)
+            return try restore.run(again: again) { () throws(BackupError) in try reader.backup(named: source) }
+        }
         if source == "-" {
             SuccessorWarning.show(store)
             return try runner.withStandardInput { content in try restore.run(again: nil) { content } }

@@ -19,6 +19,7 @@ struct SnapshotsCommand: ParsableCommand {
             """)
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var remote: RemoteCopyOption
     @OptionGroup var output: OutputOptions
     @Option(
         name: .long, help: ArgumentHelp("Only backups with this tag; given several times, with any of them.", valueName: "tag"))
@@ -39,7 +40,7 @@ struct SnapshotsCommand: ParsableCommand {
     }
 
     func run() throws {
-        let store = try store.open()
+        let store = try store.open(remote)
         if removed { return try RemovedSnapshotsReport.write(store, isJSON: output.json) }
         let snapshots = store.repository.snapshots(kind: safety ? .safety : .snapshot).filter {
             (tag.isEmpty || !Set(tag).isDisjoint(with: $0.tags)) && (channel == nil || $0.channel == channel)

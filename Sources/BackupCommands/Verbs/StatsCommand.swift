@@ -22,6 +22,7 @@ struct StatsCommand: ParsableCommand {
             """)
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var remote: RemoteCopyOption
     @OptionGroup var output: OutputOptions
     @Flag(name: .long, help: "Show statistics of the records instead of sizes.")
     var records = false
@@ -36,10 +37,10 @@ struct StatsCommand: ParsableCommand {
 
     func run() throws {
         if records {
-            let document = try RecordStatisticsDocument(of: store.open(), snapshotName: snapshots.first)
+            let document = try RecordStatisticsDocument(of: store.open(remote), snapshotName: snapshots.first)
             return output.json ? Terminal.write(json: document.json) : Terminal.write(document.text)
         }
-        let document = try StatisticsDocument(of: store.open(), names: snapshots)
+        let document = try StatisticsDocument(of: store.open(remote), names: snapshots)
         if output.json {
             Terminal.write(json: document.json)
             return

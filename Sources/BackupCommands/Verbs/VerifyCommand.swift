@@ -20,6 +20,7 @@ struct VerifyCommand: ParsableCommand {
             """)
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var remote: RemoteCopyOption
     @OptionGroup var output: OutputOptions
     @Argument(help: ArgumentHelp("Backups' names, or \"latest\".", valueName: "snap"), completion: .snapshot)
     var snapshots: [String] = []
@@ -32,7 +33,7 @@ struct VerifyCommand: ParsableCommand {
     }
 
     func run() throws {
-        let store = try store.open()
+        let store = try store.open(remote)
         let chosen = all ? store.repository.snapshots() : try snapshots.map { try store.anySnapshot(named: $0) }
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }

@@ -258,7 +258,7 @@ enum StallLimits {
     static func idleSeconds(of wait: RequestWait) -> Double? {
         switch wait {
         case .app, .store, .drop: nil
-        case .repository, .checksums: shortest ?? repositorySeconds
+        case .repository, .checksums, .network: shortest ?? repositorySeconds
         case .change: min(shortest ?? changeSeconds, changeSeconds)
         }
     }

@@ -103,8 +103,10 @@ public struct RestoreRunner: Sendable {
 
     /// The command that performs this restore of a file or a backup.
     /// - Parameter source: as for `source(named:)`.
-    public func command(restoring source: String, strategy: ImportStrategy?) -> String {
+    /// - Parameter remote: the remote that the backup is in.
+    public func command(restoring source: String, strategy: ImportStrategy?, remote: String? = nil) -> String {
         var words = ["restore"]
+        if let remote { words.append("--remote=\(remote)") }
         if let strategy { words.append("--strategy=\(strategy.rawValue)") }
         if let restoresSettings { words.append(restoresSettings ? "--settings" : "--no-settings") }
         if allowsDamage { words.append("--allow-damaged") }

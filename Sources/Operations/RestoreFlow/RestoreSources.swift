@@ -28,18 +28,23 @@ extension RestoreRunner {
                 remedy: isNamedLikeFile && !source.contains("/")
                     ? "Check the name and the folder. No backup has this name either: see backupfs snapshots" : "Check the path.")
         }
-        // The newest one may be the other store's, with that store's data.
-        if source == "latest" { try store.requireNoSuccessor() }
-        let snapshot: Snapshot
         do throws(BackupError) {
-            snapshot = try store.snapshot(named: source, orSafetyBackupOf: store.ownSnapshots(kind: .safety))
+            return try backup(named: source)
         } catch {
             guard error.code == .notFound, source != "latest" else { throw error }
             throw BackupError(
                 .notFound, "there is no such file, and no such backup", path: source,
                 remedy: "Check the path, or see: backupfs snapshots", cause: .error(error))
         }
-        try require(snapshot, named: source)
+    }
+
+    /// The backup of a name, as an archive without a copy; no file, even if there is one of that name.
+    /// - Throws: `notFound`; errors of the repository.
+    public func backup(named name: String) throws(BackupError) -> ImportSource {
+        // The newest one may be the other store's, with that store's data.
+        if name == "latest" { try store.requireNoSuccessor() }
+        let snapshot = try store.snapshot(named: name, orSafetyBackupOf: store.ownSnapshots(kind: .safety))
+        try require(snapshot, named: name)
         return try self.source(of: snapshot, named: snapshot.name.description)
     }
 

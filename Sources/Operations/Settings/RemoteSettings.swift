@@ -1,5 +1,6 @@
 import BackupCore
 import ObjectStorage
+import SystemIO
 
 /// One remote of a store: a place outside this machine where a copy of the repository lies. From `store.yaml`.
 public struct RemoteSettings: Sendable, Equatable {
@@ -120,5 +121,16 @@ public struct RemoteSettings: Sendable, Equatable {
     private var shownURL: String {
         guard let at = url.lastIndex(of: "@"), let colon = url.firstIndex(of: ":"), colon < at else { return url }
         return "\(url[...colon])…\(url[at...])"
+    }
+}
+
+extension StoreSettings {
+    /// - Throws: `notFound` when there is no remote of this name.
+    public func remote(named name: String) throws(BackupError) -> RemoteSettings {
+        if let found = remotes.first(where: { $0.name == name }) { return found }
+        let meant = SpellingSuggestion.nearest(to: name, among: remotes.map(\.name))
+        throw BackupError(
+            .notFound, "there is no remote “\(MessageText.shortened(name))”",
+            remedy: meant.map { "Did you mean \($0)?" } ?? "See: backupfs remote list")
     }
 }

@@ -14,6 +14,8 @@ public final class Store: Sendable {
     public let definition: AppDefinition
     public let database: AppDatabase
     public let repository: Repository
+    /// Why the remote could not be asked what is new; `nil` when it was, and for the store's own repository.
+    public let staleness: BackupError?
     /// The app's media folder, if it has one.
     public let mediaPath: String?
     private let countCache = RecordsCache { (database) throws(BackupError) in try database.counts() }
@@ -30,16 +32,22 @@ public final class Store: Sendable {
     /// Opens a store and finishes what a crash interrupted.
     /// - Parameters:
     ///   - log: overrides the log settings.
+    ///   - remote: the name of a remote, whose copy of the repository is read instead of the repository, which need not be there.
+    ///     Nothing in it can be changed.
     ///   - secret: asked for the password or key only if the repository is encrypted.
-    /// - Throws: `noRepository` when there is no store; `notPermitted` when another user could have written its settings;
-    ///   `wrongPassword`.
+    ///   - progress: of reading what is new in the remote.
+    /// - Throws: `noRepository` when there is no store, or no backup in the remote; `notPermitted` when another user could have
+    ///   written its settings; `wrongPassword`; `notFound` for an unknown remote; errors of the remote, when nothing is known of it.
     public static func open(
-        _ path: String, log: LogOverrides = .environment, secret: RepositorySecretSource? = nil
+        _ path: String, log: LogOverrides = .environment, remote: String? = nil, secret: RepositorySecretSource? = nil,
+        progress: ProgressHandler? = nil
     ) throws(BackupError) -> Store {
         let paths = StorePaths(root: path)
         guard try FileSystem.exists(paths.settings) else { throw notThere(path) }
         try StoreTrust.check(paths)
-        let store = try Store(paths: paths, log: log, secret: secret)
+        let store = try Store(paths: paths, log: log, remote: remote, secret: secret, progress: progress)
+        // The app's data is not looked at.
+        guard remote == nil else { return store }
         try store.recover()
         store.upgradeOwnDatabase()
         return store
@@ -51,21 +59,31 @@ public final class Store: Sendable {
             remedy: "Make one with: backupfs init --store \(path)")
     }
 
-    private init(paths: StorePaths, log: LogOverrides, secret: RepositorySecretSource?) throws(BackupError) {
+    private init(
+        paths: StorePaths, log: LogOverrides, remote: String?, secret: RepositorySecretSource?, progress: ProgressHandler?
+    ) throws(BackupError) {
         self.paths = paths
         logOverrides = log
         let settings = try StoreSettings.read(paths.settings)
         currentSettings = Mutex(settings)
         definition = try Self.definition(settings.app, in: paths)
-        let repositoryPath = paths.resolve(settings.repositoryPath)
+        let copy = try remote.map { (name) throws(BackupError) in try RemoteCopy(settings.remote(named: name), in: paths) }
+        staleness = try copy?.refreshIfPossible(progress: progress)
+        let repositoryPath = copy?.repositoryPath ?? paths.resolve(settings.repositoryPath)
         // Before anything in the repository is trusted, and before its password is requested.
         let identityFile = try StoreIdentityFile(
             paths.identity, repository: try Repository.facts(at: repositoryPath), repositoryPath: settings.repositoryPath,
             resolvedPath: repositoryPath)
-        repository = try Repository.open(at: repositoryPath, secret: secret, catalogHome: .folder(paths.catalogs))
+        if let copy {
+            repository = try copy.open(secret: secret)
+        } else {
+            repository = try Repository.open(at: repositoryPath, secret: secret, catalogHome: .folder(paths.catalogs))
+        }
         try identityFile.identity.check(repository.facts, at: repositoryPath)
         ownership = SnapshotOwnership(identityFile: identityFile, app: definition.name)
-        if identityFile.isNew { try Self.findSource(identityFile, repository, app: definition.name, store: paths.root) }
+        if identityFile.isNew, copy == nil {
+            try Self.findSource(identityFile, repository, app: definition.name, store: paths.root)
+        }
         mediaPath = settings.mediaPath.map { paths.resolve($0) }
         let newest = NewestMediaCatalog(repository: repository, ownership: ownership)
         let databasePath = paths.resolve(settings.databasePath)

@@ -40,6 +40,8 @@ public struct StorePaths: Sendable {
     var remotes: String { "\(root)/remotes" }
     /// The folder for what is known of a remote; it need not exist.
     public func remote(_ name: String) -> String { "\(remotes)/\(name)" }
+    /// What was read of the repository in a remote. It may be removed at any time.
+    func remoteCache(_ name: String) -> String { "\(remote(name))/cache" }
     /// What a remote's server can do.
     func remoteCapabilities(_ name: String) -> String { "\(remote(name))/capabilities" }
     /// The default log file.

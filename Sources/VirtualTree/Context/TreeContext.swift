@@ -23,6 +23,8 @@ final class TreeContext: Sendable {
     /// Queries the repository, which may not respond.
     private let look: StorageQuery<Look>
     private let wasNewestKnown = Mutex(false)
+    /// The repositories of the store's remotes, as far as they are open.
+    let remotes: RemoteContexts
     /// When the tree was mounted: the time of folders without a time of their own.
     let mountTime: Timestamp
 
@@ -45,6 +47,7 @@ final class TreeContext: Sendable {
         self.repository = repository
         self.isSharedWithOthers = isSharedWithOthers
         archives = ArchiveCache()
+        remotes = RemoteContexts(services: services, isSharedWithOthers: isSharedWithOthers)
         live = LiveViews(services: services)
         look = StorageQuery(repository.patience) { [own] in
             Look { () throws(BackupError) in
@@ -57,6 +60,9 @@ final class TreeContext: Sendable {
         }
         mountTime = SystemClock.now()
     }
+
+    /// Whether the repository lies elsewhere, and is only shown.
+    var isRemote: Bool { repository.isRemote }
 
     /// The current snapshots, including those of other processes; while the repository does not respond, the last known ones.
     /// - Throws: `inputOutput`, never `notFound`, when the repository is gone with its disk: that does not mean that there are no

@@ -125,6 +125,8 @@ public enum RequestWait: Sendable, CaseIterable {
     case repository
     /// Checksums of large contents.
     case checksums
+    /// A server on the network, where a copy of the repository is.
+    case network
     /// A change of the repository. The kernel keeps the folder locked meanwhile.
     case change
 }

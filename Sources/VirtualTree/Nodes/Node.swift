@@ -19,6 +19,8 @@ protocol Node: AnyObject, Sendable {
     var looksAtTheApp: Bool { get }
     /// Whether an access may wait for the storage of the repository.
     var looksAtTheRepository: Bool { get }
+    /// Whether an access may wait for the network: the repository lies elsewhere.
+    var waitsForNetwork: Bool { get }
     /// Whether its attributes are nevertheless available without waiting.
     var hasKnownAttributes: Bool { get }
     /// Whether its checksums are computed from all of its content when they are first requested.
@@ -39,6 +41,7 @@ extension Node {
     var mimeType: String? { nil }
     var looksAtTheApp: Bool { false }
     var looksAtTheRepository: Bool { false }
+    var waitsForNetwork: Bool { false }
     var hasKnownAttributes: Bool { false }
     var computesChecksums: Bool { false }
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] { [] }

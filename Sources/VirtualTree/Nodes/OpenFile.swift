@@ -73,7 +73,7 @@ final class OpenExtents: OpenFile {
     func release() { whenReleased?() }
     /// Content that refers to it counts as created by this program, which disables the guards against bombs and links: see
     /// `isOwnMaking`.
-    var storedContent: ExtentTable? { isOwnMaking ? table : nil }
+    var storedContent: ExtentTable? { isOwnMaking && !repository.isRemote ? table : nil }
 
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
         if let expected = readAhead.withLock({ $0.next(after: offset, count: buffer.count, size: table.size) }) {

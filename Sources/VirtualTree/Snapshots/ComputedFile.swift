@@ -79,6 +79,7 @@ final class ComputedFile: FileNode {
     }
 
     var looksAtTheRepository: Bool { true }
+    var waitsForNetwork: Bool { context.isRemote }
 
     func attributes() throws(BackupError) -> NodeAttributes {
         var time = snapshot.creationTime

@@ -15,6 +15,7 @@ final class FlatSnapshotsFolder: FolderNode {
     }
 
     var looksAtTheRepository: Bool { true }
+    var waitsForNetwork: Bool { context.isRemote }
     var hasKnownAttributes: Bool { true }
 
     func attributes() throws(BackupError) -> NodeAttributes {

@@ -28,6 +28,7 @@ final class SnapshotFolder: FolderNode {
     }
 
     var looksAtTheRepository: Bool { true }
+    var waitsForNetwork: Bool { context.isRemote }
     var hasKnownAttributes: Bool { true }
 
     private var stored: StoredFolder { StoredFolder(rootOf: snapshot, inode: inode, context: context) }
@@ -70,7 +71,7 @@ final class SnapshotFolder: FolderNode {
     }
 
     func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError) {
-        guard name == Self.pinnedName else { throw .readOnlyHere }
+        guard name == Self.pinnedName, !context.isRemote else { throw .readOnlyHere }
         let isPinned = try Self.isPin(value, of: snapshot.name)
         try context.requireRepository()
         try context.services.setPinned(snapshot, isPinned)
@@ -86,7 +87,7 @@ final class SnapshotFolder: FolderNode {
     }
 
     func removeExtendedAttribute(_ name: String) throws(BackupError) {
-        guard name == Self.pinnedName else { throw .readOnlyHere }
+        guard name == Self.pinnedName, !context.isRemote else { throw .readOnlyHere }
         try context.requireRepository()
         try context.services.setPinned(snapshot, false)
     }

@@ -45,6 +45,7 @@ final class StoredFolder: FolderNode {
     }
 
     var looksAtTheRepository: Bool { true }
+    var waitsForNetwork: Bool { context.isRemote }
     var hasKnownAttributes: Bool { true }
 
     func attributes() throws(BackupError) -> NodeAttributes {
@@ -145,6 +146,7 @@ final class StoredFile: FileNode {
     private func entry() throws(BackupError) -> TreeEntry { try folder.entry(at: index) }
 
     var looksAtTheRepository: Bool { true }
+    var waitsForNetwork: Bool { folder.waitsForNetwork }
 
     func attributes() throws(BackupError) -> NodeAttributes { folder.attributes(of: try entry(), inode) }
 
@@ -178,6 +180,7 @@ final class StoredLink: LinkNode {
     }
 
     var looksAtTheRepository: Bool { true }
+    var waitsForNetwork: Bool { folder.waitsForNetwork }
 
     func attributes() throws(BackupError) -> NodeAttributes { folder.attributes(of: try folder.entry(at: index), inode) }
 

@@ -1,0 +1,86 @@
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// The copies of a mounted store's repository in its remotes. Nothing asks a remote until a program looks at it; from then on,
+/// each look makes a thread ask what is new, at most once in two seconds.
+public final class RemoteCopies: Sendable {
+    /// A new backup in a remote appears at most this long after a look, plus the time of the request.
+    private static let intervalNanoseconds: UInt64 = 2_000_000_000
+
+    private struct Known {
+        let copy: RemoteCopy
+        let repository: Repository
+        var lastRefresh: UInt64?
+        var isRefreshing = false
+    }
+
+    private struct State {
+        var known: [String: Known] = [:]
+        /// Remotes that a thread opens now; others wait for it.
+        var opening: Set<String> = []
+    }
+
+    private let store: Store
+    private let state = Monitor(State())
+
+    public init(store: Store) { self.store = store }
+
+    /// The names of the remotes in the settings, as last read.
+    public var names: [String] { store.settings.remotes.map(\.name) }
+
+    /// The repository in a remote, as far as this machine knows it. Only the first look at a remote may wait for the network.
+    /// - Throws: `notFound` for an unknown name; else with the texts of `RemoteMessages`.
+    public func repository(of name: String) throws(BackupError) -> Repository {
+        let settings = try store.settings.remote(named: name)
+        let open = state.wait(until: { !$0.opening.contains(name) }) { state -> (repository: Repository, mustRefresh: Bool)? in
+            if let known = state.known[name], known.copy.settings == settings {
+                guard !known.isRefreshing else { return (known.repository, false) }
+                state.known[name]?.isRefreshing = true
+                return (known.repository, true)
+            }
+            state.opening.insert(name)
+            return nil
+        }
+        if let open {
+            if open.mustRefresh { refreshInBackground(name) }
+            return open.repository
+        }
+        defer { state.changeWakingAll { _ = $0.opening.remove(name) } }
+        let copy = try RemoteCopy(settings, in: store.paths)
+        let isCached = copy.isCached
+        if !isCached { try copy.refresh() }
+        let repository = try copy.open(copyOf: store.repository)
+        let now = SystemClock.monotonicNanoseconds()
+        state.withLock { $0.known[name] = Known(copy: copy, repository: repository, lastRefresh: isCached ? nil : now) }
+        return repository
+    }
+
+    private func refreshInBackground(_ name: String) {
+        do throws(BackupError) {
+            try SystemThread { [self] in refresh(name) }.detach()
+        } catch {
+            refreshed(name)
+        }
+    }
+
+    private func refresh(_ name: String) {
+        defer { refreshed(name) }
+        guard let known = state.withLock({ $0.known[name] }) else { return }
+        if let last = known.lastRefresh {
+            let now = SystemClock.monotonicNanoseconds()
+            let due = last + Self.intervalNanoseconds
+            if now < due { _ = state.wait(until: { _ in false }, forNanoseconds: due - now) }
+        }
+        // While it cannot be reached, what is known is shown. The status says when the last sync was.
+        guard (try? known.copy.refresh()) != nil else { return }
+        _ = try? known.repository.refresh()
+    }
+
+    private func refreshed(_ name: String) {
+        state.withLock { state in
+            state.known[name]?.isRefreshing = false
+            state.known[name]?.lastRefresh = SystemClock.monotonicNanoseconds()
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `remotes/NAME/` in a mount: what lies elsewhere, as files.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct RemoteTests {
+    private static func use(_ body: (Sandbox) throws -> Void) throws {
+        try Sandbox.use { sandbox in
+            try sandbox.sh(
+                """
+                mkdir $R/cloud
+                backupfs init --app ev-charging-tracker --sample --store $S >/dev/null
+                backupfs remote add offsite $R/cloud --store $S >/dev/null
+                backupfs backup --label one --store $S >/dev/null
+                """)
+            try body(sandbox)
+        }
+    }
+
+    @Test func `S77, REM-15: a remote has backups and export_data, with the same bytes as here`() throws {
+        try Self.use { sandbox in
+            try sandbox.mount()
+            #expect(try sandbox.names("remotes") == ["offsite"])
+            #expect(try sandbox.names("remotes/offsite") == ["backups", "export_data"])
+            #expect(try sandbox.names("remotes/offsite/backups") == ["one"])
+            #expect(try sandbox.names("remotes/offsite/export_data") == sandbox.names("exports"))
+            try sandbox.sh(
+                """
+                diff -r $M/snapshots/one $M/remotes/offsite/backups/one
+                diff -r $M/exports $M/remotes/offsite/export_data
+                cd $M/remotes/offsite/backups/one; sha256sum --quiet -c SHA256SUMS; unzip -tq archive.zip
+                """)
+            #expect(
+                try sandbox.sh("sqlite3 -readonly $M/remotes/offsite/backups/one/database.sqlite 'SELECT count(*) FROM expenses'")
+                    == "1200")
+            #expect(
+                try sandbox.sh("getfattr --only-values -n user.checksum.sha256 $M/remotes/offsite/backups/one/export.json")
+                    == sandbox.sh("sha256sum < $M/snapshots/one/export.json | cut -d' ' -f1"))
+            for command in [
+                "touch $M/remotes/x", "mkdir $M/remotes/offsite/backups/new", "rmdir $M/remotes/offsite/backups/one",
+                "rm $M/remotes/offsite/export_data/*", "mv $M/remotes/offsite/backups/one $M/remotes/offsite/backups/two",
+                "rm -r $M/remotes/offsite", "setfattr -n user.backupfs.pinned -v 1 $M/remotes/offsite/backups/one",
+            ] {
+                try sandbox.fails(command, saying: "Read-only file system")
+            }
+            // A restore by copying it here.
+            try sandbox.sh("sqlite3 $S/app/database.sqlite 'DELETE FROM expenses'")
+            try sandbox.sh("cp $M/remotes/offsite/export_data/*.json $M/restore/")
+            #expect(try sandbox.sh("sqlite3 $S/app/database.sqlite 'SELECT count(*) FROM expenses'") == "1200")
+            try sandbox.unmount()
+        }
+    }
+
+    @Test func `S79, REM-03: a backup of another device appears within five seconds of a look`() throws {
+        try Self.use { sandbox in
+            try sandbox.mount()
+            #expect(try sandbox.names("remotes/offsite/backups") == ["one"])
+            // Another machine with the same repository uploads.
+            try sandbox.sh("backupfs backup --label two --store $S --no-sync >/dev/null; backupfs sync --store $S >/dev/null")
+            let started = time(nil)
+            try sandbox.sh("ls $M/remotes/offsite/backups >/dev/null; wait_until '[ -e $M/remotes/offsite/backups/two ]'")
+            #expect(time(nil) - started <= 5)
+            #expect(try sandbox.names("remotes/offsite/backups") == ["one", "two"])
+            try sandbox.unmount()
+        }
+    }
+
+    @Test func `S78: a remote that cannot be reached is an error where it is read, and nowhere else`() throws {
+        try Self.use { sandbox in
+            try sandbox.sh("mv $R/cloud $R/away")
+            try sandbox.mount()
+            try sandbox.sh("timeout 5 ls -lR $M $M/snapshots/one $M/remotes/offsite >/dev/null || true")
+            #expect(try sandbox.names("remotes/offsite") == ["backups", "export_data"])
+            for folder in ["backups", "export_data"] {
+                try sandbox.fails("ls $M/remotes/offsite/\(folder)", saying: "Network is unreachable")
+            }
+            // The disk is mounted again.
+            try sandbox.sh("mv $R/away $R/cloud; wait_until 'ls $M/remotes/offsite/backups/one/export.json'")
+            try sandbox.sh("cat $M/remotes/offsite/backups/one/archive.zip > /dev/null; mv $R/cloud $R/away")
+            // What was read can be read again, also by another mount.
+            try sandbox.unmount()
+            try sandbox.mount()
+            try sandbox.sh("diff -r $M/snapshots/one $M/remotes/offsite/backups/one")
+            try sandbox.unmount()
+        }
+    }
+
+    /// A server that accepts connections and never answers.
+    @Test func `S78: a server that does not answer blocks nothing else`() throws {
+        let server = try ObjectServer.shared()
+        let proxy = try FaultProxy(targetPort: server.port)
+        let bucket = try server.makeBucket()
+        try Sandbox.use { sandbox in
+            sandbox.variables["AWS_ACCESS_KEY_ID"] = server.administrator.accessKey
+            sandbox.variables["AWS_SECRET_ACCESS_KEY"] = server.administrator.secretKey
+            try sandbox.sh(
+                """
+                backupfs init --app ev-charging-tracker --sample --store $S >/dev/null
+                backupfs remote add far s3:\(proxy.endpoint)/\(bucket)/x --region \(server.region) --no-after-backup --store $S >/dev/null
+                backupfs backup --label one --store $S >/dev/null; backupfs sync --store $S >/dev/null
+                """)
+            try sandbox.mount()
+            try proxy.set(FaultProxy.Fault(.stallAnswer(afterBytes: 0), times: nil))
+            let readers = try (0..<20).map { _ in try sandbox.start("ls -R $M/remotes/far/backups") }
+            let started = time(nil)
+            try sandbox.sh(
+                """
+                for n in 1 2 3; do ls -l $M $M/remotes $M/remotes/far $M/snapshots/one >/dev/null; done
+                cat $M/snapshots/one/archive.zip $M/status.json > /dev/null; mkdir $M/snapshots/two
+                """)
+            #expect(time(nil) - started < 20)
+            try proxy.set([])
+            try proxy.release()
+            for reader in readers { #expect(try sandbox.finish(reader).exitCode == 0) }
+            try sandbox.unmount()
+        }
+    }
+}
