@@ -88,6 +88,8 @@ A store of \fBbackupfs\fP(1) is a folder with a file \fIstore.yaml\fP, which say
 .SH SETTINGS OF A STORE
 END
     section Docs/reference/settings.md '## The settings'
+    printf '.SH REMOTES\n'
+    section Docs/reference/settings.md '## Remotes'
     printf '.SH SCHEDULE\n'
     section Docs/reference/settings.md '## The schedule'
     printf '.SH WHAT IS KEPT\n'
