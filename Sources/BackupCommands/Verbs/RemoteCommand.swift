@@ -17,9 +17,9 @@ struct RemoteCommand: ParsableCommand {
             line.
 
             Example:
-              backupfs remote add offsite s3:https://s3.example.org/my-bucket/cars
+              backupfs remote add offsite s3:https://s3.example.org/bucket/cars
               backupfs remote list
-              backupfs remote fetch s3:https://s3.example.org/my-bucket/cars /media/disk/cars
+              backupfs remote fetch s3:https://s3.example.org/bucket/cars /media/cars
             """,
         subcommands: [
             RemoteAddCommand.self, RemoteListCommand.self, RemoteTestCommand.self, RemoteRemoveCommand.self,
@@ -36,8 +36,9 @@ struct RemoteAddCommand: ParsableCommand {
             must be empty, or have a copy of this repository. A folder is made if it is missing.
 
             Example:
-              backupfs remote add offsite s3:https://s3.example.org/my-bucket/cars --label 'Example Cloud'
-              backupfs remote add offsite s3:https://s3.example.org/my-bucket/cars --credentials-command 'my-secrets cars'
+              backupfs remote add offsite s3:https://s3.example.org/bucket/cars
+              backupfs remote add offsite s3:https://s3.example.org/bucket/cars \\
+                --label 'Example Cloud' --credentials-command 'my-secrets cars'
               backupfs remote add disk /media/disk/cars --no-after-backup
             """)
 

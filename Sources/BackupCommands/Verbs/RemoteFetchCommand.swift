@@ -15,9 +15,9 @@ struct RemoteFetchCommand: ParsableCommand {
             that are damaged or missing are named, and the rest is fetched. Exit code 3 then.
 
             Example:
-              backupfs remote fetch s3:https://s3.example.org/my-bucket/cars /media/disk/cars
-              backupfs remote fetch offsite /media/disk/cars
-              backupfs init --repository /media/disk/cars
+              backupfs remote fetch s3:https://s3.example.org/bucket/cars /media/cars
+              backupfs remote fetch offsite /media/cars
+              backupfs init --repository /media/cars
             """)
 
     @OptionGroup var store: StoreOptions
