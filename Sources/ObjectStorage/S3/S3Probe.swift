@@ -44,6 +44,10 @@ public final class S3Probe {
     /// Below it are the objects of trials. They can be removed at any time.
     public static let folder = "backupfs-probe"
     private static let rounds = 6
+    /// A server that serves racing clients one after the other, with waits of seconds, keeps the promise on purpose: the user
+    /// does not wait for all rounds then.
+    private static let racingNanoseconds: UInt64 = 2_000_000_000
+    private static let fewestRounds = 2
     private static let racers = 4
 
     private let storage: S3Storage
@@ -156,7 +160,8 @@ public final class S3Probe {
         let answer = try put(existing, Self.bytes("second"), header)
         let isUnchanged = try content(existing) == Self.bytes("first")
         var isKept = isUnchanged && (answer.status == 412 || answer.status == 409)
-        for round in 0..<Self.rounds where isKept {
+        let began = SystemClock.monotonicNanoseconds()
+        for round in 0..<Self.rounds where isKept && Self.mayRace(round, since: began) {
             let name = try name("race-\(round)")
             isKept = try hasOneWinner(name) { _ in header }
         }
@@ -173,7 +178,8 @@ public final class S3Probe {
         let isUnchanged = try content(name) == Self.bytes("0")
         var isKept = isUnchanged && answer.status == 412
         var tag = first
-        for _ in 0..<Self.rounds where isKept {
+        let began = SystemClock.monotonicNanoseconds()
+        for round in 0..<Self.rounds where isKept && Self.mayRace(round, since: began) {
             let current = tag
             isKept = try hasOneWinner(name) { _ in [HTTPHeader("If-Match", S3Tag.quoted(current))] }
             guard let next = try storage.look(name)?.version.text, next != current else { isKept = false; break }
@@ -210,6 +216,10 @@ public final class S3Probe {
         note(
             "the credentials permit removing objects", !stored.contains(first),
             otherwise: "other credentials have to prune and to replace", .removal)
+    }
+
+    private static func mayRace(_ round: Int, since began: UInt64) -> Bool {
+        round < fewestRounds || SystemClock.monotonicNanoseconds() < began + racingNanoseconds
     }
 
     /// Several clients store different bytes at the same moment.
