@@ -93,7 +93,7 @@ translations: toolchain
 	@SWIFT='$(SWIFT)' mount-scripts/translations.sh update
 
 test: test-fuse check build
-	$(TESTS) mount-scripts/run-tests.sh --split 'MountTests\.[A-L]' --split 'MountTests\.[M-Z]' --split 'OperationsTests\.' $(TEST_PROGRAM)
+	$(TESTS) mount-scripts/run-tests.sh --split 'MountTests\.[A-L]' --split 'MountTests\.[M-Z]' --split 'OperationsTests\.[A-L]' --split 'OperationsTests\.[M-Z]' $(TEST_PROGRAM)
 
 # `make test-all CAMPAIGN_MINUTES=60`: of the soak and the two hosts; the fuzzer has half of it for each target.
 CAMPAIGN_MINUTES ?= 20
