@@ -60,7 +60,7 @@ import Testing
 
     /// Small packs are transferred as a whole at the beginning.
     private func discardAll(in repository: Repository) throws {
-        for pack in try repository.packs() { try repository.layout.packCache?.discard(pack) }
+        for pack in try repository.packs() { try repository.layout.packSource?.discard(pack) }
     }
 
     /// Flips a bit in every pack of a folder, in the middle of its chunks.

@@ -37,7 +37,8 @@ struct PasswordOptions: ParsableArguments {
                 if let masterKey { return .masterKey(masterKey) }
                 return .password(try watch.paused { () throws(BackupError) in try password(of: repository, asks: asks) })
             }
-            return try Store.open(storePath, log: log, remote: remote, secret: secret, progress: progress)
+            guard let remote else { return try Store.open(storePath, log: log, secret: secret) }
+            return try Store.open(storePath, remote: remote, log: log, secret: secret, progress: progress)
         }
         // A user who relies on encryption must not continue without it.
         if passwordFile != nil, !store.repository.isEncrypted {

@@ -13,7 +13,7 @@ struct BackupCommand: ParsableCommand {
         discussion: """
             Prints the new backup's name. Exit code 3: the backup was made, but some file could not be read. With --if-due it is the backup of \
             the store's schedule, made only when it is due and something has changed: for a timer, where the store is not always mounted. \
-            Then the backup is uploaded to the remotes that are automatic; a failure of that is a warning, and is retried later.
+            Then the backup is uploaded to the remotes with after-backup; a failure of that is a warning, and is retried later.
 
             Example:
               backupfs backup --label before-upgrade --tag manual

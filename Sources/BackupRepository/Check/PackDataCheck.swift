@@ -66,7 +66,7 @@ struct PackDataCheck {
         var outcome = Outcome(pack: pack)
         do {
             // What was read once proves nothing about what the storage holds now.
-            try repository.layout.packCache?.discard(pack)
+            try repository.layout.packSource?.discard(pack)
             let chunks = try repository.packIndex(of: pack).storedChunks(in: pack)
             var number = 0
             try reader.read(chunks, of: pack) { (chunk, stored) throws(BackupError) in

@@ -12,7 +12,7 @@ final class PackFiles: Sendable {
     init(layout: RepositoryLayout) { self.layout = layout }
 
     /// Whether the files are a cache of packs that lie elsewhere.
-    var areCached: Bool { layout.packCache != nil }
+    var areCached: Bool { layout.packSource != nil }
 
     func path(of pack: PackID) -> String { layout.packPath(of: pack) }
 

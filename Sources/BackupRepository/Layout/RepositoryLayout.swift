@@ -1,17 +1,30 @@
 import BackupCore
 import SystemIO
 
+/// Where the contents of packs come from that are only cached in a repository's folder.
+protocol PackSource: Sendable {
+    /// Where the packs are, for messages.
+    var location: String { get }
+
+    /// Opens a pack for reading.
+    /// - Throws: `notFound` when there is no such pack; errors of the storage.
+    func open(_ id: PackID) throws(BackupError) -> SharedFile
+
+    /// Forgets what is cached of a pack: it is transferred again.
+    func discard(_ id: PackID) throws(BackupError)
+}
+
 /// The paths in a repository's folder.
 struct RepositoryLayout: Sendable {
     let path: String
     /// The configuration of the open repository; `nil` while it is not open.
     private(set) var opened: RepositoryConfiguration?
     /// For the folder of a repository that lies elsewhere: supplies the contents of its packs. `nil` where the packs are whole.
-    let packCache: PackCache?
+    let packSource: (any PackSource)?
 
-    init(path: String, packCache: PackCache? = nil) {
+    init(path: String, packSource: (any PackSource)? = nil) {
         self.path = path
-        self.packCache = packCache
+        self.packSource = packSource
     }
 
     /// The same for an open repository.
@@ -77,23 +90,23 @@ struct RepositoryLayout: Sendable {
     /// Opens a pack for reading.
     /// - Throws: `notFound` when it is gone; errors of the storage when its bytes are elsewhere.
     func openPack(_ id: PackID) throws(BackupError) -> SharedFile {
-        if let packCache { return try packCache.open(id) }
+        if let packSource { return try packSource.open(id) }
         return try SharedFile(path: packPath(of: id))
     }
 
     /// Opens a pack from its storage again, after the bytes that were read here have turned out to be damaged.
     /// - Returns: `nil` where the packs are no cached copies, so that reading again is useless.
     func reopenPack(_ id: PackID) throws(BackupError) -> SharedFile? {
-        guard let packCache else { return nil }
-        try packCache.discard(id)
-        return try packCache.open(id)
+        guard let packSource else { return nil }
+        try packSource.discard(id)
+        return try packSource.open(id)
     }
 
     /// - Throws: `readOnly` for a repository that lies elsewhere and is only read.
     func requireWritable() throws(BackupError) {
-        guard let packCache else { return }
+        guard let packSource else { return }
         throw BackupError(
-            .readOnly, "this is a copy of a repository, which is only read from here", path: packCache.location,
+            .readOnly, "this is a copy of a repository, which is only read from here", path: packSource.location,
             remedy: "Change the repository that it was made from: the next sync brings the copy up to date.")
     }
 

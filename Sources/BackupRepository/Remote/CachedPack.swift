@@ -19,7 +19,7 @@ final class CachedPack: FileFiller {
     private static let readAheadLimitBlocks = 64
     private static let firstReadAheadBlocks = 2
 
-    private enum Block: Sendable { case absent, inFlight, present }
+    private enum Block: Sendable { case absent, requested, present }
 
     private struct State {
         var blocks: [Block]
@@ -74,7 +74,7 @@ final class CachedPack: FileFiller {
             case .done: return
             case .wait:
                 state.wait(until: { state in
-                    state.blocks[wanted].contains(.absent) || !state.blocks[wanted].contains(.inFlight)
+                    state.blocks[wanted].contains(.absent) || !state.blocks[wanted].contains(.requested)
                 }) { _ in }
             case .transfer(let run): try transfer(run)
             }
@@ -93,14 +93,14 @@ final class CachedPack: FileFiller {
     /// Takes the next blocks that this thread transfers.
     private static func step(_ state: inout State, _ wanted: Range<Int>) -> Step {
         guard let first = wanted.first(where: { state.blocks[$0] == .absent }) else {
-            return state.blocks[wanted].contains(.inFlight) ? .wait : .done
+            return state.blocks[wanted].contains(.requested) ? .wait : .done
         }
         let isSequence = first == state.next
         state.readAheadBlocks = isSequence ? min(state.readAheadBlocks * 2, readAheadLimitBlocks) : firstReadAheadBlocks
         // Reading ahead only pays off where blocks follow; a single wanted block at another place is taken with one more.
         let limit = min(state.blocks.count, max(wanted.upperBound, first + state.readAheadBlocks))
         let end = state.blocks[first..<limit].firstIndex { $0 != .absent } ?? limit
-        for number in first..<end { state.blocks[number] = .inFlight }
+        for number in first..<end { state.blocks[number] = .requested }
         state.next = end
         return .transfer(first..<end)
     }

@@ -7,9 +7,9 @@ import SystemIO
 /// The packs of a repository in an object storage, as sparse files that are filled while they are read. Several processes can
 /// share one cache.
 ///
-/// A file is never emptied in place, because another reader may have just learned that a block is in it: an empty one with another
-/// inode takes its place, and the name of a map has the inode of its file.
-final class PackCache: Sendable {
+/// A file is never emptied in place, because another reader may have just learned that a block is in it: an empty one with
+/// another inode takes its place, and the name of a map has the inode of its file.
+final class PackCache: PackSource {
     private struct Weak {
         weak var pack: CachedPack?
     }
@@ -47,7 +47,8 @@ final class PackCache: Sendable {
     // MARK: Packs
 
     /// Opens a pack for reading.
-    /// - Throws: `notFound` when the storage has no such pack; `offline` when the cache has lost it and the storage cannot be asked.
+    /// - Throws: `notFound` when the storage has no such pack; `offline` when the cache has lost it and the storage cannot be
+    ///   asked.
     func open(_ id: PackID) throws(BackupError) -> SharedFile {
         do throws(BackupError) {
             return try cached(id).reader()

@@ -6,8 +6,8 @@ import SystemIO
 /// Brings a cached repository in line with its storage: lists all objects, and transfers what is small and new. Of packs, only
 /// their indexes are transferred.
 ///
-/// Nothing is synchronized: what a power cut takes is transferred again. A file appears as a whole under its name, and each record
-/// after its packs, so that readers of the cache see a whole repository at any moment.
+/// Nothing is synchronized: what a power cut takes is transferred again. A file appears as a whole under its name, and each
+/// record after its packs, so that readers of the cache see a whole repository at any moment.
 struct RemoteRefresh {
     private static let versionLimitBytes = 64 << 20
 

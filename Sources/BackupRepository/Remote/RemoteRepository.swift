@@ -32,7 +32,7 @@ public final class RemoteRepository: Sendable {
         let maps = "\(folder)/maps"
         for path in [plain.temporary, maps] { try FileSystem.makeDirectories(path) }
         cache = PackCache(storage, layout: plain, maps: maps, limitBytes: cacheBytes)
-        layout = RepositoryLayout(path: plain.path, packCache: cache)
+        layout = RepositoryLayout(path: plain.path, packSource: cache)
     }
 
     private var lockPath: String { "\(folder)/lock" }
@@ -41,8 +41,8 @@ public final class RemoteRepository: Sendable {
     public var isCached: Bool { (try? FileSystem.exists(layout.config)) == true }
 
     /// Brings the cache in line with the storage.
-    /// - Throws: `noRepository` when there is no repository in the storage; errors of the storage and of the disk. The cache stays
-    ///   as usable as before.
+    /// - Throws: `noRepository` when there is no repository in the storage; errors of the storage and of the disk. The cache
+    ///   stays as usable as before.
     public func refresh(progress: ProgressHandler? = nil) throws(BackupError) {
         // Another process that refreshes it now does the work for this one.
         let lock = try WaitingLock.acquire(path: lockPath)

@@ -35,7 +35,7 @@ final class RemoteTransfers: Sendable {
 
     var location: String { storage.location }
 
-    /// - Parameter sweep: frees space; called by transferring threads, with whether the disk is full. Returns whether it freed any.
+    /// - Parameter sweep: frees space, and returns whether it has. Called by transferring threads, with whether the disk is full.
     func useSweep(_ sweep: @escaping @Sendable (_ isFull: Bool) -> Bool) { self.sweep.withLock { $0 = sweep } }
 
     /// As `ObjectStorage.read`.

@@ -192,7 +192,7 @@ extension Repository {
 
 extension Repository {
     /// Whether the repository lies in an object storage, and is only read through a cache: see `RemoteRepository`.
-    public var isRemote: Bool { layout.packCache != nil }
+    public var isRemote: Bool { layout.packSource != nil }
 }
 
 // MARK: - Folders

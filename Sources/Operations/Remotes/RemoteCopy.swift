@@ -63,3 +63,29 @@ struct RemoteCopy: Sendable {
         try remote.open(sharingKeysOf: original, catalogHome: catalogHome)
     }
 }
+
+extension Store {
+    /// Opens a store with the copy of its repository that is in a remote, so that the repository need not be there. Nothing in
+    /// the copy can be changed, and the app's data is not looked at.
+    /// - Parameters:
+    ///   - remote: the name of the remote.
+    ///   - log: overrides the log settings.
+    ///   - secret: asked for the password or key only if the repository is encrypted.
+    ///   - progress: of reading what is new in the remote.
+    /// - Throws: `noRepository` when there is no store, or no backup in the remote; `notPermitted` when another user could have
+    ///   written its settings, or for a copy of another repository; `wrongPassword`; `notFound` for an unknown remote; errors of
+    ///   the remote, when nothing is known of it.
+    public static func open(
+        _ path: String, remote: String, log: LogOverrides = .environment, secret: RepositorySecretSource?,
+        progress: ProgressHandler?
+    ) throws(BackupError) -> Store {
+        let paths = try trusted(path)
+        let copy = try RemoteCopy(StoreSettings.read(paths.settings).remote(named: remote), in: paths)
+        let staleness = try copy.refreshIfPossible(progress: progress)
+        return try open(
+            paths, log: log,
+            copy: RepositoryCopy(path: copy.repositoryPath, staleness: staleness) { () throws(BackupError) in
+                try copy.open(secret: secret)
+            })
+    }
+}

@@ -125,12 +125,23 @@ public struct RemoteSettings: Sendable, Equatable {
 }
 
 extension StoreSettings {
-    /// - Throws: `notFound` when there is no remote of this name.
-    public func remote(named name: String) throws(BackupError) -> RemoteSettings {
+    /// - Parameter path: the file, for an error.
+    /// - Throws: `notFound` for an unknown name, with those that there are.
+    public func remote(named name: String, path: String? = nil) throws(BackupError) -> RemoteSettings {
         if let found = remotes.first(where: { $0.name == name }) { return found }
-        let meant = SpellingSuggestion.nearest(to: name, among: remotes.map(\.name))
-        throw BackupError(
-            .notFound, "there is no remote “\(MessageText.shortened(name))”",
-            remedy: meant.map { "Did you mean \($0)?" } ?? "See: backupfs remote list")
+        throw Self.noRemote(name, among: remotes.map(\.name), path)
+    }
+
+    static func noRemote(_ name: String, among names: [String], _ path: String?) -> BackupError {
+        let meant = SpellingSuggestion.nearest(to: name, among: names)
+        let remedy: Message =
+            if let meant {
+                "Did you mean \(meant)?"
+            } else if names.isEmpty {
+                "Add one with: backupfs remote add NAME URL"
+            } else {
+                "There are: \(names.joined(separator: ", "))."
+            }
+        return BackupError(.notFound, "there is no remote “\(MessageText.shortened(name))”", path: path, remedy: remedy)
     }
 }

@@ -8,9 +8,7 @@ extension SettingsFile {
 
     /// - Throws: `notFound` for an unknown name, with those that there are.
     public func remote(named name: String) throws(BackupError) -> RemoteSettings {
-        let remotes = try remotes()
-        if let remote = remotes.first(where: { $0.name == name }) { return remote }
-        throw Self.noRemote(name, among: remotes.map(\.name), path)
+        try StoreSettings.read(path).remote(named: name, path: path)
     }
 
     /// - Throws: `alreadyExists`, `usage` and `invalidContent` for a remote that the store cannot get.
@@ -51,24 +49,11 @@ extension SettingsFile {
     public func removeRemote(_ name: String) throws(BackupError) {
         var text = try SettingsText.read(path)
         guard text.remotes.contains(where: { $0.name == name }) else {
-            throw Self.noRemote(name, among: text.remotes.map(\.name), path)
+            throw StoreSettings.noRemote(name, among: text.remotes.map(\.name), path)
         }
         try text.removeRemote(name)
         try FileSystem.writeFileAtomically(path, Array(text.text.utf8))
         if RemoteSettings.isName(name) { try FileSystem.removeTree(paths.remote(name)) }
-    }
-
-    private static func noRemote(_ name: String, among names: [String], _ path: String) -> BackupError {
-        let meant = SpellingSuggestion.nearest(to: name, among: names)
-        let remedy: Message =
-            if let meant {
-                "Did you mean \(meant)?"
-            } else if names.isEmpty {
-                "Add one with: backupfs remote add NAME URL"
-            } else {
-                "There are: \(names.joined(separator: ", "))."
-            }
-        return BackupError(.notFound, "there is no remote “\(MessageText.shortened(name))”", path: path, remedy: remedy)
     }
 
     /// Problems with what a remote refers to, without a connection to it.

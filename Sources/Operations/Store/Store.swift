@@ -6,6 +6,15 @@ import Restore
 import Synchronization
 import SystemIO
 
+/// A copy of a store's repository that is read in place of it.
+struct RepositoryCopy {
+    /// Its folder.
+    let path: String
+    /// Why it may not be the newest; `nil` when it is.
+    let staleness: BackupError?
+    let open: () throws(BackupError) -> Repository
+}
+
 /// The folder that ties everything together: settings, spool, journal and, by default, the repository and the app's own data.
 public final class Store: Sendable {
     public let paths: StorePaths
@@ -14,7 +23,7 @@ public final class Store: Sendable {
     public let definition: AppDefinition
     public let database: AppDatabase
     public let repository: Repository
-    /// Why the remote could not be asked what is new; `nil` when it was, and for the store's own repository.
+    /// Why the copy of the repository may not be the newest; `nil` when it is, and for the store's own repository.
     public let staleness: BackupError?
     /// The app's media folder, if it has one.
     public let mediaPath: String?
@@ -32,25 +41,30 @@ public final class Store: Sendable {
     /// Opens a store and finishes what a crash interrupted.
     /// - Parameters:
     ///   - log: overrides the log settings.
-    ///   - remote: the name of a remote, whose copy of the repository is read instead of the repository, which need not be there.
-    ///     Nothing in it can be changed.
     ///   - secret: asked for the password or key only if the repository is encrypted.
-    ///   - progress: of reading what is new in the remote.
-    /// - Throws: `noRepository` when there is no store, or no backup in the remote; `notPermitted` when another user could have
-    ///   written its settings; `wrongPassword`; `notFound` for an unknown remote; errors of the remote, when nothing is known of it.
+    /// - Throws: `noRepository` when there is no store; `notPermitted` when another user could have written its settings;
+    ///   `wrongPassword`.
     public static func open(
-        _ path: String, log: LogOverrides = .environment, remote: String? = nil, secret: RepositorySecretSource? = nil,
-        progress: ProgressHandler? = nil
+        _ path: String, log: LogOverrides = .environment, secret: RepositorySecretSource? = nil
     ) throws(BackupError) -> Store {
-        let paths = StorePaths(root: path)
-        guard try FileSystem.exists(paths.settings) else { throw notThere(path) }
-        try StoreTrust.check(paths)
-        let store = try Store(paths: paths, log: log, remote: remote, secret: secret, progress: progress)
-        // The app's data is not looked at.
-        guard remote == nil else { return store }
+        let store = try Store(paths: trusted(path), log: log, copy: nil, secret: secret)
         try store.recover()
         store.upgradeOwnDatabase()
         return store
+    }
+
+    /// Opens a store with a copy of its repository. The app's data is not looked at.
+    static func open(_ paths: StorePaths, log: LogOverrides, copy: RepositoryCopy) throws(BackupError) -> Store {
+        try Store(paths: paths, log: log, copy: copy, secret: nil)
+    }
+
+    /// The paths of a store whose settings can be believed.
+    /// - Throws: `noRepository`, `notPermitted`.
+    static func trusted(_ path: String) throws(BackupError) -> StorePaths {
+        let paths = StorePaths(root: path)
+        guard try FileSystem.exists(paths.settings) else { throw notThere(path) }
+        try StoreTrust.check(paths)
+        return paths
     }
 
     static func notThere(_ path: String) -> BackupError {
@@ -60,22 +74,21 @@ public final class Store: Sendable {
     }
 
     private init(
-        paths: StorePaths, log: LogOverrides, remote: String?, secret: RepositorySecretSource?, progress: ProgressHandler?
+        paths: StorePaths, log: LogOverrides, copy: RepositoryCopy?, secret: RepositorySecretSource?
     ) throws(BackupError) {
         self.paths = paths
         logOverrides = log
         let settings = try StoreSettings.read(paths.settings)
         currentSettings = Mutex(settings)
         definition = try Self.definition(settings.app, in: paths)
-        let copy = try remote.map { (name) throws(BackupError) in try RemoteCopy(settings.remote(named: name), in: paths) }
-        staleness = try copy?.refreshIfPossible(progress: progress)
-        let repositoryPath = copy?.repositoryPath ?? paths.resolve(settings.repositoryPath)
+        staleness = copy?.staleness
+        let repositoryPath = copy?.path ?? paths.resolve(settings.repositoryPath)
         // Before anything in the repository is trusted, and before its password is requested.
         let identityFile = try StoreIdentityFile(
             paths.identity, repository: try Repository.facts(at: repositoryPath), repositoryPath: settings.repositoryPath,
             resolvedPath: repositoryPath)
         if let copy {
-            repository = try copy.open(secret: secret)
+            repository = try copy.open()
         } else {
             repository = try Repository.open(at: repositoryPath, secret: secret, catalogHome: .folder(paths.catalogs))
         }

@@ -42,8 +42,8 @@ public protocol TreeServices: AnyObject, Sendable {
     var remoteNames: [String] { get }
     /// The repository in a remote, as this machine last saw it; the same object until the remote is configured otherwise. The
     /// first call may wait for the network; later ones make another thread look for changes.
-    /// - Throws: `notFound` for a name that is not in `remoteNames`; `noRepository` when the remote is empty; `offline` and others
-    ///   while it cannot be reached and was never seen.
+    /// - Throws: `notFound` for a name that is not in `remoteNames`; `noRepository` when the remote is empty; `offline` and
+    ///   others while it cannot be reached and was never seen.
     func remoteRepository(named name: String) throws(BackupError) -> Repository
 
     /// The app's own file name for a snapshot in `exports/`, without a suffix to resolve duplicates, and whether that file is the
