@@ -207,16 +207,31 @@ import Testing
         #expect(try open(path).id == open(folder("other")).id)
     }
 
-    @Test func `a damaged pack is not uploaded`() throws {
+    @Test(arguments: [40, -60])
+    func `a damaged pack is not uploaded, nor a backup that needs it, and the others are`(offset: Int) throws {
         let repository = try make()
-        let pack = try #require(repository.packs().first)
-        try Damage.flip(repository.layout.packPath(of: pack), at: 40)
-        let storage = SimulatedStorage(server)
-        #expect(errorCode { try update(repository, storage) } == .repositoryDamaged)
-        #expect(try storage.look(MirrorObject.pack(pack).name) == nil)
-        var count = 0
-        try storage.forEachObject(prefix: "snapshots/") { _ in count += 1 }
-        #expect(count == 0)
+        let packs = try repository.packs()
+        var names: Set<Set<FileName>> = []
+        for (number, pack) in packs.enumerated() {
+            let path = repository.layout.packPath(of: pack)
+            let whole = try readFile(path)
+            // A chunk, or the index.
+            try Damage.flip(path, at: offset > 0 ? offset : whole.count + offset)
+            let server = SimulatedServer()
+            let storage = SimulatedStorage(server)
+            let opened = try open(repository.path)
+            let summary = try update(opened, storage)
+            #expect(summary.unreadable.map(\.code) == [.repositoryDamaged])
+            #expect(try storage.look(MirrorObject.pack(pack).name) == nil)
+            let uploaded = try expectWhole(copy(storage, to: "copy-\(number)"), "without pack \(number)", allowed: [.label])
+            names.insert(uploaded)
+            // Once the pack is repaired, the mirror gets the rest.
+            try writeFile(path, whole)
+            try update(open(repository.path), storage)
+            #expect(try expectWhole(copy(storage, to: "copy-\(number)"), "repaired") == Set(Self.names))
+        }
+        #expect(packs.count > 3)
+        #expect(names.contains { !$0.isEmpty && $0.count < Self.names.count }, "\(names)")
     }
 
     /// The mirror's key, label and source may be the only whole ones.

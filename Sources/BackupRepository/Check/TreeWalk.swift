@@ -25,17 +25,20 @@ final class TreeWalk {
     private var missing: Set<ChunkID> = []
     /// Chunks that are in no readable pack, but could still be read.
     private var rescued: Set<ChunkID> = []
+    private let usesUnlistedChunks: Bool
     private lazy var verifier = ChunkVerifier(repository)
     /// Whether the packs were already searched for a chunk that the catalog does not know. No pack that a snapshot needs can
     /// appear or disappear during a walk, so one search is enough, even if a pack with 65,536 chunks is lost.
     private var hasLookedThroughPacks = false
 
+    /// - Parameter usesUnlistedChunks: whether a chunk counts that is in a pack without a readable index, if it can be read.
     init(
-        _ repository: Repository, _ inventory: consuming PackInventory,
+        _ repository: Repository, _ inventory: consuming PackInventory, usesUnlistedChunks: Bool = true,
         onProblem: @escaping (Problem) throws(BackupError) -> Void
     ) {
         self.repository = repository
         self.inventory = inventory
+        self.usesUnlistedChunks = usesUnlistedChunks
         self.onProblem = onProblem
     }
 
@@ -143,7 +146,7 @@ final class TreeWalk {
         // Known to be missing, or damaged in every pack: already reported.
         if missing.contains(id) || inventory.table.firstRow(of: key) != nil { return false }
         // The catalog may know chunks of a pack with a damaged index.
-        if let chunk = chunkInCatalog(id), (try? verifier.requireSound(chunk)) != nil {
+        if usesUnlistedChunks, let chunk = chunkInCatalog(id), (try? verifier.requireSound(chunk)) != nil {
             if let base = chunk.base { inventory.table.need(CompactChunkIndex.Key(base)) }
             rescued.insert(id)
             return true

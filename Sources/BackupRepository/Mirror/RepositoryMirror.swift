@@ -38,9 +38,9 @@ public final class RepositoryMirror: Sendable {
     /// Brings the mirror up to date.
     /// - Parameter state: what the last update knew of the mirror, which saves requests; it is changed to what this one knows,
     ///   also before an error. It may be lost at any time.
-    /// - Throws: `notEmpty` and `notPermitted` when the storage holds something else; `repositoryDamaged` for a damaged pack,
-    ///   which is not uploaded; `conflict` when another update runs; `busy`; errors of the storage. What was uploaded stays, and
-    ///   the next update needs not upload it again.
+    /// - Returns: also what is damaged here: it is not uploaded, and no new record that needs it is.
+    /// - Throws: `notEmpty` and `notPermitted` when the storage holds something else; `conflict` when another update runs;
+    ///   `busy`; errors of the storage. What was uploaded stays, and the next update needs not upload it again.
     public func update(_ state: inout MirrorState, progress: ProgressHandler? = nil) throws(BackupError) -> Summary {
         // A prune would remove packs between the listing and their upload.
         let lock = try RepositoryLock(layout, .keepingPacks, operation: "sync")
@@ -52,8 +52,8 @@ public final class RepositoryMirror: Sendable {
         try repository.snapshotStore.scan()
         let list = repository.snapshotStore.list
         summary.withLock { $0.unreadable += list.damages.filter { $0.path?.hasPrefix(layout.snapshots + "/") == true } }
-        let records = list.recorded.map(\.id)
-        try uploadPacks(present, progress)
+        let damaged = try uploadPacks(present, progress)
+        let records = try complete(list.recorded, without: damaged, present).map(\.id)
         try FaultInjection.reached("sync.packs-uploaded")
         try uploadSources(present, &state)
         try uploadRecords(records, &present)
@@ -226,12 +226,40 @@ public final class RepositoryMirror: Sendable {
 
 extension RepositoryMirror {
     /// Uploads the packs that are missing or have another length. Each is verified before.
-    private func uploadPacks(_ present: [MirrorObject: ObjectFacts], _ progress: ProgressHandler?) throws(BackupError) {
+    /// - Returns: the packs that are damaged here, and that the mirror does not have.
+    private func uploadPacks(
+        _ present: [MirrorObject: ObjectFacts], _ progress: ProgressHandler?
+    ) throws(BackupError) -> Set<PackID> {
+        let damaged = Mutex<Set<PackID>>([])
         let missing = try PackFolder.list(layout).filter { present[.pack($0.key)]?.sizeBytes != $0.value }
             .sorted { $0.key < $1.key }
         try ParallelTransfer(phase: "Uploading...", progress: progress).run(missing, sizeBytes: { $0.value }) {
-            [self] (pack) throws(BackupError) in try upload(pack.key, present[.pack(pack.key)])
+            [self] (pack) throws(BackupError) in
+            do throws(BackupError) {
+                try upload(pack.key, present[.pack(pack.key)])
+            } catch {
+                // The others are not affected.
+                guard error.code == .repositoryDamaged || error.code == .unsupportedVersion else { throw error }
+                damaged.withLock { _ = $0.insert(pack.key) }
+                summary.withLock { $0.unreadable.append(error) }
+            }
         }
+        return damaged.withLock { $0 }
+    }
+
+    /// The snapshots that the mirror has or can have completely.
+    private func complete(
+        _ snapshots: [Snapshot], without damaged: Set<PackID>, _ present: [MirrorObject: ObjectFacts]
+    ) throws(BackupError) -> [Snapshot] {
+        guard !damaged.isEmpty else { return snapshots }
+        let intact = try IntactSnapshots(repository, without: damaged)
+        var complete: [Snapshot] = []
+        for snapshot in snapshots {
+            try Cancellation.check()
+            if present[.snapshot(snapshot.id)] == nil, try !intact.contains(snapshot) { continue }
+            complete.append(snapshot)
+        }
+        return complete
     }
 
     private func upload(_ pack: PackID, _ known: ObjectFacts?) throws(BackupError) {
