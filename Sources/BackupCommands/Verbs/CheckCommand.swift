@@ -61,11 +61,18 @@ struct CheckCommand: ParsableCommand {
         if !summary.isDamaged, summary.newerCount > 0 { throw Self.newer(summary, store) }
         guard summary.isSound else {
             throw BackupError(
-                .repositoryDamaged, Self.verdict(summary), path: store.repository.path,
-                remedy: repair
-                    ? "What is whole can be read as before. Copy what is missing back from another copy of the repository, if there is one."
-                    : "What is whole can be read as before. Put right what can be with: backupfs check --repair")
+                .repositoryDamaged, Self.verdict(summary), path: store.repositoryLocation,
+                remedy: remedy(for: store))
         }
+    }
+
+    private func remedy(for store: Store) -> Message {
+        if let name = store.remoteName {
+            return "Remove the damaged objects there, and upload them again with: backupfs sync \(name)"
+        }
+        return repair
+            ? "What is whole can be read as before. Copy what is missing back from another copy of the repository, if there is one."
+            : "What is whole can be read as before. Put right what can be with: backupfs check --repair"
     }
 
     /// Data that this version cannot read is not damage, and not a reason for a repair.
@@ -79,7 +86,7 @@ struct CheckCommand: ParsableCommand {
                 other:
                     "\(summary.newerCount) things are of a later version of backupfs and were not checked; there is no damage elsewhere"
             ),
-            path: store.repository.path, remedy: "Check the repository with a newer version of backupfs.")
+            path: store.repositoryLocation, remedy: "Check the repository with a newer version of backupfs.")
     }
 
     private static func verdict(_ summary: CheckSummary) -> Message {

@@ -49,7 +49,7 @@ struct VerifyCommand: ParsableCommand {
         guard !failed.isEmpty else { return }
         throw BackupError(
             .repositoryDamaged, "\(failed.count) of \(chosen.count) backups cannot be restored as they were made",
-            path: store.repository.path,
+            path: store.repositoryLocation,
             remedy: "See: backupfs check --read-data. If the app's data is still there, back it up again.",
             findings: failed.map(Message.verbatim))
     }

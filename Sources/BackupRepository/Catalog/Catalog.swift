@@ -318,7 +318,7 @@ extension Catalog {
                     pack,
                     BackupError(
                         .repositoryDamaged, "the pack has \(size) bytes instead of \(recorded)",
-                        path: layout.packPath(of: pack)))
+                        path: layout.shownPackPath(of: pack)))
             }
         }
     }

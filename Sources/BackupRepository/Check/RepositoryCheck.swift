@@ -37,7 +37,7 @@ public struct RepositoryCheck {
         checkRecords()
         var inventory = try PackInventory(repository.catalog, progress: progress)
         for damage in inventory.unreadable {
-            find(.pack, damage.error.at(repository.layout.packPath(of: damage.pack)), pack: damage.pack)
+            find(.pack, damage.error.at(repository.layout.shownPackPath(of: damage.pack)), pack: damage.pack)
         }
         checkCatalog(inventory)
         if let readData { readPacks(readData.select(inventory.packs), &inventory) }
@@ -153,7 +153,7 @@ public struct RepositoryCheck {
             // A failed backup may have removed its pack meanwhile, which is not damage. If a snapshot needs the pack, that is
             // found below.
             if let failure = outcome.failure, failure.code != .notFound, failure.code != .interrupted {
-                find(.pack, failure.at(repository.layout.packPath(of: outcome.pack)), pack: outcome.pack)
+                find(.pack, failure.at(repository.layout.shownPackPath(of: outcome.pack)), pack: outcome.pack)
             }
             for damage in outcome.damaged {
                 inventory.table.setDamaged(firstRow + damage.number)

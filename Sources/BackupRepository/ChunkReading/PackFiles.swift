@@ -14,7 +14,7 @@ final class PackFiles: Sendable {
     /// Whether the files are a cache of packs that lie elsewhere.
     var areCached: Bool { layout.packSource != nil }
 
-    func path(of pack: PackID) -> String { layout.packPath(of: pack) }
+    func path(of pack: PackID) -> String { layout.shownPackPath(of: pack) }
 
     /// - Throws: `notFound` when the pack is gone.
     func open(_ pack: PackID) throws(BackupError) -> SharedFile {

@@ -110,6 +110,12 @@ struct RepositoryLayout: Sendable {
             remedy: "Change the repository that it was made from: the next sync brings the copy up to date.")
     }
 
+    /// A pack's place for messages: not that of a cached copy.
+    func shownPackPath(of id: PackID) -> String {
+        guard let packSource else { return packPath(of: id) }
+        return Self.packPath(of: id, in: "\(packSource.location)/packs")
+    }
+
     func packPath(of id: PackID) -> String { Self.packPath(of: id, in: packs) }
     func snapshotPath(of id: SnapshotID) -> String { "\(snapshots)/\(id.hexadecimal)\(Self.snapshotExtension)" }
     func labelPath(of id: SnapshotID) -> String { "\(labels)/\(id.hexadecimal)\(Self.labelExtension)" }

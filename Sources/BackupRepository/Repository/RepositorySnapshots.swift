@@ -32,7 +32,7 @@ extension Repository {
         try? catalog.reconcile()
         let packs = catalog.damagedPacks.sorted { $0.key < $1.key }
         let config = configurationReading.damage.map { [$0] } ?? []
-        return config + snapshotStore.list.damages + packs.map { $0.value.at(layout.packPath(of: $0.key)) }
+        return config + snapshotStore.list.damages + packs.map { $0.value.at(layout.shownPackPath(of: $0.key)) }
     }
 
     /// Why snapshot records cannot be read; the snapshots of these records are not listed.

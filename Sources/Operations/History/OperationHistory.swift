@@ -93,6 +93,7 @@ extension Store {
         let startedAt = SystemClock.now()
         let began = SystemClock.monotonicNanoseconds()
         var facts = OperationFacts()
+        facts.remote = remoteName
         func record(_ result: OperationResult) {
             remember(
                 OperationRecord(

@@ -84,8 +84,8 @@ extension Store {
         let staleness = try copy.refreshIfPossible(progress: progress)
         return try open(
             paths, log: log,
-            copy: RepositoryCopy(path: copy.repositoryPath, staleness: staleness) { () throws(BackupError) in
-                try copy.open(secret: secret)
-            })
+            copy: RepositoryCopy(
+                remote: remote, location: copy.settings.url, path: copy.repositoryPath, staleness: staleness
+            ) { () throws(BackupError) in try copy.open(secret: secret) })
     }
 }

@@ -8,7 +8,11 @@ import SystemIO
 
 /// A copy of a store's repository that is read in place of it.
 struct RepositoryCopy {
-    /// Its folder.
+    /// The name of the remote that it is in.
+    let remote: String
+    /// Where it is, for messages.
+    let location: String
+    /// The folder with what is known of it.
     let path: String
     /// Why it may not be the newest; `nil` when it is.
     let staleness: BackupError?
@@ -23,6 +27,10 @@ public final class Store: Sendable {
     public let definition: AppDefinition
     public let database: AppDatabase
     public let repository: Repository
+    /// The name of the remote whose copy of the repository is read; `nil` for the store's own repository.
+    public let remoteName: String?
+    /// Where the repository is, for messages.
+    public let repositoryLocation: String
     /// Why the copy of the repository may not be the newest; `nil` when it is, and for the store's own repository.
     public let staleness: BackupError?
     /// The app's media folder, if it has one.
@@ -82,7 +90,9 @@ public final class Store: Sendable {
         currentSettings = Mutex(settings)
         definition = try Self.definition(settings.app, in: paths)
         staleness = copy?.staleness
+        remoteName = copy?.remote
         let repositoryPath = copy?.path ?? paths.resolve(settings.repositoryPath)
+        repositoryLocation = copy?.location ?? repositoryPath
         // Before anything in the repository is trusted, and before its password is requested.
         let identityFile = try StoreIdentityFile(
             paths.identity, repository: try Repository.facts(at: repositoryPath), repositoryPath: settings.repositoryPath,

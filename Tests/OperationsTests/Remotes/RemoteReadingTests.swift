@@ -132,9 +132,15 @@ struct RemoteReadingTests {
         try Damage.flip(path, at: 60)
         let check = try sandbox.run("backupfs check --read-data --remote offsite --store $S")
         #expect(check.exitCode == 1 && check.text.contains("damaged"), "\(check.text)")
+        // It names the place, not the cache, and what to do is right.
+        #expect(check.text.contains(path) && !check.text.contains("/cache/"), "\(check.text)")
+        #expect(check.errors.contains("Remove the damaged objects there, and upload them again with: backupfs sync offsite"))
+        #expect(try sandbox.sh("tail -n 1 $S/backupfs.log | jq -r '[.op, .remote] | @tsv'") == "check\toffsite")
         let restore = try sandbox.run("backupfs restore two --remote offsite --target $R/back --store $S")
         #expect(restore.exitCode != 0, "\(restore.text)")
         #expect(try sandbox.run("backupfs check --read-data --store $S").exitCode == 0)
+        try sandbox.sh("rm \(path); backupfs sync --store $S >/dev/null")
+        #expect(try sandbox.run("backupfs check --read-data --remote offsite --store $S").exitCode == 0)
     }
 
     @Test func `a copy on a server is listed with one request, once it is known`() throws {
