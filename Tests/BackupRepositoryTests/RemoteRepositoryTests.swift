@@ -229,6 +229,33 @@ import Testing
         #expect(findings.contains { $0.code == .repositoryDamaged })
     }
 
+    @Test func `a check finds a pack that the storage has lost since the last refresh`() throws {
+        let original = try make()
+        let storage = SimulatedStorage(server)
+        let repository = try opened(storage)
+        #expect(try flaw(of: repository) == nil)
+        for pack in try original.packs() { try storage.remove(MirrorObject.pack(pack).name, version: nil) }
+        var findings = 0
+        var check = RepositoryCheck(repository, readData: .all) { event in if case .finding = event { findings += 1 } }
+        _ = try check.run()
+        #expect(findings > 0)
+    }
+
+    /// An outage is no damage, and what was read before it stays readable.
+    @Test(arguments: [nil, DataSubset.all]) func `a check without a connection finds no damage`(data: DataSubset?) throws {
+        _ = try make()
+        let storage = SimulatedStorage(server)
+        let repository = try opened(storage)
+        #expect(try flaw(of: repository) == nil)
+        if data == nil { try discardAll(in: repository) }
+        storage.network.chances = [(.lostRequest, 1)]
+        let events = LockedArray<String>()
+        var check = RepositoryCheck(repository, readData: data) { events.append("\($0)") }
+        #expect(errorCode { _ = try check.run() } == .offline)
+        #expect(events.values == [])
+        if data != nil { #expect(try flaw(of: repository) == nil) }
+    }
+
     @Test func `a pack that was cut off in the storage is damage`() throws {
         let original = try make()
         let storage = SimulatedStorage(server)
@@ -246,14 +273,26 @@ import Testing
         #expect(try flaw(of: open(remote(storage))) == nil)
     }
 
-    @Test func `a cache that disappears while it is used comes back`() throws {
+    @Test(arguments: ["cache", "cache/repository/packs", "cache/maps"])
+    func `a cache that disappears while it is used comes back`(removed: String) throws {
         _ = try make()
         let storage = SimulatedStorage(server)
-        let repository = try opened(storage)
-        try FileManager.default.removeItem(atPath: folder("cache/repository/packs"))
-        try FileManager.default.removeItem(atPath: folder("cache/maps"))
-        try FileSystem.makeDirectories(folder("cache/maps"))
-        try FileSystem.makeDirectories(folder("cache/repository/packs"))
+        let cache = try remote(storage)
+        try cache.refresh()
+        let repository = try open(cache)
+        try FileManager.default.removeItem(atPath: folder(removed))
+        try cache.refresh()
+        try repository.refresh()
+        #expect(repository.snapshots().count == 3)
+        #expect(try flaw(of: repository) == nil)
+    }
+
+    @Test func `packs that disappear from the cache are read again without a refresh`() throws {
+        _ = try make()
+        let repository = try opened(SimulatedStorage(server))
+        for removed in ["cache/repository/packs", "cache/repository/tmp", "cache/maps"] {
+            try FileManager.default.removeItem(atPath: folder(removed))
+        }
         #expect(try flaw(of: repository) == nil)
     }
 

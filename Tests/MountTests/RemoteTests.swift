@@ -52,6 +52,57 @@ struct RemoteTests {
         }
     }
 
+    /// A server that takes connections and never answers.
+    @Test func `a mount ends while a server does not answer`() throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        try #require(listener >= 0)
+        defer { close(listener) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                _ = bind(listener, pointer, length)
+                _ = listen(listener, 16)
+                _ = getsockname(listener, pointer, &length)
+            }
+        }
+        let port = UInt16(bigEndian: address.sin_port)
+        try Sandbox.use { sandbox in
+            sandbox.variables["AWS_ACCESS_KEY_ID"] = "key"
+            sandbox.variables["AWS_SECRET_ACCESS_KEY"] = "secret"
+            try sandbox.sh(
+                """
+                backupfs init --app ev-charging-tracker --sample --store $S >/dev/null
+                end=$(tail -n 1 $S/store.yaml); sed -i '$d' $S/store.yaml
+                printf 'remotes:\n  silent:\n    url: s3:http://127.0.0.1:\(port)/bucket/cars\n%s\n' "$end" >> $S/store.yaml
+                """)
+            try sandbox.mount()
+            try sandbox.sh("ls $M/remotes/silent/backups >/dev/null 2>&1 & sleep 1; kill -KILL $!; wait")
+            let start = ContinuousClock.now
+            try sandbox.unmount()
+            #expect(ContinuousClock.now - start < .seconds(20))
+        }
+    }
+
+    @Test func `a cache that is removed under a mount comes back at the next look`() throws {
+        try Self.use { sandbox in
+            try sandbox.mount()
+            #expect(try sandbox.names("remotes/offsite/backups") == ["one"])
+            try sandbox.sh("rm -r $S/remotes/offsite/cache")
+            #expect(try sandbox.names("remotes/offsite/backups") == ["one"])
+            try sandbox.sh("diff -r $M/snapshots/one $M/remotes/offsite/backups/one")
+            // The same remote again, before the mount has read that it was removed.
+            try sandbox.sh(
+                "backupfs remote remove offsite --store $S >/dev/null; backupfs remote add offsite $R/cloud --store $S >/dev/null"
+            )
+            #expect(try sandbox.names("remotes/offsite/backups") == ["one"])
+            try sandbox.sh("diff -r $M/snapshots/one $M/remotes/offsite/backups/one")
+            try sandbox.unmount()
+        }
+    }
+
     @Test func `S79, REM-03: a backup of another device appears within five seconds of a look`() throws {
         try Self.use { sandbox in
             try sandbox.mount()

@@ -37,6 +37,11 @@ struct CheckCommand: ParsableCommand {
         guard !(readData && readDataSubset != nil) else {
             throw BackupError(.usage, "--read-data and --read-data-subset exclude each other", remedy: "Leave one of them out.")
         }
+        guard !repair || remote.remote == nil else {
+            throw BackupError(
+                .usage, "a copy in a remote cannot be repaired from here",
+                remedy: "Remove what is damaged there with the server's own tools, and upload it again with: backupfs sync")
+        }
         let subset = try readDataSubset.map { text throws(BackupError) in try DataSubset(parsing: text) }
         let store = try store.open(remote)
         if repair, !yes {
@@ -68,7 +73,7 @@ struct CheckCommand: ParsableCommand {
 
     private func remedy(for store: Store) -> Message {
         if let name = store.remoteName {
-            return "Remove the damaged objects there, and upload them again with: backupfs sync \(name)"
+            return "What is whole can be read as before. Remove what is damaged there, and upload it again with: backupfs sync \(name)"
         }
         return repair
             ? "What is whole can be read as before. Copy what is missing back from another copy of the repository, if there is one."

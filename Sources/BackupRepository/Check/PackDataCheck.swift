@@ -66,13 +66,15 @@ struct PackDataCheck {
         var outcome = Outcome(pack: pack)
         do {
             // What was read once proves nothing about what the storage holds now.
-            try repository.layout.packSource?.discard(pack)
+            try repository.layout.packSource?.renew(pack)
             let chunks = try repository.packIndex(of: pack).storedChunks(in: pack)
             var number = 0
             try reader.read(chunks, of: pack) { (chunk, stored) throws(BackupError) in
                 defer { number += 1 }
                 switch stored {
                 case .failure(let error):
+                    // A storage that cannot be reached proves no damage.
+                    if repository.isRemote, error.code != .repositoryDamaged, error.code != .damagedContent { throw error }
                     let damage = repository.chunkReader.damage(chunk, "it cannot be read: \(error.message)")
                     outcome.damaged.append((number, chunk.id, damage))
                 case .success(let bytes):

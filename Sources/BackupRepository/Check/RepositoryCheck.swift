@@ -11,6 +11,8 @@ public struct RepositoryCheck {
     private let report: (CheckEvent) -> Void
     private let progress: ProgressHandler?
     private var summary = CheckSummary()
+    /// Why the storage of a repository that lies elsewhere could not be read: that proves no damage.
+    private var unreachable: BackupError?
 
     /// - Parameters:
     ///   - readData: the packs to read completely; `nil` for none.
@@ -25,9 +27,11 @@ public struct RepositoryCheck {
         self.report = report
     }
 
-    /// - Throws: errors that prevent the check; damage is reported instead.
+    /// - Throws: errors that prevent the check; damage is reported instead. For a repository that lies elsewhere, also those of
+    ///   its storage.
     public mutating func run() throws(BackupError) -> CheckSummary {
         summary = CheckSummary()
+        unreachable = nil
         // A backup may run meanwhile; a prune would remove packs during the check.
         let lock = try Self.lock(repository)
         defer { withExtendedLifetime(lock) {} }
@@ -43,6 +47,7 @@ public struct RepositoryCheck {
         if let readData { readPacks(readData.select(inventory.packs), &inventory) }
         // Chunks that were not read because of a cancellation are not damaged.
         try Cancellation.check()
+        try requireReached()
         let baseless = withoutBase(inventory)
         summary.packCount = inventory.packs.count + inventory.unreadable.count
         summary.chunkCount = inventory.chunkCount
@@ -61,9 +66,15 @@ public struct RepositoryCheck {
     }
 
     private mutating func find(_ kind: CheckFinding.Kind, _ error: BackupError, pack: PackID? = nil, chunk: ChunkID? = nil) {
+        if repository.isRemote, [.offline, .accessDenied, .inputOutput].contains(error.code) {
+            unreachable = unreachable ?? error
+            return
+        }
         if error.code == .unsupportedVersion { summary.newerCount += 1 } else { summary.findingCount += 1 }
         report(.finding(CheckFinding(kind, error, pack: pack, chunk: chunk)))
     }
+
+    private func requireReached() throws(BackupError) { if let unreachable { throw unreachable } }
 
     private mutating func checkRecords() {
         do throws(BackupError) {
@@ -151,8 +162,8 @@ public struct RepositoryCheck {
         for outcome in outcomes.values.sorted(by: { $0.pack < $1.pack }) {
             guard let firstRow = firstRows[outcome.pack] else { continue }
             // A failed backup may have removed its pack meanwhile, which is not damage. If a snapshot needs the pack, that is
-            // found below.
-            if let failure = outcome.failure, failure.code != .notFound, failure.code != .interrupted {
+            // found below. From a copy that lies elsewhere, no backup removes anything.
+            if let failure = outcome.failure, failure.code != .notFound || repository.isRemote, failure.code != .interrupted {
                 find(.pack, failure.at(repository.layout.shownPackPath(of: outcome.pack)), pack: outcome.pack)
             }
             for damage in outcome.damaged {
@@ -228,6 +239,7 @@ public struct RepositoryCheck {
             }
         }
         if readData == .all { try checkFileChecksums(snapshots) }
+        try requireReached()
         // If nothing is damaged, a later version wrote what cannot be read.
         let isDamaged = summary.findingCount > 0
         if isDamaged { summary.damagedSnapshotCount = damagedSnapshots.count }

@@ -12,6 +12,10 @@ protocol PackSource: Sendable {
 
     /// Forgets what is cached of a pack: it is transferred again.
     func discard(_ id: PackID) throws(BackupError)
+
+    /// Transfers a pack once more, and forgets what was cached of it only when that has succeeded.
+    /// - Throws: errors of the storage. A damaged pack is no error: its readers report it.
+    func renew(_ id: PackID) throws(BackupError)
 }
 
 /// The paths in a repository's folder.

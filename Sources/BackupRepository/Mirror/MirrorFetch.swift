@@ -44,10 +44,8 @@ public final class MirrorFetch: Sendable {
                 remedy: "Check the address.")
         }
         try prepareFolder()
-        var objects: [(object: MirrorObject, facts: ObjectFacts)] = []
-        try storage.forEachObject { (facts) throws(BackupError) in
-            if let object = MirrorObject(facts.name) { objects.append((object, facts)) }
-        }
+        let objects = try storage.mirrorObjects { _ in false }.map { (object: $0.key, facts: $0.value) }
+            .sorted { $0.facts.name < $1.facts.name }
         let last: [MirrorObject] = [.register, .keyCopy, .key, .configurationCopy, .configuration]
         try ParallelTransfer(phase: "Downloading...", progress: progress).run(
             objects.filter { !last.contains($0.object) }, sizeBytes: { $0.facts.sizeBytes }

@@ -10,6 +10,9 @@ enum MirrorObject: Hashable {
     case label(SnapshotID)
     case source(SourceID)
 
+    /// The names of all packs begin with it.
+    static let packsPrefix = "packs/"
+
     /// - Returns: `nil` for an object that a mirror does not have.
     init?(_ name: ObjectName) {
         let parts = name.text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)

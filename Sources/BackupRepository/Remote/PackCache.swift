@@ -19,6 +19,8 @@ final class PackCache: PackSource {
         let inode: UInt64
     }
 
+    /// A larger object is no pack. File systems refuse files of such sizes, and a map of one would take all memory.
+    static let packLimitBytes: UInt64 = 64 << 30
     /// Above this number, entries of closed packs are forgotten.
     private static let openLimit = 256
 
@@ -59,9 +61,19 @@ final class PackCache: PackSource {
             guard let facts = try transfers.look(name) else {
                 throw BackupError(.notFound, "the pack is gone", path: "\(location)/\(name)")
             }
+            guard facts.sizeBytes <= Self.packLimitBytes else {
+                throw BackupError(
+                    .repositoryDamaged, "the pack has \(facts.sizeBytes) bytes, which is too much for a pack",
+                    path: "\(location)/\(name)", remedy: "Look for damage with: backupfs check --remote")
+            }
             try insert(id, sizeBytes: facts.sizeBytes)
             return try cached(id).reader()
         }
+    }
+
+    /// Makes the folders, also those that were removed while a program uses the cache.
+    func makeFolders() throws(BackupError) {
+        for path in [layout.temporary, maps] { try FileSystem.makeDirectories(path) }
     }
 
     /// The open pack, which all readers of this process share.
@@ -87,15 +99,22 @@ final class PackCache: PackSource {
     /// - Parameter sizeBytes: of the pack.
     /// - Throws: errors of the storage. A damaged pack is added as well: readers report it.
     func add(_ id: PackID, sizeBytes: UInt64) throws(BackupError) {
-        try insert(id, sizeBytes: sizeBytes) { (pack) throws(BackupError) in
-            // The end first: with it comes most of the index. A small pack is transferred at once.
-            let tail = sizeBytes <= 1 << 20 ? sizeBytes : CachedPack.blockSizeBytes
-            do throws(BackupError) {
-                try pack.fill(sizeBytes - min(tail, sizeBytes)..<sizeBytes)
-                try PackIndex.verifyIndex(pack.reader(), pack: id)
-            } catch {
-                guard error.code == .repositoryDamaged || error.code == .damagedContent else { throw error }
-            }
+        try insert(id, sizeBytes: sizeBytes) { (pack) throws(BackupError) in try Self.fillIndex(of: id, pack) }
+    }
+
+    /// - Returns: whether the index is whole.
+    @discardableResult
+    private static func fillIndex(of id: PackID, _ pack: CachedPack) throws(BackupError) -> Bool {
+        // The end first: with it comes most of the index. A small pack is transferred at once.
+        let sizeBytes = pack.sizeBytes
+        let tail = sizeBytes <= 1 << 20 ? sizeBytes : CachedPack.blockSizeBytes
+        do throws(BackupError) {
+            try pack.fill(sizeBytes - min(tail, sizeBytes)..<sizeBytes)
+            try PackIndex.verifyIndex(pack.reader(), pack: id)
+            return true
+        } catch {
+            guard error.code == .repositoryDamaged || error.code == .damagedContent else { throw error }
+            return false
         }
     }
 
@@ -104,6 +123,21 @@ final class PackCache: PackSource {
         let path = layout.packPath(of: id)
         guard let status = try FileSystem.look(path) else { return }
         try insert(id, sizeBytes: status.size)
+        try FileSystem.removeFile(mapPath(id, status.inode))
+    }
+
+    func renew(_ id: PackID) throws(BackupError) {
+        guard let status = try FileSystem.look(layout.packPath(of: id)) else { return }
+        guard try transfers.look(MirrorObject.pack(id).name) != nil else { return try remove(id) }
+        try insert(id, sizeBytes: status.size) { (pack) throws(BackupError) in
+            // Of a pack that is none, nothing more is worth a transfer.
+            guard try Self.fillIndex(of: id, pack) else { return }
+            do throws(BackupError) {
+                try pack.fill(0..<pack.sizeBytes)
+            } catch {
+                guard error.code == .repositoryDamaged else { throw error }
+            }
+        }
         try FileSystem.removeFile(mapPath(id, status.inode))
     }
 
@@ -119,6 +153,7 @@ final class PackCache: PackSource {
         _ id: PackID, sizeBytes: UInt64, prepare: (CachedPack) throws(BackupError) -> Void = { _ in }
     ) throws(BackupError) {
         let path = layout.packPath(of: id)
+        try makeFolders()
         try FileSystem.makeDirectories(FileSystem.parentPath(path))
         let draft = "\(layout.temporary)/\(RandomToken.make())"
         let file = try PrivateFile.createFile(draft)

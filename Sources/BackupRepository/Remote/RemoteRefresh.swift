@@ -21,9 +21,8 @@ struct RemoteRefresh {
     /// - Throws: `noRepository` when the storage holds no repository; errors of the storage and of the disk. The cache is as
     ///   usable then as before.
     func run() throws(BackupError) {
-        var objects: [MirrorObject: ObjectFacts] = [:]
-        try storage.forEachObject { (facts) throws(BackupError) in
-            if let object = MirrorObject(facts.name) { objects[object] = facts }
+        let objects = try storage.mirrorObjects { (id) throws(BackupError) in
+            try FileSystem.exists(layout.snapshotPath(of: id))
         }
         cache.transfers.noteOnline()
         guard objects[.configuration] != nil || objects[.configurationCopy] != nil else {
@@ -50,7 +49,9 @@ struct RemoteRefresh {
     private func addPacks(_ objects: [MirrorObject: ObjectFacts]) throws(BackupError) {
         let known = try PackFolder.list(layout)
         let missing = objects.compactMap { object, facts -> (id: PackID, sizeBytes: UInt64)? in
-            guard case .pack(let id) = object, known[id] != facts.sizeBytes else { return nil }
+            guard case .pack(let id) = object, known[id] != facts.sizeBytes, facts.sizeBytes <= PackCache.packLimitBytes else {
+                return nil
+            }
             return (id, facts.sizeBytes)
         }.sorted { $0.id < $1.id }
         try ParallelTransfer(phase: "Reading the packs' indexes...", progress: progress).run(
@@ -70,7 +71,8 @@ struct RemoteRefresh {
         _ objects: [MirrorObject: ObjectFacts], _ versions: borrowing Mutex<MirrorState>, _ isMeant: (MirrorObject) -> Bool
     ) throws(BackupError) {
         var changed: [(object: MirrorObject, facts: ObjectFacts)] = []
-        for (object, facts) in objects where isMeant(object) {
+        // One object that is too large for what it should be, and so is damaged, must not hide all others.
+        for (object, facts) in objects where isMeant(object) && facts.sizeBytes <= UInt64(object.byteCountLimit) {
             let file = try FileSystem.look(object.path(in: layout))
             guard file?.size != facts.sizeBytes || versions.withLock({ $0.version(of: facts.name) }) != facts.version else {
                 continue

@@ -30,9 +30,9 @@ public final class RemoteRepository: Sendable {
         folder = FileSystem.absolutePath(cacheFolder)
         let plain = RepositoryLayout(path: "\(folder)/repository")
         let maps = "\(folder)/maps"
-        for path in [plain.temporary, maps] { try FileSystem.makeDirectories(path) }
         cache = PackCache(storage, layout: plain, maps: maps, limitBytes: cacheBytes)
         layout = RepositoryLayout(path: plain.path, packSource: cache)
+        try cache.makeFolders()
     }
 
     private var lockPath: String { "\(folder)/lock" }
@@ -44,6 +44,8 @@ public final class RemoteRepository: Sendable {
     /// - Throws: `noRepository` when there is no repository in the storage; errors of the storage and of the disk. The cache
     ///   stays as usable as before.
     public func refresh(progress: ProgressHandler? = nil) throws(BackupError) {
+        // The cache can be removed at any time.
+        try cache.makeFolders()
         // Another process that refreshes it now does the work for this one.
         let lock = try WaitingLock.acquire(path: lockPath)
         defer { withExtendedLifetime(lock) {} }

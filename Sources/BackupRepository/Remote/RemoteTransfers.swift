@@ -42,11 +42,15 @@ final class RemoteTransfers: Sendable {
     func read(
         _ name: ObjectName, _ range: Range<UInt64>, _ consume: (UnsafeRawBufferPointer) throws(BackupError) -> Void
     ) throws(BackupError) -> ObjectFacts {
+        try asking { () throws(BackupError) in try storage.read(name, range: range, consume) }
+    }
+
+    private func asking<Answer>(_ body: () throws(BackupError) -> Answer) throws(BackupError) -> Answer {
         if let known = offline.withLock({ $0 }), SystemClock.monotonicNanoseconds() < known.until { throw known.error }
         do throws(BackupError) {
-            let facts = try storage.read(name, range: range, consume)
+            let answer = try body()
             offline.withLock { $0 = nil }
-            return facts
+            return answer
         } catch {
             if error.code == .offline {
                 offline.withLock { $0 = (SystemClock.monotonicNanoseconds() + Self.offlineNanoseconds, error) }
@@ -56,7 +60,9 @@ final class RemoteTransfers: Sendable {
     }
 
     /// What the storage says of an object; `nil` if there certainly is none.
-    func look(_ name: ObjectName) throws(BackupError) -> ObjectFacts? { try storage.look(name) }
+    func look(_ name: ObjectName) throws(BackupError) -> ObjectFacts? {
+        try asking { () throws(BackupError) in try storage.look(name) }
+    }
 
     /// Ends the time in which reads fail at once: the storage has answered.
     func noteOnline() { offline.withLock { $0 = nil } }

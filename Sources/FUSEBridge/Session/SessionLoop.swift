@@ -34,6 +34,8 @@ final class SessionLoop: Sendable {
     private let stuck: StuckRequests
     private let parked = ParkedRequests()
     private let interrupts = EarlyInterrupts()
+    /// Requests that wait for a server on the network: it may take minutes until it counts as gone.
+    private let networkRequests = Cancellation()
     private let wait: @Sendable (RequestHeader, RequestAim) -> RequestWait?
     private let isPending: @Sendable (RequestHeader, RequestHeader.Look) -> Bool
     private let onEnd: @Sendable () -> Void
@@ -90,13 +92,14 @@ final class SessionLoop: Sendable {
         try state.withLock { (state) throws(BackupError) in try startThread(&state) }
     }
 
-    /// Lets the threads finish the requests in progress, and ends them.
+    /// Lets the threads finish the requests in progress, and ends them. Requests that wait for the network are given up.
     /// - Returns: 0, or the errno with which the connection broke.
     func end() -> Int32 {
         let threads = state.withLock { state in
             isEnding.store(true, ordering: .sequentiallyConsistent)
             return state.threads
         }
+        networkRequests.request()
         // Repeated, since a signal that comes just before a thread begins to read is lost.
         // A thread that serves a request, which may be a backup, is not interrupted.
         var pauseMicroseconds: UInt32 = 500
@@ -172,12 +175,17 @@ final class SessionLoop: Sendable {
         guard lane.enter(header, bytes, activity) else { return answerIfInterrupted(header.number) }
         // The signal may have come before the request was registered.
         if interrupts.contains(header.number) { _ = stuck.interrupt(header.number) }
-        process(request)
+        process(request, wait)
         var number = header.number
         while var next = lane.leave(number, activity, isEnding: isEnding.load(ordering: .sequentiallyConsistent)) {
             number = next.withUnsafeBytes { RequestHeader($0).number }
-            next.withUnsafeMutableBytes { process($0) }
+            next.withUnsafeMutableBytes { process($0, wait) }
         }
+    }
+
+    private func process(_ request: UnsafeMutableRawBufferPointer, _ wait: RequestWait) {
+        guard wait == .network else { return process(request) }
+        try? networkRequests.run { () throws(BackupError) in process(request) }
     }
 
     /// Serves the requests that have waited for a backup, on the calling thread.

@@ -22,9 +22,11 @@ final class StoreIdentityFile: Sendable {
     ///   - repositoryPath: the path in the settings. If it differs from the identity's, the user changed it on purpose, and the
     ///     repository there is the
     ///     store's from now on.
+    ///   - isOfCopy: whether `repository` is only a copy of the store's own, read from elsewhere. What it says of itself is not
+    ///     kept then: the store's own repository decides when it is opened next.
     /// - Throws: `notPermitted` when the repository is not the one that the store was created with.
     init(
-        _ path: String, repository: RepositoryFacts, repositoryPath: String, resolvedPath: String
+        _ path: String, repository: RepositoryFacts, repositoryPath: String, resolvedPath: String, isOfCopy: Bool = false
     ) throws(BackupError) {
         self.path = path
         var identity: StoreIdentity
@@ -35,7 +37,7 @@ final class StoreIdentityFile: Sendable {
             guard error.code == .notFound else { throw error }
             try Repository.requireNoKey(unlessEncrypted: repository, at: resolvedPath)
             identity = StoreIdentity(ownsUnmarked: true, repository: repository, repositoryPath: repositoryPath)
-            identity = try Self.publish(identity, path)
+            if !isOfCopy { identity = try Self.publish(identity, path) }
             isNew = true
         }
         self.isNew = isNew
@@ -46,7 +48,7 @@ final class StoreIdentityFile: Sendable {
             identity.isEncrypted = repository.isEncrypted
             identity.repositoryPath = repositoryPath
             // A read-only store can still be read.
-            try? FileSystem.writeFileAtomically(path, identity.encoded)
+            if !isOfCopy { try? FileSystem.writeFileAtomically(path, identity.encoded) }
         }
         try identity.check(repository, at: resolvedPath)
         state = Mutex(State(identity: identity, status: FileSystem.statusIfPresent(path)))

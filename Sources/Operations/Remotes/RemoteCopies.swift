@@ -33,6 +33,7 @@ public final class RemoteCopies: Sendable {
     /// - Throws: `notFound` for an unknown name; else with the texts of `RemoteMessages`.
     public func repository(of name: String) throws(BackupError) -> Repository {
         let settings = try store.settings.remote(named: name)
+        forgetIfRemoved(name)
         let open = state.wait(until: { !$0.opening.contains(name) }) { state -> (repository: Repository, mustRefresh: Bool)? in
             if let known = state.known[name], known.copy.settings == settings {
                 guard !known.isRefreshing else { return (known.repository, false) }
@@ -54,6 +55,14 @@ public final class RemoteCopies: Sendable {
         let now = SystemClock.monotonicNanoseconds()
         state.withLock { $0.known[name] = Known(copy: copy, repository: repository, lastRefresh: isCached ? nil : now) }
         return repository
+    }
+
+    /// A cache that was removed is as one that never was: what is in memory of the repository has no files any more.
+    private func forgetIfRemoved(_ name: String) {
+        guard let known = state.withLock({ $0.known[name] }), !known.copy.isCached else { return }
+        state.withLock { state in
+            if state.known[name]?.repository === known.repository { state.known[name] = nil }
+        }
     }
 
     private func refreshInBackground(_ name: String) {

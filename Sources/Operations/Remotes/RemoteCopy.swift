@@ -47,7 +47,8 @@ struct RemoteCopy: Sendable {
             try refresh(progress: progress)
             return nil
         } catch {
-            guard isCached, [.offline, .accessDenied, .inputOutput].contains(error.code) else { throw error }
+            // Busy: another process transfers a lot for the cache.
+            guard isCached, [.offline, .accessDenied, .inputOutput, .busy].contains(error.code) else { throw error }
             return error
         }
     }

@@ -96,7 +96,7 @@ public final class Store: Sendable {
         // Before anything in the repository is trusted, and before its password is requested.
         let identityFile = try StoreIdentityFile(
             paths.identity, repository: try Repository.facts(at: repositoryPath), repositoryPath: settings.repositoryPath,
-            resolvedPath: repositoryPath)
+            resolvedPath: repositoryPath, isOfCopy: copy != nil)
         if let copy {
             repository = try copy.open()
         } else {

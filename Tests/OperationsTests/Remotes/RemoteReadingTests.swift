@@ -72,6 +72,38 @@ struct RemoteReadingTests {
         #expect(refused.exitCode == 10, "a restore needs a place for its safety backup: \(refused.text)")
     }
 
+    @Test func `a damaged copy is not repaired from here, and says what to do`() throws {
+        let sandbox = try makeSandbox()
+        try sandbox.sh("for pack in $R/cloud/packs/*/*; do truncate -s -1 $pack; done")
+        let check = try sandbox.run("backupfs check --read-data --remote offsite --store $S")
+        #expect(check.exitCode == 1 && check.errors.contains("backupfs sync"), "\(check.text)")
+        #expect(!check.errors.contains("--repair"), "\(check.text)")
+        let repair = try sandbox.run("backupfs check --repair --yes --remote offsite --store $S")
+        #expect(repair.exitCode == 2 && repair.errors.contains("backupfs sync"), "\(repair.text)")
+        try sandbox.sh("backupfs sync --store $S >/dev/null; backupfs check --read-data --remote offsite --store $S >/dev/null")
+    }
+
+    /// Whatever a remote says, the store's own repository stays its own.
+    @Test func `a command that reads a remote keeps no identity`() throws {
+        let sandbox = try makeSandbox()
+        try sandbox.sh(
+            """
+            backupfs init --app ev-charging-tracker --sample --store $R/foreign >/dev/null
+            backupfs remote add offsite $R/other --store $R/foreign >/dev/null
+            backupfs backup --label foreign --store $R/foreign >/dev/null
+            rm -r $R/cloud; mv $R/other $R/cloud; rm $S/identity
+            """)
+        #expect(try sandbox.sh("backupfs snapshots --json --remote offsite --store $S | jq -r '.[].name'") == "foreign")
+        #expect(try sandbox.run("test -e $S/identity").exitCode == 1)
+        #expect(try sandbox.sh("backupfs snapshots --json --store $S | jq -r '.[].name'") == "one\ntwo")
+        // Also after the path of the repository was changed.
+        let before = try sandbox.sh("mv $S/repository $R/moved; cat $S/identity")
+        try sandbox.sh("sed -i \"s|^repository:.*|repository: $R/moved|\" $S/store.yaml")
+        _ = try sandbox.run("backupfs snapshots --remote offsite --store $S")
+        #expect(try sandbox.sh("cat $S/identity") == before)
+        #expect(try sandbox.sh("backupfs snapshots --json --store $S | jq -r '.[].name'") == "one\ntwo")
+    }
+
     @Test func `a copy of an encrypted repository needs its password`() throws {
         let sandbox = try Sandbox()
         try sandbox.sh("echo horse > $R/password; echo wrong > $R/wrong; mkdir $R/cloud")
@@ -134,7 +166,7 @@ struct RemoteReadingTests {
         #expect(check.exitCode == 1 && check.text.contains("damaged"), "\(check.text)")
         // It names the place, not the cache, and what to do is right.
         #expect(check.text.contains(path) && !check.text.contains("/cache/"), "\(check.text)")
-        #expect(check.errors.contains("Remove the damaged objects there, and upload them again with: backupfs sync offsite"))
+        #expect(check.errors.contains("Remove what is damaged there, and upload it again with: backupfs sync offsite"))
         #expect(try sandbox.sh("tail -n 1 $S/backupfs.log | jq -r '[.op, .remote] | @tsv'") == "check\toffsite")
         let restore = try sandbox.run("backupfs restore two --remote offsite --target $R/back --store $S")
         #expect(restore.exitCode != 0, "\(restore.text)")
