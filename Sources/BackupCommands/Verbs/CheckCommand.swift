@@ -73,7 +73,7 @@ struct CheckCommand: ParsableCommand {
 
     private func remedy(for store: Store) -> Message {
         if let name = store.remoteName {
-            return "What is whole can be read as before. Remove what is damaged there, and upload it again with: backupfs sync \(name)"
+            return "Remove what is damaged there, and upload it again with: backupfs sync \(name)"
         }
         return repair
             ? "What is whole can be read as before. Copy what is missing back from another copy of the repository, if there is one."

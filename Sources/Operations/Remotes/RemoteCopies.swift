@@ -8,6 +8,9 @@ public final class RemoteCopies: Sendable {
     /// A new backup in a remote appears at most this long after a look, plus the time of the request.
     private static let intervalNanoseconds: UInt64 = 2_000_000_000
 
+    /// How long a remote that could not be opened is not tried again.
+    private static let failureNanoseconds: UInt64 = 2_000_000_000
+
     private struct Known {
         let copy: RemoteCopy
         let repository: Repository
@@ -19,6 +22,8 @@ public final class RemoteCopies: Sendable {
         var known: [String: Known] = [:]
         /// Remotes that a thread opens now; others wait for it.
         var opening: Set<String> = []
+        /// Remotes that could not be opened, and until when that counts for all looks: each attempt may take its time limit.
+        var failures: [String: (settings: RemoteSettings, until: UInt64, error: BackupError)] = [:]
     }
 
     private let store: Store
@@ -34,26 +39,48 @@ public final class RemoteCopies: Sendable {
     public func repository(of name: String) throws(BackupError) -> Repository {
         let settings = try store.settings.remote(named: name)
         forgetIfRemoved(name)
-        let open = state.wait(until: { !$0.opening.contains(name) }) { state -> (repository: Repository, mustRefresh: Bool)? in
+        typealias Found = Result<(repository: Repository, mustRefresh: Bool), BackupError>
+        let found = state.wait(until: { !$0.opening.contains(name) }) { state -> Found? in
+            if let failure = state.failures[name], failure.settings == settings,
+                SystemClock.monotonicNanoseconds() < failure.until
+            {
+                return .failure(failure.error)
+            }
             if let known = state.known[name], known.copy.settings == settings {
-                guard !known.isRefreshing else { return (known.repository, false) }
+                guard !known.isRefreshing else { return .success((known.repository, false)) }
                 state.known[name]?.isRefreshing = true
-                return (known.repository, true)
+                return .success((known.repository, true))
             }
             state.opening.insert(name)
             return nil
         }
-        if let open {
-            if open.mustRefresh { refreshInBackground(name) }
-            return open.repository
+        if let found {
+            let (repository, mustRefresh) = try found.get()
+            if mustRefresh { refreshInBackground(name) }
+            return repository
         }
         defer { state.changeWakingAll { _ = $0.opening.remove(name) } }
+        do throws(BackupError) {
+            return try open(name, settings)
+        } catch {
+            if error.code != .interrupted {
+                let until = SystemClock.monotonicNanoseconds() + Self.failureNanoseconds
+                state.withLock { $0.failures[name] = (settings, until, error) }
+            }
+            throw error
+        }
+    }
+
+    private func open(_ name: String, _ settings: RemoteSettings) throws(BackupError) -> Repository {
         let copy = try RemoteCopy(settings, in: store.paths)
         let isCached = copy.isCached
         if !isCached { try copy.refresh() }
         let repository = try copy.open(copyOf: store.repository)
         let now = SystemClock.monotonicNanoseconds()
-        state.withLock { $0.known[name] = Known(copy: copy, repository: repository, lastRefresh: isCached ? nil : now) }
+        state.withLock { state in
+            state.known[name] = Known(copy: copy, repository: repository, lastRefresh: isCached ? nil : now)
+            state.failures[name] = nil
+        }
         return repository
     }
 

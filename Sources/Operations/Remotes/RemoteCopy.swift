@@ -83,10 +83,14 @@ extension Store {
         let paths = try trusted(path)
         let copy = try RemoteCopy(StoreSettings.read(paths.settings).remote(named: remote), in: paths)
         let staleness = try copy.refreshIfPossible(progress: progress)
-        return try open(
+        let store = try open(
             paths, log: log,
             copy: RepositoryCopy(
                 remote: remote, location: copy.settings.url, path: copy.repositoryPath, staleness: staleness
             ) { () throws(BackupError) in try copy.open(secret: secret) })
+        guard !store.repository.snapshots().isEmpty || !store.repository.recordDamages.isEmpty else {
+            throw RemoteMessages(label: copy.settings.shownLabel, location: copy.settings.url).noBackups
+        }
+        return store
     }
 }

@@ -20,8 +20,8 @@ extension RemoteSettings {
             return creatingFolder ? try FolderStorage.make(at: folder.path) : try FolderStorage(path: folder.path)
         }
         let record = RemoteCapabilities(path: paths.remoteCapabilities(name), url: try location().description)
-        if let known = record.read() { return try openServer(paths.resolve, known, observer) }
-        let storage = try openServer(paths.resolve, [], observer)
+        if let known = record.read() { return try openServer(paths.resolve, known, observer, isWaitedFor: isReadOnly) }
+        let storage = try openServer(paths.resolve, [], observer, isWaitedFor: isReadOnly)
         guard !isReadOnly else { return storage }
         let found: StorageCapabilities
         do throws(BackupError) {
@@ -50,9 +50,12 @@ extension RemoteSettings {
     }
 
     /// The storage on a server.
-    /// - Parameter resolve: makes a path absolute.
+    /// - Parameters:
+    ///   - resolve: makes a path absolute.
+    ///   - isWaitedFor: whether a program waits for each answer: a server that does not answer is given up earlier.
     func openServer(
-        _ resolve: (String) -> String, _ capabilities: StorageCapabilities, _ observer: (any StorageRequestObserver)?
+        _ resolve: (String) -> String, _ capabilities: StorageCapabilities, _ observer: (any StorageRequestObserver)?,
+        isWaitedFor: Bool = false
     ) throws(BackupError) -> S3Storage {
         var options = S3Options()
         options.region = region
@@ -60,6 +63,7 @@ extension RemoteSettings {
         options.encryption = serverSideEncryption
         options.objectLock = objectLock
         var http = HTTPSettings()
+        if isWaitedFor { (http.connectSeconds, http.stallSeconds) = (5, 10) }
         http.certificateFile = certificateFile.map(resolve)
         http.parallelRequests = parallelRequests
         http.uploadBytesPerSecond = uploadBytesPerSecond
