@@ -253,6 +253,38 @@ import Testing
         #expect(try open(path).sources().count == 1)
     }
 
+    /// A first upload takes days: space can be freed meanwhile, and each record has its packs all the same.
+    @Test func `a prune in the middle of an upload is not refused`() throws {
+        let repository = try Repository.create(at: folder("original"))
+        let names: [FileName] = ["a", "b", "c"]
+        for (number, name) in names.enumerated() {
+            let writer = try repository.makeWriter()
+            // More than is uploaded under a lock.
+            let content = try writer.store(TestData.random(48 << 20, seed: UInt64(number)), policy: .media)
+            let entry = TreeEntry.file(name: "film", mode: 0o600, modificationTime: Timestamp(seconds: 5), stored: content)
+            try writer.commit(named: name, entries: [entry], seconds: Int64(1_000 + number))
+        }
+        let other = try open(repository.path)
+        let pruned = Monitor(0)
+        let storage = HookedStorage(storage: SimulatedStorage(server)) { (name) throws(BackupError) in
+            guard name.text.hasPrefix("packs/"),
+                pruned.withLock({
+                    $0 += 1; return $0
+                }) == 2
+            else { return }
+            guard let snapshot = other.snapshot(named: "b") else { return }
+            try other.removeSnapshot(snapshot.id)
+            let summary = try RepositoryPrune(other, maxUnused: .bytes(0)).run()
+            if summary.removedPackCount + summary.rewrittenPackCount == 0 { throw BackupError(.notFound, "nothing was pruned") }
+        }
+        try update(repository, storage)
+        #expect(pruned.withLock { $0 } >= 2)
+        let copied = try open(copy(SimulatedStorage(server), to: "copy"))
+        #expect(Set(copied.snapshots().map(\.name)) == ["a", "c"])
+        var check = RepositoryCheck(copied, readData: .all) { _ in }
+        #expect(try check.run().damagedFileCount == 0)
+    }
+
     /// Its records then look as if they had been removed.
     @Test func `a disk that is unmounted during an update is an error`() throws {
         let repository = try make()

@@ -42,18 +42,20 @@ public final class RepositoryMirror: Sendable {
     /// - Throws: `notEmpty` and `notPermitted` when the storage holds something else; `conflict` when another update runs;
     ///   `busy`; errors of the storage. What was uploaded stays, and the next update needs not upload it again.
     public func update(_ state: inout MirrorState, progress: ProgressHandler? = nil) throws(BackupError) -> Summary {
-        // A prune would remove packs between the listing and their upload.
-        let lock = try RepositoryLock(layout, .keepingPacks, operation: "sync")
-        defer { withExtendedLifetime(lock) {} }
         summary.withLock { $0 = Summary() }
         var present = try inventory()
         try claim(&present, &state)
+        var packs = PackUpload(present)
+        try uploadMostPacks(&packs, progress)
+        // A prune would remove packs between their listing and the upload of the records that need them.
+        let lock = try RepositoryLock(layout, .keepingPacks, operation: "sync")
+        defer { withExtendedLifetime(lock) {} }
         // The list of records before that of packs: what it names is complete then, whatever a backup adds meanwhile.
         try repository.snapshotStore.scan()
         let list = repository.snapshotStore.list
         summary.withLock { $0.unreadable += list.damages.filter { $0.path?.hasPrefix(layout.snapshots + "/") == true } }
-        let damaged = try uploadPacks(present, progress)
-        let records = try complete(list.recorded, without: damaged, present).map(\.id)
+        try uploadPacks(packs.missing(in: layout), &packs, mayBeGone: false, progress)
+        let records = try complete(list.recorded, without: packs.damaged, present).map(\.id)
         try FaultInjection.reached("sync.packs-uploaded")
         try uploadSources(present, &state)
         try uploadRecords(records, &present)
@@ -225,27 +227,46 @@ public final class RepositoryMirror: Sendable {
 // MARK: - Parts
 
 extension RepositoryMirror {
-    /// Uploads the packs that are missing or have another length. Each is verified before.
-    /// - Returns: the packs that are damaged here, and that the mirror does not have.
+    /// Uploads packs without a lock, until little is left: a first upload may take days, in which a prune must not be kept from
+    /// freeing space.
+    private func uploadMostPacks(_ packs: inout PackUpload, _ progress: ProgressHandler?) throws(BackupError) {
+        for _ in 0..<Self.unlockedRounds {
+            let missing = try packs.missing(in: layout)
+            guard missing.reduce(UInt64(0), { $0 + $1.sizeBytes }) > Self.lockedLimitBytes else { return }
+            try uploadPacks(missing, &packs, mayBeGone: true, progress)
+        }
+    }
+
+    /// Uploads packs; each is verified before.
+    /// - Parameter mayBeGone: whether a prune may remove packs meanwhile, so that a missing one is skipped.
     private func uploadPacks(
-        _ present: [MirrorObject: ObjectFacts], _ progress: ProgressHandler?
-    ) throws(BackupError) -> Set<PackID> {
-        let damaged = Mutex<Set<PackID>>([])
-        let missing = try PackFolder.list(layout).filter { present[.pack($0.key)]?.sizeBytes != $0.value }
-            .sorted { $0.key < $1.key }
-        try ParallelTransfer(phase: "Uploading...", progress: progress).run(missing, sizeBytes: { $0.value }) {
+        _ missing: [PackUpload.Pack], _ packs: inout PackUpload, mayBeGone: Bool, _ progress: ProgressHandler?
+    ) throws(BackupError) {
+        let present = packs.present
+        let outcome = Mutex((uploaded: [PackUpload.Pack](), damaged: Set<PackID>()))
+        defer { outcome.withLock { packs.note(uploaded: $0.uploaded, damaged: $0.damaged) } }
+        try ParallelTransfer(phase: "Uploading...", progress: progress).run(missing, sizeBytes: { $0.sizeBytes }) {
             [self] (pack) throws(BackupError) in
             do throws(BackupError) {
-                try upload(pack.key, present[.pack(pack.key)])
+                try upload(pack.id, present[.pack(pack.id)])
+                outcome.withLock { $0.uploaded.append(pack) }
             } catch {
                 // The others are not affected.
-                guard error.code == .repositoryDamaged || error.code == .unsupportedVersion else { throw error }
-                damaged.withLock { _ = $0.insert(pack.key) }
-                summary.withLock { $0.unreadable.append(error) }
+                switch error.code {
+                case .repositoryDamaged, .unsupportedVersion:
+                    outcome.withLock { _ = $0.damaged.insert(pack.id) }
+                    summary.withLock { $0.unreadable.append(error) }
+                case .notFound where mayBeGone: return
+                default: throw error
+                }
             }
         }
-        return damaged.withLock { $0 }
     }
+
+    /// Fewer missing bytes than this are uploaded while a prune is kept from running.
+    private static let lockedLimitBytes: UInt64 = 64 << 20
+    /// Backups that are made faster than they are uploaded must not keep an update from its end.
+    private static let unlockedRounds = 4
 
     /// The snapshots that the mirror has or can have completely.
     private func complete(

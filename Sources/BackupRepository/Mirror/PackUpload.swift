@@ -1,0 +1,31 @@
+import BackupCore
+import ObjectStorage
+
+/// The packs of an update of a mirror: which are there, which are missing, and which are damaged here.
+struct PackUpload {
+    /// A pack of the repository.
+    struct Pack: Sendable {
+        let id: PackID
+        let sizeBytes: UInt64
+    }
+
+    /// The objects of the mirror when the update began.
+    let present: [MirrorObject: ObjectFacts]
+    private var uploaded: [PackID: UInt64] = [:]
+    /// Packs that are damaged here, and that the mirror does not have.
+    private(set) var damaged: Set<PackID> = []
+
+    init(_ present: [MirrorObject: ObjectFacts]) { self.present = present }
+
+    /// The packs that the mirror lacks, or has with another length, sorted.
+    func missing(in layout: RepositoryLayout) throws(BackupError) -> [Pack] {
+        try PackFolder.list(layout).filter { id, sizeBytes in
+            present[.pack(id)]?.sizeBytes != sizeBytes && uploaded[id] != sizeBytes && !damaged.contains(id)
+        }.map { Pack(id: $0.key, sizeBytes: $0.value) }.sorted { $0.id < $1.id }
+    }
+
+    mutating func note(uploaded packs: [Pack], damaged: Set<PackID>) {
+        for pack in packs { uploaded[pack.id] = pack.sizeBytes }
+        self.damaged.formUnion(damaged)
+    }
+}
