@@ -232,8 +232,8 @@ import Testing
         try sandbox.sh(
             """
             backupfs init --store $S --sample --repository $R/repository >/dev/null
-            printf 'remotes:\\n  a:\\n    url: s3:https://h.example/bucket\\n    credentials-command: "touch /tmp/evil"\\n' | sed -i '/^# remotes:/r /dev/stdin' $S/store.yaml
-            backupfs backup --store $S >/dev/null 2>&1
+            printf 'remotes:\\n  a:\\n    url: s3:https://h.example/bucket\\n    credentials-command: "touch %s"\\n' $R/ran | sed -i '/^# remotes:/r /dev/stdin' $S/store.yaml
+            backupfs backup --no-sync --store $S >/dev/null 2>&1
             cp -r $R/repository $R/copy; mv $S $R/old
             backupfs init --store $R/new --repository $R/copy --adopt $(ls $R/copy/sources | head -c 8) > $R/output 2>&1
             """)
@@ -241,5 +241,6 @@ import Testing
         #expect(try sandbox.sh("grep -c '^#     credentials-command: \"touch' $R/new/store.yaml") == "1")
         #expect(try SettingsFile(storeAt: sandbox("new")).remotes() == [])
         #expect(try sandbox.sh("grep -o remotes $R/output | head -1") == "remotes")
+        try sandbox.sh("backupfs backup --store $R/new >/dev/null; ! test -e $R/ran")
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 /// `remotes/NAME/` in a mount: what lies elsewhere, as files.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
-struct RemoteTests {
+struct RemoteSemanticsTests {
     private static func use(_ body: (Sandbox) throws -> Void) throws {
         try Sandbox.use { sandbox in
             try sandbox.sh(
@@ -18,7 +18,7 @@ struct RemoteTests {
         }
     }
 
-    @Test func `S77, REM-15: a remote has backups and export_data, with the same bytes as here`() throws {
+    @Test func `S77: REM-15, a remote has backups and export_data, with the same bytes as here`() throws {
         try Self.use { sandbox in
             try sandbox.mount()
             #expect(try sandbox.names("remotes") == ["offsite"])
@@ -103,7 +103,7 @@ struct RemoteTests {
         }
     }
 
-    @Test func `S79, REM-03: a backup of another device appears within five seconds of a look`() throws {
+    @Test func `S79: REM-03, a backup of another device appears within five seconds of a look`() throws {
         try Self.use { sandbox in
             try sandbox.mount()
             #expect(try sandbox.names("remotes/offsite/backups") == ["one"])
@@ -138,7 +138,7 @@ struct RemoteTests {
     }
 
     /// A server that accepts connections and never answers.
-    @Test func `S78: a server that does not answer blocks nothing else`() throws {
+    @Test func `a server that does not answer blocks nothing else`() throws {
         let server = try ObjectServer.shared()
         let proxy = try FaultProxy(targetPort: server.port)
         let bucket = try server.makeBucket()
