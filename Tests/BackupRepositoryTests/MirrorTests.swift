@@ -301,6 +301,33 @@ import Testing
         #expect(try expectWhole(copy(SimulatedStorage(server), to: "copy"), "copy") == Set(Self.names))
     }
 
+    /// More than is uploaded under a lock: its packs must not go to a foreign place.
+    @Test func `another disk at the place of the repository is not uploaded`() throws {
+        let repository = try make()
+        let other = try Repository.create(at: folder("other"))
+        let writer = try other.makeWriter()
+        let content = try writer.store(TestData.random(72 << 20, seed: 9), policy: .media)
+        let entry = TreeEntry.file(name: "film", mode: 0o600, modificationTime: Timestamp(seconds: 5), stored: content)
+        try writer.commit(named: "foreign", entries: [entry], seconds: 1_000)
+        let packs = try other.packs()
+        try FileSystem.rename(repository.path, to: folder("away"))
+        try FileSystem.rename(other.path, to: repository.path)
+        let storage = SimulatedStorage(server)
+        #expect(errorCode { try update(repository, storage) } == .notPermitted)
+        #expect(server.objectCount == 0)
+        // Also when it appears after the beginning.
+        try FileSystem.rename(repository.path, to: folder("other"))
+        try FileSystem.rename(folder("away"), to: repository.path)
+        let (place, foreign) = (repository.path, folder("other"))
+        let hooked = HookedStorage(storage: storage) { (name) throws(BackupError) in
+            guard name.text == "config" else { return }
+            try FileSystem.rename(place, to: place + "-away")
+            try FileSystem.rename(foreign, to: place)
+        }
+        #expect(errorCode { try update(repository, hooked) } == .notPermitted)
+        for pack in packs { #expect(try storage.look(MirrorObject.pack(pack).name) == nil) }
+    }
+
     @Test func `a pack that was cut off in the mirror is uploaded again`() throws {
         let repository = try make()
         let storage = SimulatedStorage(server)

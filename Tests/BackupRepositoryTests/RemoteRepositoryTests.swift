@@ -296,6 +296,20 @@ import Testing
         #expect(try flaw(of: repository) == nil)
     }
 
+    /// Each command transfers too little to sweep by itself.
+    @Test func `programs that read a little each keep the cache at its size`() throws {
+        _ = try make()
+        let storage = SimulatedStorage(server)
+        let packs = try opened(storage).packs()
+        let allocated = { (id: PackID) throws in
+            try FileSystem.status(RepositoryLayout(path: self.folder("cache/repository")).packPath(of: id)).allocatedBytes
+        }
+        #expect(try packs.map(allocated).reduce(0, +) > 60_000)
+        _ = try open(remote(storage, cacheBytes: 60_000))
+        #expect(try packs.map(allocated).reduce(0, +) <= 60_000)
+        #expect(try flaw(of: open(remote(storage, cacheBytes: 60_000))) == nil)
+    }
+
     @Test func `nothing can be changed from here`() throws {
         _ = try make()
         let repository = try opened(SimulatedStorage(server))

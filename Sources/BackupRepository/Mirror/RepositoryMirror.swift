@@ -42,6 +42,7 @@ public final class RepositoryMirror: Sendable {
     /// - Throws: `notEmpty` and `notPermitted` when the storage holds something else; `conflict` when another update runs;
     ///   `busy`; errors of the storage. What was uploaded stays, and the next update needs not upload it again.
     public func update(_ state: inout MirrorState, progress: ProgressHandler? = nil) throws(BackupError) -> Summary {
+        try layout.requireOpened()
         summary.withLock { $0 = Summary() }
         var present = try inventory()
         try claim(&present, &state)
@@ -232,6 +233,8 @@ extension RepositoryMirror {
     private func uploadMostPacks(_ packs: inout PackUpload, _ progress: ProgressHandler?) throws(BackupError) {
         for _ in 0..<Self.unlockedRounds {
             let missing = try packs.missing(in: layout)
+            // Without the lock, which looks as well: the packs of another disk at this place must not be uploaded.
+            try layout.requireOpened()
             guard missing.reduce(UInt64(0), { $0 + $1.sizeBytes }) > Self.lockedLimitBytes else { return }
             try uploadPacks(missing, &packs, mayBeGone: true, progress)
         }

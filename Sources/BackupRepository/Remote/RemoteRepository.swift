@@ -54,13 +54,15 @@ public final class RemoteRepository: Sendable {
         ).run()
     }
 
-    /// Opens the repository as the cache has it.
+    /// Opens the repository as the cache has it, and reduces the cache to its size.
     /// - Parameters:
     ///   - secret: as in `Repository.open`.
     ///   - catalogHome: as there.
     /// - Throws: as there; `noRepository` before the first refresh.
     public func open(secret: RepositorySecretSource? = nil, catalogHome: CatalogHome = .cache) throws(BackupError) -> Repository {
-        try Repository.open(layout, secret: secret, catalogHome: catalogHome)
+        // Programs that read little each would otherwise fill the disk together.
+        sweep()
+        return try Repository.open(layout, secret: secret, catalogHome: catalogHome)
     }
 
     /// Opens the repository with the keys of another one, of which it is a copy, so that no password is needed.
