@@ -15,6 +15,9 @@ public final class ObjectServer: Sendable {
     public struct Keys: Equatable, Sendable {
         public let accessKey: String
         public let secretKey: String
+
+        /// The environment in which programs use them.
+        public var variables: [String: String] { ["AWS_ACCESS_KEY_ID": accessKey, "AWS_SECRET_ACCESS_KEY": secretKey] }
     }
 
     public let kind: Kind

@@ -17,12 +17,23 @@ struct RemoteCopy: Sendable {
         let storage = DeferredStorage(at: settings.url) { () throws(BackupError) in
             try settings.open(in: paths, isReadOnly: true)
         }
+        try Self.forgetOtherPlace(folder, settings.url)
         remote = try RemoteRepository(in: storage, cacheFolder: folder)
         CacheDirectoryTag.mark(folder)
         catalogHome = .folder(paths.catalogs)
     }
 
-    private var messages: RemoteMessages { RemoteMessages(label: settings.shownLabel, location: settings.url) }
+    /// Removes what was read of the place that the remote had before: it must not be taken for what lies at this one.
+    private static func forgetOtherPlace(_ folder: String, _ url: String) throws(BackupError) {
+        let record = "\(folder)/place"
+        let text = Array("\(url)\n".utf8)
+        if try FileSystem.readFileIfPresent(record, limitBytes: 1 << 16) == text { return }
+        try FileSystem.removeTree(folder)
+        try FileSystem.makeDirectories(folder)
+        try FileSystem.writeFileAtomically(record, text)
+    }
+
+    fileprivate var messages: RemoteMessages { RemoteMessages(label: settings.shownLabel, location: settings.url) }
 
     /// The folder with what is known of the repository.
     var repositoryPath: String { remote.repositoryPath }
@@ -89,7 +100,7 @@ extension Store {
                 remote: remote, location: copy.settings.url, path: copy.repositoryPath, staleness: staleness
             ) { () throws(BackupError) in try copy.open(secret: secret) })
         guard !store.repository.snapshots().isEmpty || !store.repository.recordDamages.isEmpty else {
-            throw RemoteMessages(label: copy.settings.shownLabel, location: copy.settings.url).noBackups
+            throw copy.messages.noBackups
         }
         return store
     }

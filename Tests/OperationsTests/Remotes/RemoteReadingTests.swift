@@ -143,6 +143,15 @@ struct RemoteReadingTests {
         #expect(unknown.exitCode == 1 && unknown.errors.contains("offsite"), "\(unknown.text)")
     }
 
+    @Test func `what was read of one place is not shown for another one`() throws {
+        let sandbox = try makeSandbox()
+        try sandbox.sh(
+            "backupfs snapshots --remote offsite --store $S >/dev/null; sed -i \"s|$R/cloud|$R/elsewhere|\" $S/store.yaml")
+        let result = try sandbox.run("backupfs snapshots --remote offsite --store $S")
+        #expect(result.exitCode == 1 && result.output == "", "\(result.text)")
+        #expect(result.errors.contains("Cannot access offsite. Check your internet connection."), "\(result.errors)")
+    }
+
     @Test func `a copy of another repository is refused`() throws {
         let sandbox = try makeSandbox()
         try sandbox.sh(
@@ -180,8 +189,7 @@ struct RemoteReadingTests {
         let proxy = try FaultProxy(targetPort: server.port)
         let bucket = try server.makeBucket()
         let sandbox = try Sandbox()
-        sandbox.variables["AWS_ACCESS_KEY_ID"] = server.administrator.accessKey
-        sandbox.variables["AWS_SECRET_ACCESS_KEY"] = server.administrator.secretKey
+        sandbox.variables.merge(server.administrator.variables) { $1 }
         try sandbox.sh(
             """
             backupfs init --app ev-charging-tracker --sample --store $S >/dev/null
