@@ -7,7 +7,7 @@ struct OrdinaryUserTests {
     /// As root: `nobody`. Other users run all the other tests as themselves.
     static let isPossible = Machine.isRoot && Machine.hasTool("setpriv") && Machine.hasTool("fusermount3")
 
-    /// Runs a test as an ordinary user: a sandbox that belongs to the account `nobody`, with a copy of the program it can read.
+    /// Runs a test as an unprivileged user, who owns the sandbox and can read a copy of the program.
     private func asNobody(_ body: (Sandbox, _ user: String) throws -> Void) throws {
         try Sandbox.use { sandbox in
             let mode = try sandbox.sh("stat -c %a /dev/fuse")

@@ -74,7 +74,7 @@ struct RemoteStorageOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Have the server refuse for so long to remove a new object, such as governance:30d or compliance:30d.",
+            "Keep the server from deleting a new object for this long, such as governance:30d or compliance:30d.",
             valueName: "mode:days"))
     var objectLock: String?
     @Option(name: .long, help: ArgumentHelp("Upload at most so much a second, such as 10 MB.", valueName: "size"))
