@@ -10,8 +10,7 @@ import Testing
         let proxy = try FaultProxy(targetPort: server.port)
         let bucket = try server.makeBucket()
         try Sandbox.use { sandbox in
-            sandbox.variables["AWS_ACCESS_KEY_ID"] = server.administrator.accessKey
-            sandbox.variables["AWS_SECRET_ACCESS_KEY"] = server.administrator.secretKey
+            sandbox.variables.merge(server.administrator.variables) { $1 }
             try sandbox.sh(
                 """
                 backupfs init --sample --store $S

@@ -24,8 +24,9 @@ enum PrivateFile {
 
     /// Replaces a small file atomically and durably: a crash leaves the old file or the new one. It is written in
     /// `temporaryFolder`, on the same file system.
+    /// - Parameter isDurable: whether to wait for the disk; without it, a power cut may leave any content.
     static func publish(
-        _ bytes: [UInt8], to path: String, temporaryFolder: String, modificationTime: Timestamp? = nil,
+        _ bytes: [UInt8], to path: String, temporaryFolder: String, modificationTime: Timestamp? = nil, isDurable: Bool = true,
         beforeRename: () throws(BackupError) -> Void = {}
     ) throws(BackupError) {
         let temporary = "\(temporaryFolder)/\(RandomToken.make())"
@@ -33,14 +34,14 @@ enum PrivateFile {
             let descriptor = try createFile(temporary)
             try descriptor.writeAll(bytes)
             if let modificationTime { try descriptor.setModificationTime(modificationTime) }
-            try descriptor.synchronize()
+            if isDurable { try descriptor.synchronize() }
             try beforeRename()
             try FileSystem.rename(temporary, to: path)
         } catch {
             try? FileSystem.removeFile(temporary)
             throw error
         }
-        try FileSystem.synchronizeDirectory(FileSystem.parentPath(path))
+        if isDurable { try FileSystem.synchronizeDirectory(FileSystem.parentPath(path)) }
     }
 }
 

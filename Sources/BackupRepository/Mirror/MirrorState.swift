@@ -42,8 +42,6 @@ public struct MirrorState: Equatable, Sendable {
     /// The version that was noted; `nil` for an unknown object.
     func version(of name: ObjectName) -> ObjectVersion? { objects[name]?.version }
 
-    mutating func forget(_ name: ObjectName) { objects[name] = nil }
-
     mutating func note(_ name: ObjectName, _ sha256: SHA256Digest, _ version: ObjectVersion) {
         // A version is a line of a file.
         guard !version.text.contains("\n") else { return }

@@ -38,15 +38,20 @@ public final class RepositoryMirror: Sendable {
     /// Brings the mirror up to date.
     /// - Parameter state: what the last update knew of the mirror, which saves requests; it is changed to what this one knows,
     ///   also before an error. It may be lost at any time.
+    /// - Parameter admit: called before anything is uploaded; may throw when the mirror would become too large.
     /// - Returns: also what is damaged here: it is not uploaded, and no new record that needs it is.
     /// - Throws: `notEmpty` and `notPermitted` when the storage holds something else; `conflict` when another update runs;
     ///   `busy`; errors of the storage. What was uploaded stays, and the next update needs not upload it again.
-    public func update(_ state: inout MirrorState, progress: ProgressHandler? = nil) throws(BackupError) -> Summary {
+    public func update(
+        _ state: inout MirrorState, progress: ProgressHandler? = nil, admit: (Size) throws(BackupError) -> Void = { _ in }
+    ) throws(BackupError) -> Summary {
         try layout.requireOpened()
         summary.withLock { $0 = Summary() }
-        var present = try inventory()
-        try claim(&present, &state)
+        let listed = try inventory()
+        var present = listed.present
         var packs = PackUpload(present)
+        try admit(Size(storedBytes: listed.storedBytes, missingBytes: missingBytes(packs)))
+        try claim(&present, &state)
         try uploadMostPacks(&packs, progress)
         // A prune would remove packs between their listing and the upload of the records that need them.
         let lock = try RepositoryLock(layout, .keepingPacks, operation: "sync")
@@ -70,11 +75,13 @@ public final class RepositoryMirror: Sendable {
         }
     }
 
-    /// All objects of the mirror.
-    private func inventory() throws(BackupError) -> [MirrorObject: ObjectFacts] {
+    /// All objects of the mirror, and the bytes of all objects in the storage.
+    private func inventory() throws(BackupError) -> (present: [MirrorObject: ObjectFacts], storedBytes: UInt64) {
         var present: [MirrorObject: ObjectFacts] = [:]
+        var storedBytes: UInt64 = 0
         var foreign: ObjectName?
         try storage.forEachObject { (facts) throws(BackupError) in
+            storedBytes = storedBytes.addingSaturating(facts.sizeBytes)
             guard let object = MirrorObject(facts.name) else {
                 if !Self.isOfTrial(facts.name) { foreign = foreign ?? facts.name }
                 return
@@ -85,26 +92,32 @@ public final class RepositoryMirror: Sendable {
         if present[.configuration] == nil, !isBegun || foreign != nil {
             throw Self.occupied(storage, by: foreign ?? present.values.map(\.name).min())
         }
-        return present
+        return (present, storedBytes)
     }
 
     /// What a storage is a mirror of; `nil` for an empty one. Takes a few requests.
     /// - Throws: `notEmpty` when it holds something else; errors of the storage.
     public static func facts(in storage: any ObjectStorage) throws(BackupError) -> RepositoryFacts? {
-        let name = MirrorObject.configuration.name
-        if let (bytes, _) = try storage.contents(of: name, limitBytes: RepositoryConfiguration.byteCountLimit) {
-            do throws(BackupError) {
-                let found = try RepositoryConfiguration(decoding: bytes)
-                return RepositoryFacts(id: found.repositoryID, isEncrypted: found.isEncrypted)
-            } catch {
-                throw error.at("\(storage.location)/\(name)")
-            }
-        }
+        if let found = try declaredFacts(in: storage) { return found }
         try storage.forEachObject { (facts) throws(BackupError) in
             if isOfTrial(facts.name) || MirrorObject(facts.name).map(mayPrecedeConfiguration) == true { return }
             throw occupied(storage, by: facts.name)
         }
         return nil
+    }
+
+    /// What the configuration in a storage says; `nil` when there is none.
+    private static func declaredFacts(in storage: any ObjectStorage) throws(BackupError) -> RepositoryFacts? {
+        let name = MirrorObject.configuration.name
+        guard let (bytes, _) = try storage.contents(of: name, limitBytes: RepositoryConfiguration.byteCountLimit) else {
+            return nil
+        }
+        do throws(BackupError) {
+            let found = try RepositoryConfiguration(decoding: bytes)
+            return RepositoryFacts(id: found.repositoryID, isEncrypted: found.isEncrypted)
+        } catch {
+            throw error.at("\(storage.location)/\(name)")
+        }
     }
 
     /// What the trial of a server could not remove.
@@ -124,24 +137,11 @@ public final class RepositoryMirror: Sendable {
     /// Makes the storage a mirror of this repository, or proves that it is one.
     private func claim(_ present: inout [MirrorObject: ObjectFacts], _ state: inout MirrorState) throws(BackupError) {
         if present[.configuration] != nil {
-            guard
-                let (bytes, _) = try storage.contents(
-                    of: MirrorObject.configuration.name, limitBytes: RepositoryConfiguration.byteCountLimit)
-            else {
+            guard let found = try Self.declaredFacts(in: storage) else {
                 throw BackupError(
                     .conflict, "the copy disappeared while it was read", path: storage.location, remedy: "Try again.")
             }
-            let found: RepositoryConfiguration
-            do throws(BackupError) {
-                found = try RepositoryConfiguration(decoding: bytes)
-            } catch {
-                throw error.at("\(storage.location)/\(MirrorObject.configuration.name)")
-            }
-            guard found.repositoryID == repository.id, found.isEncrypted == repository.configuration.isEncrypted else {
-                throw BackupError(
-                    .notPermitted, "this is a copy of another repository, \(found.repositoryID)", path: storage.location,
-                    remedy: "Choose another folder or prefix: each repository needs its own.")
-            }
+            try found.requireCopy(of: repository.facts, at: storage.location)
         }
         // The key first: without it, nothing of what follows can be read. A damaged file must not replace a whole one of the
         // mirror.

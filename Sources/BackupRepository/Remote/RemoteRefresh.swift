@@ -33,7 +33,7 @@ struct RemoteRefresh {
         for folder in layout.folders { try FileSystem.makeDirectories(folder) }
         let stored = try FileSystem.readFileIfPresent(versionsPath, limitBytes: Self.versionLimitBytes)
         let versions = Mutex(MirrorState(decoding: stored ?? []))
-        defer { try? write(versions.withLock { $0.encoded }, to: versionsPath) }
+        defer { try? Self.write(versions.withLock { $0.encoded }, to: versionsPath, layout) }
         try addPacks(objects)
         // The register last: until it is there, the labels that it lists are.
         try transfer(objects, versions) { object in
@@ -118,20 +118,10 @@ struct RemoteRefresh {
         for pack in try PackFolder.names(layout) where objects[.pack(pack)] == nil { try cache.remove(pack) }
     }
 
-    private func write(_ bytes: [UInt8], to path: String) throws(BackupError) { try Self.write(bytes, to: path, layout) }
-
-    /// Replaces a file, for the owner alone, without waiting for the disk.
+    /// Replaces a file without waiting for the disk.
     private static func write(_ bytes: [UInt8], to path: String, _ layout: RepositoryLayout) throws(BackupError) {
         try FileSystem.makeDirectories(FileSystem.parentPath(path))
-        let draft = "\(layout.temporary)/\(RandomToken.make())"
-        do throws(BackupError) {
-            let file = try PrivateFile.createFile(draft)
-            try file.writeAll(bytes)
-            try FileSystem.rename(draft, to: path)
-        } catch {
-            try? FileSystem.removeFile(draft)
-            throw error
-        }
+        try PrivateFile.publish(bytes, to: path, temporaryFolder: layout.temporary, isDurable: false)
     }
 }
 

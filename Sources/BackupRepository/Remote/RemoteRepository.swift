@@ -68,12 +68,7 @@ public final class RemoteRepository: Sendable {
     /// Opens the repository with the keys of another one, of which it is a copy, so that no password is needed.
     /// - Throws: as `open`; `notPermitted` when it is a copy of another repository.
     public func open(sharingKeysOf original: Repository, catalogHome: CatalogHome = .cache) throws(BackupError) -> Repository {
-        let facts = try Repository.facts(at: layout.path)
-        guard facts.id == original.id, facts.isEncrypted == original.isEncrypted else {
-            throw BackupError(
-                .notPermitted, "this is a copy of another repository, \(facts.id)", path: storage.location,
-                remedy: "Choose another folder or prefix: each repository needs its own.")
-        }
+        try Repository.facts(at: layout.path).requireCopy(of: original.facts, at: storage.location)
         var secret: RepositorySecretSource?
         if let key = original.masterKey { secret = { (_) throws(BackupError) in .masterKey(key) } }
         return try open(secret: secret, catalogHome: catalogHome)

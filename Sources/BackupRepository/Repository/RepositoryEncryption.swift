@@ -67,6 +67,20 @@ public struct RepositoryFacts: Sendable, Equatable {
     public let id: String
     /// Whether it opens only with a password.
     public let isEncrypted: Bool
+
+    public init(id: String, isEncrypted: Bool) {
+        self.id = id
+        self.isEncrypted = isEncrypted
+    }
+
+    /// - Parameter location: of the copy with these facts, for an error.
+    /// - Throws: `notPermitted` when it is not a copy of that repository.
+    public func requireCopy(of original: RepositoryFacts, at location: String) throws(BackupError) {
+        guard self != original else { return }
+        throw BackupError(
+            .notPermitted, "this is a copy of another repository, \(id)", path: location,
+            remedy: "Choose another folder or prefix: each repository needs its own.")
+    }
 }
 
 extension Repository {

@@ -42,6 +42,9 @@ struct StoreIdentity: Sendable, Equatable {
         self.repositoryPath = repositoryPath
     }
 
+    /// What the store expects of its repository, and of each copy of it.
+    var repository: RepositoryFacts { RepositoryFacts(id: repositoryID, isEncrypted: isEncrypted) }
+
     var encoded: [UInt8] {
         var record = KeyValueRecord(magic: Self.magic)
         record.append("format", Self.formatVersion)

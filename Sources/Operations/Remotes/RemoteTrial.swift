@@ -51,12 +51,7 @@ public struct RemoteTrial {
     /// Nothing is stored where something else is.
     private func findCopy(in storage: any ObjectStorage) throws(BackupError) -> Bool {
         guard let found = try RepositoryMirror.facts(in: storage) else { return false }
-        let identity = try StoreIdentity.read(paths.identity)
-        guard found.id == identity.repositoryID, found.isEncrypted == identity.isEncrypted else {
-            throw BackupError(
-                .notPermitted, "this is a copy of another repository, \(found.id)", path: storage.location,
-                remedy: "Choose another folder or prefix: each repository needs its own.")
-        }
+        try found.requireCopy(of: StoreIdentity.read(paths.identity).repository, at: storage.location)
         return true
     }
 

@@ -77,10 +77,11 @@ public struct SyncOperation: Sendable {
             // Before the mirror lists the backups: one that is made meanwhile counts as pending, also if it is uploaded.
             let position = SyncedPosition(endOf: store.ownSnapshots(), source: store.source)
             let mirror = RepositoryMirror(of: store.repository, in: storage)
-            try requireSpace(mirror, storage)
             var known = files.readMirrorState()
             defer { files.write(known) }
-            let summary = try mirror.update(&known, progress: progress)
+            let summary = try mirror.update(&known, progress: progress) { (size) throws(BackupError) in
+                try requireSpace(size, storage)
+            }
             return (Result(summary: summary, damage: damage(summary.unreadable)), position)
         } catch {
             throw isLocal(error, messages.location) ? error : messages.uploading(error)
@@ -96,10 +97,7 @@ public struct SyncOperation: Sendable {
 
     /// Compares what lies there and is to come with the quota and, for a folder, with its disk, so that an upload that cannot end
     /// well does not fill either.
-    private func requireSpace(_ mirror: RepositoryMirror, _ storage: any ObjectStorage) throws(BackupError) {
-        let folder = storage as? FolderStorage
-        guard folder != nil || remote.quotaBytes != nil else { return }
-        let size = try mirror.size()
+    private func requireSpace(_ size: RepositoryMirror.Size, _ storage: any ObjectStorage) throws(BackupError) {
         guard size.missingBytes > 0 else { return }
         if let quotaBytes = remote.quotaBytes, size.storedBytes.addingSaturating(size.missingBytes) > quotaBytes {
             throw BackupError(
@@ -107,7 +105,7 @@ public struct SyncOperation: Sendable {
                 "the quota in the settings is \(quotaBytes) bytes; \(size.storedBytes) are used, and \(size.missingBytes) would be added",
                 path: storage.location)
         }
-        if let folder {
+        if let folder = storage as? FolderStorage {
             let availableBytes = try FileSystem.space(at: folder.location).availableBytes
             guard size.missingBytes <= availableBytes else {
                 throw BackupError(

@@ -11,8 +11,8 @@ enum ByteSize {
     /// - Throws: `usage` for anything else, and for less than `least`.
     static func parse(_ text: String, least: UInt64) throws(BackupError) -> UInt64 {
         guard let bytes = bytes(text), bytes >= least else {
-            throw BackupError(
-                .usage, "it cannot be “\(MessageText.shortened(text))”",
+            throw Setting.unusable(
+                text,
                 remedy: "Write a size such as 500 kB, 10 MB or 1.5 GiB; the least is \(self.text(least)).")
         }
         return bytes

@@ -82,7 +82,7 @@ extension RemoteSetting {
     /// One line, for people or for a shell.
     private static func line(_ text: String) throws(BackupError) -> String {
         guard !text.isEmpty, text.utf8.count <= lengthLimit * 4, text.unicodeScalars.allSatisfy(isOfLine) else {
-            throw unusable(text, remedy: "Write one line of text.")
+            throw Setting.unusable(text, remedy: "Write one line of text.")
         }
         return text
     }
@@ -99,14 +99,14 @@ extension RemoteSetting {
     private static func word(_ text: String) throws(BackupError) -> String {
         let line = try line(text)
         guard !line.hasPrefix(" "), !line.hasSuffix(" "), line.utf8.count <= lengthLimit else {
-            throw unusable(text, remedy: "Write it without spaces at its ends.")
+            throw Setting.unusable(text, remedy: "Write it without spaces at its ends.")
         }
         return line
     }
 
     private static func header(_ text: String) throws(BackupError) -> String {
         guard (1...lengthLimit).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw unusable(text, remedy: "Write it in plain letters, digits and signs, without spaces.")
+            throw Setting.unusable(text, remedy: "Write it in plain letters, digits and signs, without spaces.")
         }
         return text
     }
@@ -121,7 +121,7 @@ extension RemoteSetting {
         if text == "managed" { return .managed }
         if text == "kms" { return .keyService(keyID: nil) }
         guard text.hasPrefix("kms:"), text.utf8.count > 4 else {
-            throw unusable(text, remedy: "Write managed, kms or kms:KEY.")
+            throw Setting.unusable(text, remedy: "Write managed, kms or kms:KEY.")
         }
         return .keyService(keyID: try header(String(text.dropFirst(4))))
     }
@@ -139,7 +139,7 @@ extension RemoteSetting {
         guard parts.count == 2, let mode = S3Options.ObjectLock.Mode(rawValue: parts[0].uppercased()), parts[1].last == "d",
             let days = Int(parts[1].dropLast()), (1...36_500).contains(days)
         else {
-            throw unusable(text, remedy: "Write governance or compliance with a number of days, such as governance:30d.")
+            throw Setting.unusable(text, remedy: "Write governance or compliance with a number of days, such as governance:30d.")
         }
         return S3Options.ObjectLock(mode: mode, days: days)
     }
@@ -152,8 +152,4 @@ extension RemoteSetting {
     }
 
     private static func size(_ text: String) throws(BackupError) -> UInt64 { try ByteSize.parse(text, least: 1) }
-
-    private static func unusable(_ text: String, remedy: Message) -> BackupError {
-        BackupError(.usage, "it cannot be “\(MessageText.shortened(text))”", remedy: remedy)
-    }
 }

@@ -103,7 +103,7 @@ extension Setting {
         }
     }
 
-    private static func unusable(_ text: String, remedy: Message) -> BackupError {
+    static func unusable(_ text: String, remedy: Message) -> BackupError {
         BackupError(.usage, "it cannot be “\(MessageText.shortened(text))”", remedy: remedy)
     }
 }

@@ -57,8 +57,7 @@ struct SharedRemoteTests {
         let server = try ObjectServer.shared()
         let bucket = try server.makeBucket()
         let sandbox = try Sandbox()
-        sandbox.variables["AWS_ACCESS_KEY_ID"] = server.administrator.accessKey
-        sandbox.variables["AWS_SECRET_ACCESS_KEY"] = server.administrator.secretKey
+        sandbox.variables.merge(server.administrator.variables) { $1 }
         try sandbox.sh(
             """
             backupfs init --app ev-charging-tracker --sample --store $S >/dev/null

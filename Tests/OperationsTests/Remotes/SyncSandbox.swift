@@ -65,7 +65,7 @@ struct ServerSandbox {
         bucket = try server.makeBucket()
         store = try SyncSandbox(
             "s3:\(proxy.endpoint)/\(bucket)/cars", ["region: \(server.region)"],
-            ["AWS_ACCESS_KEY_ID": server.administrator.accessKey, "AWS_SECRET_ACCESS_KEY": server.administrator.secretKey])
+            server.administrator.variables)
     }
 
     /// Names and sizes of all objects below the prefix that a mirror must have, asked of the server by curl.
