@@ -156,7 +156,7 @@ import Testing
         let path = try leave(["boot": "4567", "machine": "0123"])
         let holder = try #require(try LockFolder(layout: layout).notes().first?.holder)
         for now in Self.extremes {
-            let note = LockFolder.Note(path: path, holder: holder, refreshedAt: Timestamp(seconds: seconds))
+            let note = LockNote(path: path, holder: holder, refreshedAt: Timestamp(seconds: seconds))
             let isOld = Double(now) - Double(seconds) > 600
             #expect(try LockFolder(layout: layout).isStale(note, now: Timestamp(seconds: now)) == isOld)
         }

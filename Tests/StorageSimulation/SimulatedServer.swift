@@ -61,6 +61,9 @@ public final class SimulatedServer: Sendable {
     public var objectCount: Int { state.withLock { $0.index.count } }
     /// Of all objects.
     public var usedBytes: UInt64 { state.withLock { $0.usedBytes } }
+    /// Lets time pass.
+    public func advance(seconds: Double) { state.withLock { $0.clockSeconds += seconds } }
+
     /// Since the server was made: the sum of all requests.
     public var clockSeconds: Double { state.withLock { $0.clockSeconds } }
 }

@@ -43,6 +43,17 @@ struct RemoteAccessOptions: ParsableArguments {
 
     init() {}
 
+    /// - Throws: `usage` if any of them is given.
+    func requireNone(because reason: Message) throws(BackupError) {
+        let given = [
+            ("--region", region), ("--addressing", addressing), ("--plain-http", plainHttp ? "" : nil), ("--profile", profile),
+            ("--credentials-command", credentialsCommand), ("--certificate-file", certificateFile),
+            ("--download-limit", downloadLimit), ("--parallel-requests", parallelRequests),
+        ]
+        guard let name = given.first(where: { $0.1 != nil })?.0 else { return }
+        throw BackupError(.usage, "\(name) is for servers, and \(reason)", remedy: "Leave it out.")
+    }
+
     /// - Throws: `usage` for an invalid value.
     func apply(to remote: inout RemoteSettings) throws(BackupError) {
         try remote.take([

@@ -29,7 +29,13 @@ struct StoreOptions: ParsableArguments {
         wait?.begin()
         let store = try passwords.open(path(), log: log.overrides)
         Terminal.language = store.language
+        warnIfStale(store)
         return store
+    }
+
+    private func warnIfStale(_ store: Store) {
+        guard let staleness = store.staleness else { return }
+        Terminal.writeError("warning: \(staleness.summary) What is shown was read before.")
     }
 }
 
@@ -55,9 +61,7 @@ extension StoreOptions {
         printer.finish()
         let store = try opened.get()
         Terminal.language = store.language
-        if let staleness = store.staleness {
-            Terminal.writeError("warning: \(staleness.summary) What is shown was read before.")
-        }
+        warnIfStale(store)
         return store
     }
 }

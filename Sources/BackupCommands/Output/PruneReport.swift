@@ -37,6 +37,11 @@ enum PruneReport {
                 "Left alone, since they are younger than an hour and other hosts may write here: \(summary.youngPackCount) packs."
             )
         }
+        if summary.waitingPackCount > 0 {
+            lines.append(
+                "Not needed any more: \(summary.waitingPackCount) packs (\(ByteCount.text(summary.waitingByteCount))). They stay on the server for a day, since another machine may be using them; a later prune removes them."
+            )
+        }
         if let notice = clockNotice(summary) { lines.append(notice) }
         if let untimed = summary.untimedRemovals {
             let name = untimed.latest.name
@@ -77,6 +82,7 @@ enum PruneReport {
             "packs_removed": summary.removedPackCount, "packs_rewritten": summary.rewrittenPackCount,
             "packs_new": summary.newPackCount, "bytes_freed": summary.freedByteCount,
             "bytes_unused_remaining": summary.remainingUnusedByteCount, "packs_young": summary.youngPackCount,
+            "packs_waiting": summary.waitingPackCount, "bytes_waiting": summary.waitingByteCount,
             "removed_without_time": summary.untimedRemovals?.count ?? 0, "removed_held_by_clock": summary.clockHeldRemovalCount,
             "left_alone": summary.leftAlone.map(\.description),
         ]

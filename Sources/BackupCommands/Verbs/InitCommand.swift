@@ -21,6 +21,7 @@ struct InitCommand: ParsableCommand {
               backupfs init --app smilepile --sample
               backupfs init --database ~/books.sqlite --media ~/covers
               backupfs init --encrypt --repository /media/disk/cars
+              backupfs init --encrypt --repository s3:https://s3.example.org/bucket/cars
               backupfs init --repository /media/disk/cars --adopt 3f8a21c0
             """)
 
@@ -41,9 +42,13 @@ struct InitCommand: ParsableCommand {
         name: .long, help: ArgumentHelp("The app's media folder, left where it lies.", valueName: "dir"), completion: .directory)
     var media: String?
     @Option(
-        name: .long, help: ArgumentHelp("Where the repository goes, or an existing one to go on with.", valueName: "path"),
+        name: .long,
+        help: ArgumentHelp(
+            "Where the repository goes, or an existing one to go on with: a folder, or s3:https://HOST/BUCKET/PREFIX.",
+            valueName: "path"),
         completion: .directory)
     var repository: String?
+    @OptionGroup(title: "Options of a repository on a server") var access: RemoteAccessOptions
     @Option(
         name: .long,
         help: ArgumentHelp(
@@ -80,6 +85,7 @@ struct InitCommand: ParsableCommand {
         creation.databasePath = database
         creation.mediaPath = media
         creation.repositoryPath = repository
+        creation.server = try server()
         if newSource { creation.sourceChoice = .begin }
         if let adopt { creation.sourceChoice = .adopt(adopt) }
         let passwords = store.passwords
@@ -106,6 +112,17 @@ struct InitCommand: ParsableCommand {
             Terminal.writeUnlessQuiet("Back up with: backupfs backup\(option)")
             Terminal.writeUnlessQuiet("Mount it with: backupfs MOUNTPOINT\(option)")
         }
+    }
+
+    /// How the server with the repository is reached; `nil` for a folder.
+    private func server() throws -> RemoteSettings? {
+        guard let repository, repository.hasPrefix(RemoteSettings.serverScheme) else {
+            try access.requireNone(because: "the repository is in a folder")
+            return nil
+        }
+        var server = try RemoteSettings.ofRepository(at: repository)
+        try access.apply(to: &server)
+        return server
     }
 
     /// Reports what the repository already contained, and the consequences.

@@ -21,8 +21,11 @@ public final class BackupWriter: Sendable {
         self.repository = repository
         let held = try RepositoryLock(repository.layout, .writing, operation: "backup")
         lock = Mutex(held)
+        // What other machines have stored and removed until now.
+        try repository.layout.upstream?.refresh(.everything)
         store = ChunkStore(
-            layout: repository.layout, catalog: repository.catalog, reader: repository.chunkReader, packSizeBytes: packSizeBytes
+            layout: repository.layout, catalog: repository.catalog, reader: repository.chunkReader,
+            packSizeBytes: packSizeBytes, doomed: DoomedPacks.all(in: repository.layout)
         ) { [weak held] () throws(BackupError) in
             // Nothing is written after the lock was released.
             guard let held else { throw BackupError(.locked, "the backup has ended") }
@@ -226,7 +229,13 @@ public final class BackupWriter: Sendable {
             try FaultInjection.reached("backup.catalog-updated")
             // From the moment in which the record may have become visible, the packs must stay, whatever happens.
             guard let held = lock.withLock({ $0 }) else { throw BackupError(.locked, "the backup has ended") }
-            let snapshot = try repository.snapshotStore.publish(record, requireHeld: held.requireHeld) { name in
+            let snapshot = try repository.snapshotStore.publish(
+                record,
+                requireHeld: { () throws(BackupError) in
+                    try held.requireHeld()
+                    try store.requireNoneDoomed()
+                }
+            ) { name in
                 store.keep()
                 return willAppear(name)
             }

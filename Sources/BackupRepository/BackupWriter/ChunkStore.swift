@@ -39,16 +39,25 @@ final class ChunkStore: Sendable {
     private let metadataPack: OpenPack
     private let state = Mutex(State())
     // Packs are made durable while the next ones fill: a separate thread waits for the disk.
-    private let publisher = WorkerPool(threadCount: 1, queueLimit: 2)
+    private let publisher: WorkerPool
     private let publishing: WorkGroup
     private let requireHeld: @Sendable () throws(BackupError) -> Void
+    /// Packs that a prune was going to remove when the backup began.
+    private let doomed: Set<PackID>
+    /// A storage elsewhere takes several packs at once: the transfer of one leaves the network idle at times.
+    private static let uploadCount = 4
 
-    /// - Parameter requireHeld: called before a pack is published or removed; throws if the writer's lock is no longer held.
+    /// - Parameters:
+    ///   - doomed: packs that a prune is going to remove: nothing new may rely on them.
+    ///   - requireHeld: called before a pack is published or removed; throws if the writer's lock is no longer held.
     init(
-        layout: RepositoryLayout, catalog: Catalog, reader: ChunkReader, packSizeBytes: UInt64,
+        layout: RepositoryLayout, catalog: Catalog, reader: ChunkReader, packSizeBytes: UInt64, doomed: Set<PackID>,
         requireHeld: @escaping @Sendable () throws(BackupError) -> Void
     ) {
         self.requireHeld = requireHeld
+        self.doomed = doomed
+        catalog.doomedPacks.withLock { $0 = doomed }
+        publisher = WorkerPool(threadCount: layout.upstream == nil ? 1 : Self.uploadCount, queueLimit: 2)
         self.layout = layout
         self.catalog = catalog
         self.reader = reader
@@ -197,6 +206,8 @@ final class ChunkStore: Sendable {
         }
         // Packs that were still waiting when another one failed.
         for pack in full { pack.discard(requireHeld: requireHeld) }
+        // In a storage elsewhere, other machines may already rely on them. A prune removes what is not needed.
+        guard layout.upstream == nil else { return }
         var removed: [PackID] = []
         let removal = PackRemoval(layout)
         for pack in published {
@@ -209,6 +220,18 @@ final class ChunkStore: Sendable {
         }
         // The file first, then the catalog's row: see `Catalog.add`.
         try? catalog.remove(removed)
+    }
+
+    /// - Throws: `conflict` when another machine's prune is going to remove a pack that this backup relies on, which happens only
+    ///   to a writer that was considered dead.
+    func requireNoneDoomed() throws(BackupError) {
+        guard layout.upstream != nil else { return }
+        let doomed = DoomedPacks.all(in: layout).subtracting(doomed)
+        guard state.withLock({ $0.referencedPacks.isDisjoint(with: doomed) }) else {
+            throw BackupError(
+                .conflict, "a prune of another machine is going to remove data that this backup needs", path: layout.path,
+                remedy: "Run the backup again.")
+        }
     }
 
     /// From now on the packs belong to the repository.

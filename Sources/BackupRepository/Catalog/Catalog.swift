@@ -22,6 +22,8 @@ final class Catalog: Sendable {
     private let opened: Mutex<OpenCatalog>
     /// Packs that cannot be read completely, and why. Their chunks are still found, but no backup relies on them.
     private let damaged = Mutex<[PackID: BackupError]>([:])
+    /// Packs that a prune is going to remove. Their chunks are found, but no backup relies on them.
+    let doomedPacks = Mutex<Set<PackID>>([])
     /// The indexes of the packs that a writer relies on.
     let proofs = PackVerifications()
     /// How often the packs may still be searched for a chunk that the catalog does not know: each search reads all of their
@@ -405,7 +407,7 @@ extension PackWriter {
         in layout: RepositoryLayout, _ catalog: Catalog, requireHeld: () throws(BackupError) -> Void
     ) throws(BackupError) -> FinishedPack {
         do {
-            let finished = try finish(packsFolder: layout.packs, requireHeld: requireHeld)
+            let finished = try finish(packsFolder: layout.packs, upstream: layout.upstream, requireHeld: requireHeld)
             try catalog.add(finished.id, finished.index, byteCount: finished.byteCount)
             return finished
         } catch {

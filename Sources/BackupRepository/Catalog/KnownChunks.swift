@@ -15,13 +15,14 @@ extension Catalog {
     func findIntact(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk?] {
         guard !ids.isEmpty else { return [] }
         let damaged = damagedPacks
+        let doomed = doomedPacks.withLock { $0 }
         return try readTogether(ids.count) { (database) throws(BackupError) in
             let query = try ChunkQuery(database, protection)
             return try ids.map { (id) throws(BackupError) in
                 var whole: StoredChunk?
                 var deltas: [StoredChunk] = []
                 try query.run(id) { (chunk) throws(BackupError) in
-                    guard damaged[chunk.pack] == nil, try isHeld(chunk) else { return }
+                    guard damaged[chunk.pack] == nil, !doomed.contains(chunk.pack), try isHeld(chunk) else { return }
                     if chunk.base == nil { whole = whole ?? chunk } else { deltas.append(chunk) }
                 }
                 if let whole { return whole }
@@ -29,7 +30,8 @@ extension Catalog {
                     guard let base = delta.base else { continue }
                     var isBaseIntact = false
                     try query.run(base) { (chunk) throws(BackupError) in
-                        if chunk.base == nil, damaged[chunk.pack] == nil, try isHeld(chunk) { isBaseIntact = true }
+                        guard chunk.base == nil, damaged[chunk.pack] == nil, !doomed.contains(chunk.pack) else { return }
+                        if try isHeld(chunk) { isBaseIntact = true }
                     }
                     if isBaseIntact { return delta }
                 }

@@ -114,7 +114,7 @@ struct ConfigurationFiles: Sendable {
     }
 
     func write(_ copy: ConfigurationCopy) throws(BackupError) {
-        try PrivateFile.publish(copy.encode(), to: layout.configCopy, temporaryFolder: layout.temporary)
+        try layout.publish(copy.encode(), to: layout.configCopy)
     }
 
     /// Writes to both files what was read. Damaged files are kept in `damaged/`.
@@ -122,10 +122,9 @@ struct ConfigurationFiles: Sendable {
         for path in [layout.config, layout.configCopy] {
             guard let bytes = try? FileSystem.readFile(path, limitBytes: ConfigurationCopy.byteCountLimit) else { continue }
             try PrivateFile.makeFolder(layout.damaged)
-            try PrivateFile.publish(
-                bytes, to: "\(layout.damaged)/\(FileSystem.lastComponent(path))", temporaryFolder: layout.temporary)
+            try layout.publish(bytes, to: "\(layout.damaged)/\(FileSystem.lastComponent(path))")
         }
-        try PrivateFile.publish(reading.bytes, to: layout.config, temporaryFolder: layout.temporary)
+        try layout.publish(reading.bytes, to: layout.config)
         try write(ConfigurationCopy(of: reading.bytes, keys: keys))
     }
 }

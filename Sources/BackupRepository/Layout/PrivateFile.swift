@@ -48,6 +48,9 @@ enum PrivateFile {
 /// `damaged/` of a repository: holds files that a repair replaces, and files that cannot be saved.
 struct DamagedFolder {
     let layout: RepositoryLayout
+    /// Larger than any record.
+    private static let movedLimitBytes = 64 << 20
+
     /// Called before anything is moved or written; throws if the locks are no longer held.
     let requireHeld: () throws(BackupError) -> Void
 
@@ -64,9 +67,25 @@ struct DamagedFolder {
 
     private func move(_ old: String, to new: String) throws(BackupError) {
         try requireHeld()
+        guard layout.upstream == nil else { return try moveObject(old, to: new) }
         try FileSystem.rename(old, to: new)
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(new))
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(old))
+    }
+
+    /// In an object storage nothing can be renamed: a small object is copied, and then the old one removed.
+    private func moveObject(_ old: String, to new: String) throws(BackupError) {
+        let bytes = try FileSystem.readFile(old, limitBytes: Self.movedLimitBytes)
+        try layout.publish(bytes, to: new)
+        try requireHeld()
+        try layout.remove(old)
+    }
+
+    /// Moves a pack here, durably.
+    func setAside(_ pack: PackID) throws(BackupError) {
+        guard let upstream = layout.upstream else { return try setAside(layout.packPath(of: pack)) }
+        try requireHeld()
+        try upstream.setAside(pack)
     }
 
     /// Keeps a copy of a file's previous contents.
@@ -77,7 +96,6 @@ struct DamagedFolder {
 
     /// Replaces a file by a better one.
     func publish(_ bytes: [UInt8], to path: String, modificationTime: Timestamp? = nil) throws(BackupError) {
-        try PrivateFile.publish(
-            bytes, to: path, temporaryFolder: layout.temporary, modificationTime: modificationTime, beforeRename: requireHeld)
+        try layout.publish(bytes, to: path, modificationTime: modificationTime, beforeRename: requireHeld)
     }
 }

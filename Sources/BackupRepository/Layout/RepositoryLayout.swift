@@ -25,10 +25,27 @@ struct RepositoryLayout: Sendable {
     private(set) var opened: RepositoryConfiguration?
     /// For the folder of a repository that lies elsewhere: supplies the contents of its packs. `nil` where the packs are whole.
     let packSource: (any PackSource)?
+    /// For the folder of a repository that is kept elsewhere and can be changed from here.
+    let upstream: (any RepositoryUpstream)?
 
-    init(path: String, packSource: (any PackSource)? = nil) {
+    init(path: String) {
+        self.path = path
+        packSource = nil
+        upstream = nil
+    }
+
+    /// The cache of a copy, which is only read.
+    init(path: String, packSource: any PackSource) {
         self.path = path
         self.packSource = packSource
+        upstream = nil
+    }
+
+    /// The cache of a repository.
+    init(path: String, upstream: any RepositoryUpstream) {
+        self.path = path
+        packSource = upstream
+        self.upstream = upstream
     }
 
     /// The same for an open repository.
@@ -80,6 +97,9 @@ struct RepositoryLayout: Sendable {
     /// Records of removed snapshots that can still be undeleted.
     var removed: String { "\(path)/removed" }
 
+    /// Lists of packs that a prune has found unneeded, and that a later one removes. Only of a repository in an object storage.
+    var doomed: String { "\(path)/doomed" }
+
     /// Damaged files that a repair has replaced or could not save; created when needed.
     var damaged: String { "\(path)/damaged" }
 
@@ -108,7 +128,7 @@ struct RepositoryLayout: Sendable {
 
     /// - Throws: `readOnly` for a repository that lies elsewhere and is only read.
     func requireWritable() throws(BackupError) {
-        guard let packSource else { return }
+        guard let packSource, upstream == nil else { return }
         throw BackupError(
             .readOnly, "this is a copy of a repository, which is only read from here", path: packSource.location,
             remedy: "Change the repository that it was made from: the next sync brings the copy up to date.")
@@ -176,6 +196,6 @@ enum RepositoryReadme {
     /// Writes it if it is missing. Nothing depends on it: a full disk does not make a backup fail because of it.
     static func add(_ layout: RepositoryLayout) {
         guard (try? FileSystem.exists(layout.readme)) == false else { return }
-        try? PrivateFile.publish(Array(text.utf8), to: layout.readme, temporaryFolder: layout.temporary)
+        try? layout.publish(Array(text.utf8), to: layout.readme)
     }
 }

@@ -65,40 +65,34 @@ final class RepositoryLock: Sendable {
 private final class SingleLock: Sendable {
     private let lock: AdvisoryLock
     /// `nil` where no note can be written.
-    private let notePath: String?
-    private let noteBytes: [UInt8]
+    private let note: (any OwnLockNote)?
 
     init(
         _ layout: RepositoryLayout, _ path: String, isExclusive: Bool, _ operation: String
     ) throws(BackupError) {
-        let folder = LockFolder(layout: layout)
+        let notes = layout.lockNotes
         let name = FileSystem.lastComponent(path)
         do {
             lock = try AdvisoryLock(path: path, exclusive: isExclusive)
         } catch let error where error.code == .busy {
-            throw Self.busy(folder.holder(of: name, excluding: isExclusive), layout)
+            throw Self.busy(notes.holder(of: name, excluding: isExclusive), layout)
         }
-        let note: LockFolder.Note
+        let note: any OwnLockNote
         do {
-            let holder = LockHolder(lock: name, isExclusive: isExclusive, operation: operation, path: path)
-            noteBytes = holder.encode()
-            note = try folder.write(holder)
+            note = try notes.write(LockHolder(lock: name, isExclusive: isExclusive, operation: operation, path: path))
         } catch let error where Self.canDoWithoutNote(error, isExclusive, name, layout) {
-            notePath = nil
-            guard isExclusive else { return }
-            try Self.requireNoOther(
-                LockFolder.Note(path: "", holder: nil, refreshedAt: SystemClock.systemTime()), isExclusive, folder, layout,
-                lock: name)
+            self.note = nil
+            if isExclusive { try Self.requireNoOther(nil, isExclusive, notes, lock: name) }
             return
         }
-        notePath = note.path
+        self.note = note
         do {
-            try Self.requireNoOther(note, isExclusive, folder, layout, lock: name)
+            try Self.requireNoOther(note, isExclusive, notes, lock: name)
         } catch {
-            try? FileSystem.removeFile(note.path)
+            note.remove()
             throw error
         }
-        LockRefresher.shared.add(note.path, noteBytes)
+        LockRefresher.shared.add(note)
     }
 
     /// Whether the kernel's lock alone is enough. Where nothing can be written, nothing can be removed either. On a full disk, an
@@ -115,15 +109,22 @@ private final class SingleLock: Sendable {
 
     /// Checks after its own note exists: of two simultaneous holders at least one sees the other.
     private static func requireNoOther(
-        _ own: LockFolder.Note, _ isExclusive: Bool, _ folder: LockFolder, _ layout: RepositoryLayout, lock: String
+        _ own: (any OwnLockNote)?, _ isExclusive: Bool, _ notes: any LockNotes, lock: String
     ) throws(BackupError) {
-        try folder.sweepDrafts(now: own.refreshedAt)
-        for note in try folder.notes() where note.path != own.path {
+        let all = try notes.notes()
+        let now = try own?.refreshedAt(among: all) ?? SystemClock.systemTime()
+        try notes.sweepDrafts(now: now)
+        for note in all where note.path != own?.path {
             if let holder = note.holder {
                 guard holder.lock == lock, holder.isExclusive || isExclusive else { continue }
             }
-            guard try folder.isStale(note, now: own.refreshedAt, kernelLock: .isOurs) else { throw busy(note.holder, layout) }
-            try FileSystem.removeFile(note.path)
+            guard try notes.isStale(note, now: now, kernelLock: .isOurs) else { throw busy(note.holder, notes.layout) }
+            do throws(BackupError) {
+                try notes.remove(note)
+            } catch {
+                // With credentials that may only add, it stays, and stays stale.
+                guard notes.layout.upstream != nil, error.code == .accessDenied else { throw error }
+            }
         }
     }
 
@@ -134,22 +135,22 @@ private final class SingleLock: Sendable {
     }
 
     func requireHeld() throws(BackupError) {
-        guard let notePath else { return }
+        guard let note else { return }
         do {
-            try LockFolder.renew(notePath, noteBytes)
+            try note.requirePresent()
         } catch {
             guard error.code == .notFound else { throw error }
             throw BackupError(
                 .locked, "another host considered this operation dead and may be working here",
-                path: notePath, remedy: "Start it again.")
+                path: note.path, remedy: "Start it again.")
         }
     }
 
     deinit {
-        guard let notePath else { return }
-        LockRefresher.shared.remove(notePath)
+        guard let note else { return }
+        LockRefresher.shared.remove(note.path)
         // Before the lock itself is released, so that the next holder finds no note.
-        try? FileSystem.removeFile(notePath)
+        note.remove()
     }
 }
 
@@ -159,7 +160,7 @@ struct NamesLock: ~Copyable {
     /// The locked file.
     static let name = "names.lock"
     /// Longer than it takes for a note to become stale.
-    private static let waitSeconds = UInt64(LockFolder.namesExpirySeconds) + 20
+    private static let waitSeconds = UInt64(LockTimes.namesExpirySeconds) + 20
     /// Doubled with each attempt, with a random part: two hosts that collide would otherwise go on colliding.
     private static let shortestPauseMicroseconds: UInt32 = 5_000
     private static let longestPauseMicroseconds: UInt32 = 250_000
@@ -168,19 +169,23 @@ struct NamesLock: ~Copyable {
 
     /// Waits a good minute.
     /// - Throws: `busy` when the lock is still held then.
-    init(_ layout: RepositoryLayout) throws(BackupError) {
+    init(_ layout: RepositoryLayout) throws(BackupError) { lock = try Self.acquire(layout) }
+
+    private static func acquire(_ layout: RepositoryLayout) throws(BackupError) -> RepositoryLock {
         let start = SystemClock.monotonicNanoseconds()
-        var pause = Self.shortestPauseMicroseconds
+        var pause = shortestPauseMicroseconds
         while true {
             do {
-                lock = try RepositoryLock(layout, .naming, operation: "rename")
-                return
+                let lock = try RepositoryLock(layout, .naming, operation: "rename")
+                // What other machines have done to the names until now.
+                try layout.upstream?.refresh(.records)
+                return lock
             } catch {
                 guard error.code == .busy else { throw error }
-                if SystemClock.monotonicNanoseconds() - start > Self.waitSeconds * 1_000_000_000 { throw error }
+                if SystemClock.monotonicNanoseconds() - start > waitSeconds * 1_000_000_000 { throw error }
             }
             usleep(UInt32.random(in: pause / 2...pause))
-            pause = min(pause * 2, Self.longestPauseMicroseconds)
+            pause = min(pause * 2, longestPauseMicroseconds)
             try Cancellation.check()
         }
     }

@@ -97,6 +97,8 @@ public final class MirrorFetch: Sendable {
 
     /// Downloads an object, unless an earlier attempt has. A damaged one is noted, and left out.
     private func fetch(_ object: MirrorObject, _ facts: ObjectFacts) throws(BackupError) {
+        // A repository in a folder has no such lists: its next prune removes what is not needed.
+        if case .doomed = object { return }
         let path = object.path(in: layout)
         if let status = try FileSystem.look(path), status.size == facts.sizeBytes, object.isImmutable { return }
         let temporary = "\(layout.temporary)/\(RandomToken.make())"
@@ -111,6 +113,8 @@ public final class MirrorFetch: Sendable {
             guard sizeBytes == read.sizeBytes else {
                 throw BackupError(.damagedContent, "it ended early", path: "\(storage.location)/\(facts.name)")
             }
+            // Of a removed snapshot: the time of its removal.
+            if case .removed = object { try descriptor.setModificationTime(facts.storedAt) }
             try descriptor.synchronize()
             try Self.verify(object, SharedFile(path: temporary))
             summary.withLock { summary in
@@ -134,7 +138,7 @@ public final class MirrorFetch: Sendable {
     private static func verify(_ object: MirrorObject, _ file: SharedFile) throws(BackupError) {
         switch object {
         case .pack(let id): try PackIndex.verify(file, pack: id)
-        case .snapshot(let id):
+        case .snapshot(let id), .removed(let id):
             guard try SnapshotID(file.sha256()) == id else {
                 throw BackupError(.repositoryDamaged, "the snapshot record does not fit its name")
             }

@@ -2,6 +2,22 @@ import BackupCore
 import ObjectStorage
 
 extension ObjectStorage {
+    /// All objects of a repository that are no packs: two requests for a small one.
+    func records() throws(BackupError) -> [MirrorObject: ObjectFacts] {
+        var objects: [MirrorObject: ObjectFacts] = [:]
+        // A label is stored before the record that it pins, so the labels, which come before the packs, are listed later.
+        try forEachObject(after: ObjectName(MirrorObject.afterPacks)) { (facts) throws(BackupError) in
+            if let object = MirrorObject(facts.name) { objects[object] = facts }
+            return true
+        }
+        try forEachObject(after: nil) { (facts) throws(BackupError) in
+            guard !facts.name.text.hasPrefix(MirrorObject.packsPrefix) else { return false }
+            if let object = MirrorObject(facts.name) { objects[object] = facts }
+            return true
+        }
+        return objects
+    }
+
     /// All objects of a mirror, in which each record has its packs.
     ///
     /// A listing takes several requests, and packs come before records in it. Between two of them, another machine may upload

@@ -9,9 +9,17 @@ enum MirrorObject: Hashable {
     case snapshot(SnapshotID)
     case label(SnapshotID)
     case source(SourceID)
+    /// The record of a removed snapshot. Only a repository has it, no copy.
+    case removed(SnapshotID)
+    /// A list of packs that a prune will remove. Only a repository has it, no copy.
+    case doomed(String)
+    /// What a repair has set aside. Only a repository has it, no copy.
+    case damaged(String)
 
     /// The names of all packs begin with it.
     static let packsPrefix = "packs/"
+    /// It comes after the names of all packs, and before those of records.
+    static let afterPacks = "packs0"
 
     /// - Returns: `nil` for an object that a mirror does not have.
     init?(_ name: ObjectName) {
@@ -39,6 +47,13 @@ enum MirrorObject: Hashable {
         case ("sources", 2):
             guard let id = RepositoryLayout.source(in: FileName(parts[1])) else { return nil }
             self = .source(id)
+        case ("removed", 2):
+            guard let digest = digest(RepositoryLayout.snapshotExtension) else { return nil }
+            self = .removed(SnapshotID(digest))
+        case ("doomed", 2):
+            guard parts[1].hasSuffix(DoomedPacks.nameExtension) else { return nil }
+            self = .doomed(parts[1])
+        case ("damaged", 2): self = .damaged(parts[1])
         default: return nil
         }
     }
@@ -56,6 +71,9 @@ enum MirrorObject: Hashable {
         case .snapshot(let id): layout.snapshotPath(of: id)
         case .label(let id): layout.labelPath(of: id)
         case .source(let id): layout.sourcePath(of: id)
+        case .removed(let id): layout.removedPath(of: id)
+        case .doomed(let name): "\(layout.doomed)/\(name)"
+        case .damaged(let name): "\(layout.damaged)/\(name)"
         }
     }
 

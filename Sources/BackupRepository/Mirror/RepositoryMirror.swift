@@ -121,7 +121,7 @@ public final class RepositoryMirror: Sendable {
     }
 
     /// What the trial of a server could not remove.
-    private static func isOfTrial(_ name: ObjectName) -> Bool { name.text.hasPrefix("\(S3Probe.folder)/") }
+    static func isOfTrial(_ name: ObjectName) -> Bool { name.text.hasPrefix("\(S3Probe.folder)/") }
 
     /// An update that was interrupted at its very beginning leaves the key and the copy of the configuration.
     private static func mayPrecedeConfiguration(_ object: MirrorObject) -> Bool {
@@ -287,7 +287,7 @@ extension RepositoryMirror {
     }
 
     private func upload(_ pack: PackID, _ known: ObjectFacts?) throws(BackupError) {
-        let file = try SharedFile(path: layout.packPath(of: pack))
+        let file = try layout.openPack(pack)
         try requireSound(pack, file)
         let draft = try ObjectDraft(file)
         let name = MirrorObject.pack(pack).name

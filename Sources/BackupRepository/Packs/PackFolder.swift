@@ -122,13 +122,13 @@ enum ReferencedPacks {
     /// holds for the names in the repository's own folder. For folders that are already durable, an fsync costs almost nothing.
     /// - Throws: `repositoryDamaged` when one has vanished.
     static func makeDurable(_ packs: Set<PackID>, layout: RepositoryLayout) throws(BackupError) {
-        for folder in Set(packs.map { RepositoryLayout.packFolder(of: $0, in: layout.packs) }) {
+        for folder in layout.upstream != nil ? [] : Set(packs.map { RepositoryLayout.packFolder(of: $0, in: layout.packs) }) {
             if try FileSystem.exists(folder) { try FileSystem.synchronizeDirectory(folder) }
         }
-        try FileSystem.synchronizeDirectory(layout.packs)
-        try FileSystem.synchronizeDirectory(layout.path)
+        try layout.synchronize(layout.packs)
+        try layout.synchronize(layout.path)
         for pack in packs {
-            if try FileSystem.exists(layout.packPath(of: pack)) { continue }
+            if try layout.hasPack(pack) { continue }
             throw BackupError(
                 .repositoryDamaged, "a pack that is needed vanished meanwhile",
                 path: layout.packPath(of: pack), remedy: "Run a backup: it stores the missing data again.")

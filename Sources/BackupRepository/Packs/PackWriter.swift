@@ -53,9 +53,11 @@ final class PackWriter: @unchecked Sendable {
     }
 
     /// Completes the pack, makes it durable and publishes it under its name.
-    /// - Parameter requireHeld: called just before the pack gets its name; throws if the lock is no longer held.
+    /// - Parameters:
+    ///   - upstream: the storage that keeps the repository, unless its folder does.
+    ///   - requireHeld: called just before the pack gets its name; throws if the lock is no longer held.
     func finish(
-        packsFolder: String, requireHeld: () throws(BackupError) -> Void = {}
+        packsFolder: String, upstream: (any RepositoryUpstream)? = nil, requireHeld: () throws(BackupError) -> Void = {}
     ) throws(BackupError) -> FinishedPack {
         let index = PackIndex(kind: kind, entries: entries, isSealed: protection.isSealing)
         let header = PackIndex.header(kind: kind, isSealed: protection.isSealing)
@@ -69,13 +71,18 @@ final class PackWriter: @unchecked Sendable {
             try descriptor.writeAll(indexBytes)
             try descriptor.writeAll(footer)
             byteCount += UInt64(indexBytes.count + footer.count)
-            try descriptor.synchronize()
+            if upstream == nil { try descriptor.synchronize() }
             // Verify the written file before other processes can see it.
             let file = try SharedFile(path: temporaryPath)
             guard file.size == byteCount, try PackIndex.read(file, pack: id, protection: protection).entries == entries else {
                 throw BackupError(.repositoryDamaged, "a pack did not come back as it was written", path: temporaryPath)
             }
             try FaultInjection.reached("backup.pack-written")
+            if let upstream {
+                try requireHeld()
+                isNew = try upstream.add(id, from: temporaryPath)
+                return
+            }
             let folder = RepositoryLayout.packFolder(of: id, in: packsFolder)
             let path = RepositoryLayout.packPath(of: id, in: packsFolder)
             try PrivateFile.makeFolder(folder)

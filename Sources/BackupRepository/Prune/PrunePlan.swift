@@ -19,11 +19,12 @@ struct PrunePlan {
     /// - Parameters:
     ///   - snapshots: all existing ones, and those that can still be undeleted.
     ///   - young: packs that are left alone.
+    ///   - doomed: packs of which no chunk is to be kept if it is elsewhere, too.
     ///   - forgetsMissing: whether chunks that are in no pack are given up.
     /// - Throws: `repositoryDamaged` when a folder or list cannot be read or a chunk is missing: what it needs is unknown.
     init(
         _ repository: Repository, _ snapshots: [Snapshot], _ inventory: consuming PackInventory, maxUnused: UnusedLimit,
-        young: RecentPacks, forgetsMissing: Bool, progress: ProgressHandler?
+        young: RecentPacks, doomed: Set<PackID> = [], forgetsMissing: Bool, progress: ProgressHandler?
     ) throws(BackupError) {
         self.repository = repository
         let setAside = QuarantinedPacks(repository)
@@ -50,7 +51,7 @@ struct PrunePlan {
             summary.leftAlone.append(damage.error.at(repository.layout.packPath(of: damage.pack)))
         }
         count()
-        keepOneOfEach()
+        keepOneOfEach(doomed)
         count()
         try choose(maxUnused, young)
     }
@@ -100,9 +101,10 @@ struct PrunePlan {
 
     /// Keeps one copy of each chunk that is in several packs, after verifying it: preferably one that is stored whole, in a pack
     /// of which most is needed.
-    private mutating func keepOneOfEach() {
+    private mutating func keepOneOfEach(_ doomed: Set<PackID>) {
         func share(_ row: Int) -> Double {
             let pack = inventory.packNumber(ofRow: row)
+            if doomed.contains(inventory.packs[pack].id) { return -1 }
             return Double(neededBytes[pack]) / Double(max(1, totalBytes[pack]))
         }
         func isBetter(_ left: Int, _ right: Int) -> Bool {
@@ -215,7 +217,7 @@ struct RecentPacks {
     /// Where nothing can be written, nothing is removed either: this is a dry run.
     private static func clock(_ layout: RepositoryLayout) throws(BackupError) -> Timestamp {
         do {
-            return try StorageClock.now(layout)
+            return try layout.lockNotes.now()
         } catch let error where [.readOnly, .accessDenied, .notPermitted].contains(error.code) {
             return SystemClock.systemTime()
         }

@@ -69,6 +69,10 @@ public struct PruneSummary: Sendable {
     public internal(set) var rewrittenPackCount = 0
     /// Packs that were left alone because they are less than an hour old, on storage that other hosts may write to.
     public internal(set) var youngPackCount = 0
+    /// Unneeded packs of a repository in an object storage that a later prune removes: see `DoomedPacks`.
+    public internal(set) var waitingPackCount = 0
+    /// Bytes of these packs.
+    public internal(set) var waitingByteCount: UInt64 = 0
     /// Packs that were written to replace the rewritten ones.
     public internal(set) var newPackCount = 0
     /// The number of bytes by which the packs shrink.

@@ -49,6 +49,7 @@ public struct RepositoryPrune {
     public func plan() throws(BackupError) -> PruneSummary {
         let lock = try RepositoryLock(repository.layout, .keepingPacks, operation: "prune --dry-run")
         defer { withExtendedLifetime(lock) {} }
+        try repository.layout.upstream?.refresh(.everything)
         try repository.refresh()
         let visible = repository.snapshots()
         let removed = try repository.snapshotStore.readRemoved()
@@ -56,7 +57,10 @@ public struct RepositoryPrune {
         let kept = removed.snapshots.filter { !grace.isOver(for: $0) }.map(\.snapshot)
         let inventory = try PackInventory(repository.catalog, progress: progress)
         try pruneGuard.requireReadable(inventory)
-        var summary = try plan(visible + kept, inventory).summary
+        let doomed = try PackDoom(repository.layout)
+        let plan = try plan(visible + kept, inventory, doomed)
+        var summary = plan.summary
+        if let doomed { doomed.foresee(plan, &summary) }
         noteWhatKeeps(removed.snapshots, &summary)
         return summary
     }
@@ -78,10 +82,12 @@ public struct RepositoryPrune {
         return try pruneGuard.check(visible: visible, removed: removed.snapshots)
     }
 
-    private func plan(_ snapshots: [Snapshot], _ inventory: consuming PackInventory) throws(BackupError) -> PrunePlan {
+    private func plan(
+        _ snapshots: [Snapshot], _ inventory: consuming PackInventory, _ doomed: PackDoom?
+    ) throws(BackupError) -> PrunePlan {
         try PrunePlan(
             repository, snapshots, inventory, maxUnused: maxUnused, young: RecentPacks(repository.layout, youngPacks),
-            forgetsMissing: forgetsMissing, progress: progress)
+            doomed: doomed?.packs ?? [], forgetsMissing: forgetsMissing, progress: progress)
     }
 
     /// - Throws: `busy` while another process writes or checks; `repositoryDamaged` as `plan`; `noSpace`, …: what is done by then
@@ -89,6 +95,7 @@ public struct RepositoryPrune {
     public func run() throws(BackupError) -> PruneSummary {
         let lock = try RepositoryLock(repository.layout, .removingPacks, operation: "prune")
         defer { withExtendedLifetime(lock) {} }
+        try repository.layout.upstream?.refresh(.everything)
         try repository.snapshotStore.sweep(requireHeld: lock.requireHeld)
         try repository.catalog.reconcile()
         // No pack appears or disappears while the lock is held.
@@ -104,14 +111,16 @@ public struct RepositoryPrune {
         let visible = repository.snapshots()
         let removed = try repository.snapshotStore.readRemoved()
         try pruneGuard.requireReadable(removed: removed.damages)
-        let plan = try plan(visible + removed.snapshots.map(\.snapshot), inventory)
+        let doom = try PackDoom(repository.layout)
+        let plan = try plan(visible + removed.snapshots.map(\.snapshot), inventory, doom)
         try makeDurable(plan)
         try FaultInjection.reached("prune.planned")
-        var execution = Execution(repository: repository, lock: lock, plan: plan, progress: progress)
+        var execution = Execution(repository: repository, lock: lock, plan: plan, doom: doom, progress: progress)
         noteWhatKeeps(removed.snapshots, &execution.summary)
         do throws(BackupError) {
             try execution.removeUnused()
             try execution.rewrite()
+            try execution.recordDoom()
         } catch {
             execution.rewriter.discard()
             try? execution.forgetRemoved()
@@ -134,7 +143,7 @@ public struct RepositoryPrune {
     /// snapshots and renamed packs without fsyncing their folders.
     private func makeDurable(_ plan: PrunePlan) throws(BackupError) {
         try repository.snapshotStore.synchronizeRemoved()
-        try FileSystem.synchronizeDirectory(repository.layout.snapshots)
+        try repository.layout.synchronize(repository.layout.snapshots)
         try ReferencedPacks.makeDurable(Set(plan.inventory.packs.map(\.id)), layout: repository.layout)
     }
 
@@ -142,6 +151,8 @@ public struct RepositoryPrune {
         let repository: Repository
         let lock: RepositoryLock
         let plan: PrunePlan
+        /// Of a repository in an object storage.
+        var doom: PackDoom?
         let progress: ProgressHandler?
         let rewriter: PackRewriter
         let removal: PackRemoval
@@ -151,10 +162,13 @@ public struct RepositoryPrune {
         /// Packs whose needed chunks have all been copied, but not published yet.
         private var copied: [PackKind: [PackInventory.Pack]] = [:]
 
-        init(repository: Repository, lock: RepositoryLock, plan: PrunePlan, progress: ProgressHandler?) {
+        init(
+            repository: Repository, lock: RepositoryLock, plan: PrunePlan, doom: PackDoom?, progress: ProgressHandler?
+        ) {
             self.repository = repository
             self.lock = lock
             self.plan = plan
+            self.doom = doom
             self.progress = progress
             rewriter = PackRewriter(repository, lock)
             removal = PackRemoval(repository.layout)
@@ -182,8 +196,18 @@ public struct RepositoryPrune {
         }
 
         private mutating func removeUnused(_ pack: PackInventory.Pack, inPlace: Bool = false) throws(BackupError) {
+            if doom?.mustWait(pack.id) == true {
+                summary.waitingPackCount += 1
+                summary.waitingByteCount += pack.byteCount
+                return
+            }
             try unlink(pack, inPlace: inPlace)
             summary.removedPackCount += 1
+        }
+
+        mutating func recordDoom() throws(BackupError) {
+            let needed = Set(plan.inventory.packs.map(\.id)).subtracting(plan.unused.map { plan.inventory.packs[$0].id })
+            try doom?.record(needed: needed, lock)
         }
 
         mutating func rewrite() throws(BackupError) {
@@ -232,13 +256,23 @@ public struct RepositoryPrune {
                 try FaultInjection.reached("prune.pack-rewritten")
                 // All of its chunks were needed after all, or a new pack has the same name.
                 guard !rewriter.published.contains(pack.id) else { continue }
-                try unlink(pack)
+                if doom?.mustWait(pack.id) == true {
+                    summary.waitingPackCount += 1
+                    summary.waitingByteCount += pack.byteCount
+                } else {
+                    try unlink(pack)
+                }
                 summary.rewrittenPackCount += 1
             }
         }
 
         private mutating func unlink(_ pack: PackInventory.Pack, inPlace: Bool = false) throws(BackupError) {
-            try removal.remove(repository.layout.packPath(of: pack.id), inPlace: inPlace, requireHeld: lock.requireHeld)
+            if let upstream = repository.layout.upstream {
+                try lock.requireHeld()
+                try upstream.removePack(pack.id)
+            } else {
+                try removal.remove(repository.layout.packPath(of: pack.id), inPlace: inPlace, requireHeld: lock.requireHeld)
+            }
             removed.append(pack.id)
             removedByteCount += pack.byteCount
             repository.chunkReader.forget(pack.id)

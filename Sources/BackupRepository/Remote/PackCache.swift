@@ -27,17 +27,20 @@ final class PackCache: PackSource {
     let layout: RepositoryLayout
     let transfers: RemoteTransfers
     private let maps: String
+    /// For files that are being added. Not the repository's own folder, which each writer cleans.
+    let temporaryFolder: String
     private let limitBytes: UInt64
     private let open = Mutex<[Key: Weak]>([:])
 
     /// - Parameters:
     ///   - layout: of the cached repository's folder.
-    ///   - maps: an existing folder for the maps.
+    ///   - folder: of the cache: for the maps, and for what is being added.
     ///   - limitBytes: how much disk space the packs may take. It is looked at from time to time, so that they may take an
     ///     eighth more.
-    init(_ storage: any ObjectStorage, layout: RepositoryLayout, maps: String, limitBytes: UInt64) {
+    init(_ storage: any ObjectStorage, layout: RepositoryLayout, folder: String, limitBytes: UInt64) {
         self.layout = layout
-        self.maps = maps
+        maps = "\(folder)/maps"
+        temporaryFolder = "\(folder)/tmp"
         self.limitBytes = limitBytes
         transfers = RemoteTransfers(storage, sweepIntervalBytes: max(limitBytes / 8, 1 << 20))
         transfers.useSweep { [weak self] isFull in self?.sweep(isFull: isFull) ?? false }
@@ -73,7 +76,7 @@ final class PackCache: PackSource {
 
     /// Makes the folders, also those that were removed while a program uses the cache.
     func makeFolders() throws(BackupError) {
-        for path in [layout.temporary, maps] { try FileSystem.makeDirectories(path) }
+        for path in [layout.temporary, temporaryFolder, maps] { try FileSystem.makeDirectories(path) }
     }
 
     /// The open pack, which all readers of this process share.
@@ -118,6 +121,20 @@ final class PackCache: PackSource {
         }
     }
 
+    /// Takes over the file of a pack that the storage has just got. It is whole, so nothing of it need be transferred.
+    func adopt(_ id: PackID, from file: String) throws(BackupError) {
+        try makeFolders()
+        let status = try FileSystem.status(file)
+        let map = mapPath(id, status.inode)
+        try FileSystem.removeFile(map)
+        let count = (status.size + CachedPack.blockSizeBytes - 1) / CachedPack.blockSizeBytes
+        try PrivateFile.createFile(map).writeAll([UInt8](repeating: 1, count: Int(count)))
+        let path = layout.packPath(of: id)
+        try FileSystem.makeDirectories(FileSystem.parentPath(path))
+        try FileSystem.rename(file, to: path)
+        transfers.noteCached(status.size)
+    }
+
     /// Forgets what was transferred of a pack, so that it is transferred again.
     func discard(_ id: PackID) throws(BackupError) {
         let path = layout.packPath(of: id)
@@ -155,7 +172,7 @@ final class PackCache: PackSource {
         let path = layout.packPath(of: id)
         try makeFolders()
         try FileSystem.makeDirectories(FileSystem.parentPath(path))
-        let draft = "\(layout.temporary)/\(RandomToken.make())"
+        let draft = "\(temporaryFolder)/\(RandomToken.make())"
         let file = try PrivateFile.createFile(draft)
         var map: String?
         do throws(BackupError) {
@@ -183,6 +200,7 @@ final class PackCache: PackSource {
     /// - Returns: whether any was emptied.
     @discardableResult
     func sweep(isFull: Bool = false) -> Bool {
+        removeAbandoned()
         var used: [(pack: PackID, lastUse: Timestamp, bytes: UInt64)] = []
         for name in (try? FileSystem.names(in: maps)) ?? [] {
             let path = "\(maps)/\(name)"
@@ -207,6 +225,15 @@ final class PackCache: PackSource {
             isAnyEmptied = true
         }
         return isAnyEmptied
+    }
+
+    /// Removes what a killed program was adding.
+    private func removeAbandoned() {
+        for name in (try? FileSystem.names(in: temporaryFolder)) ?? [] {
+            let path = "\(temporaryFolder)/\(name)"
+            guard let status = FileSystem.statusIfPresent(path), status.kind == .regular else { continue }
+            if SystemClock.systemTime().secondsSince(status.modificationTime) > 86_400 { try? FileSystem.removeFile(path) }
+        }
     }
 
     private static func pack(ofMap name: FileName) -> PackID? {

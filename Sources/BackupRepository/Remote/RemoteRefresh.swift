@@ -16,25 +16,47 @@ struct RemoteRefresh {
     let cache: PackCache
     /// The file with the versions of the small objects in the cache.
     let versionsPath: String
+    /// What was stored by this process, and is in the cache as well.
+    let stored: [(name: ObjectName, sha256: SHA256Digest, version: ObjectVersion)]
     let progress: ProgressHandler?
 
     /// - Throws: `noRepository` when the storage holds no repository; errors of the storage and of the disk. The cache is as
     ///   usable then as before.
-    func run() throws(BackupError) {
-        let objects = try storage.mirrorObjects { (id) throws(BackupError) in
-            try FileSystem.exists(layout.snapshotPath(of: id))
+    func run(_ scope: RefreshScope) throws(BackupError) {
+        for folder in layout.folders { try FileSystem.makeDirectories(folder) }
+        // Before the listing: another program of this machine may store something meanwhile, and add it here.
+        var before = try CachedNames(layout)
+        var scope = scope
+        var objects: [MirrorObject: ObjectFacts] = [:]
+        if scope == .records {
+            objects = try storage.records()
+            // Its packs have to be there before it.
+            for object in objects.keys where try isNewRecord(object) { scope = .everything }
+        }
+        if scope == .everything {
+            before = try CachedNames(layout)
+            objects = try storage.mirrorObjects { (id) throws(BackupError) in
+                try FileSystem.exists(layout.snapshotPath(of: id))
+            }
         }
         cache.transfers.noteOnline()
-        guard objects[.configuration] != nil || objects[.configurationCopy] != nil else {
+        guard scope == .records || objects[.configuration] != nil || objects[.configurationCopy] != nil else {
             throw BackupError(
-                .noRepository, "there is no copy of a repository here", path: storage.location,
+                .noRepository, "there is no repository here", path: storage.location,
                 remedy: "Check the address. A copy is made with: backupfs sync")
         }
-        for folder in layout.folders { try FileSystem.makeDirectories(folder) }
-        let stored = try FileSystem.readFileIfPresent(versionsPath, limitBytes: Self.versionLimitBytes)
-        let versions = Mutex(MirrorState(decoding: stored ?? []))
-        defer { try? Self.write(versions.withLock { $0.encoded }, to: versionsPath, layout) }
-        try addPacks(objects)
+        let known = try FileSystem.readFileIfPresent(versionsPath, limitBytes: Self.versionLimitBytes)
+        let versions = Mutex(MirrorState(decoding: known ?? []))
+        let earlier = versions.withLock { versions in
+            let earlier = versions
+            for one in stored { versions.note(one.name, one.sha256, one.version) }
+            return earlier
+        }
+        defer {
+            let now = versions.withLock { $0 }
+            if now != earlier { try? write(now.encoded, to: versionsPath) }
+        }
+        if scope == .everything { try addPacks(objects) }
         // The register last: until it is there, the labels that it lists are.
         try transfer(objects, versions) { object in
             switch object {
@@ -43,7 +65,12 @@ struct RemoteRefresh {
             }
         }
         try transfer(objects, versions) { $0 == .register }
-        try removeMissing(objects)
+        try removeMissing(objects, before, scope)
+    }
+
+    private func isNewRecord(_ object: MirrorObject) throws(BackupError) -> Bool {
+        guard case .snapshot(let id) = object else { return false }
+        return try !FileSystem.exists(layout.snapshotPath(of: id))
     }
 
     private func addPacks(_ objects: [MirrorObject: ObjectFacts]) throws(BackupError) {
@@ -85,43 +112,35 @@ struct RemoteRefresh {
         }
         try ParallelTransfer(phase: "Reading the list of backups...", progress: progress).run(
             changed.sorted { $0.facts.name < $1.facts.name }, sizeBytes: { $0.facts.sizeBytes }
-        ) { [storage, layout] (item) throws(BackupError) in
+        ) { [self] (item) throws(BackupError) in
             guard let (bytes, version) = try storage.contents(of: item.facts.name, limitBytes: item.object.byteCountLimit) else {
                 return
             }
-            try Self.write(bytes, to: item.object.path(in: layout), layout)
+            // The time of a removal and that of a source's document are those of their files.
+            try write(bytes, to: item.object.path(in: layout), modificationTime: item.facts.storedAt)
             transferred.withLock { $0.append((item.facts.name, SHA256Hasher.hash(bytes), version)) }
         }
     }
 
     /// Removes from the cache what the storage no longer has, each record before its packs.
-    private func removeMissing(_ objects: [MirrorObject: ObjectFacts]) throws(BackupError) {
-        for (folder, suffix) in [
-            (layout.snapshots, RepositoryLayout.snapshotExtension), (layout.labels, RepositoryLayout.labelExtension),
-        ] {
-            for name in try FileSystem.names(in: folder) {
-                guard let digest = RepositoryLayout.digest(in: name, extension: suffix) else { continue }
-                let id = SnapshotID(digest)
-                let object: MirrorObject = folder == layout.snapshots ? .snapshot(id) : .label(id)
-                if objects[object] == nil { try FileSystem.removeFile(object.path(in: layout)) }
-            }
-        }
-        if try FileSystem.exists(layout.sources) {
-            for name in try FileSystem.names(in: layout.sources) {
-                guard let id = RepositoryLayout.source(in: name), objects[.source(id)] == nil else { continue }
-                try FileSystem.removeFile(layout.sourcePath(of: id))
-            }
-        }
-        for object in [MirrorObject.register, .key, .keyCopy, .configuration, .configurationCopy] where objects[object] == nil {
+    private func removeMissing(
+        _ objects: [MirrorObject: ObjectFacts], _ before: CachedNames, _ scope: RefreshScope
+    ) throws(BackupError) {
+        for object in before.records where objects[object] == nil { try FileSystem.removeFile(object.path(in: layout)) }
+        guard scope == .everything else { return }
+        for object in [MirrorObject.key, .keyCopy, .configuration, .configurationCopy] where objects[object] == nil {
             try FileSystem.removeFile(object.path(in: layout))
         }
-        for pack in try PackFolder.names(layout) where objects[.pack(pack)] == nil { try cache.remove(pack) }
+        for pack in before.packs where objects[.pack(pack)] == nil { try cache.remove(pack) }
     }
 
     /// Replaces a file without waiting for the disk.
-    private static func write(_ bytes: [UInt8], to path: String, _ layout: RepositoryLayout) throws(BackupError) {
+    private func write(
+        _ bytes: [UInt8], to path: String, modificationTime: Timestamp? = nil
+    ) throws(BackupError) {
         try FileSystem.makeDirectories(FileSystem.parentPath(path))
-        try PrivateFile.publish(bytes, to: path, temporaryFolder: layout.temporary, isDurable: false)
+        try PrivateFile.publish(
+            bytes, to: path, temporaryFolder: cache.temporaryFolder, modificationTime: modificationTime, isDurable: false)
     }
 }
 
@@ -136,7 +155,37 @@ extension MirrorObject {
         case .snapshot: SnapshotRecord.byteCountLimit
         case .source: SourceDocument.byteCountLimit
         case .readme: 1 << 20
+        case .removed: SnapshotRecord.byteCountLimit
+        case .doomed: DoomedPacks.byteCountLimit
+        case .damaged: 1 << 30
         case .pack: 0
         }
+    }
+
+    /// Whether the time at which it was stored means something.
+    var isDated: Bool {
+        switch self {
+        case .removed, .doomed, .source: true
+        default: false
+        }
+    }
+}
+
+/// What a cache has.
+private struct CachedNames {
+    /// All but packs, and the files that make it a repository.
+    var records: [MirrorObject] = []
+    let packs: Set<PackID>
+
+    init(_ layout: RepositoryLayout) throws(BackupError) {
+        let root = RepositoryLayout(path: "")
+        for folder in [root.snapshots, root.removed, root.labels, root.sources, root.doomed, root.damaged] {
+            for name in try FileSystem.names(in: layout.path + folder) {
+                guard let object = ObjectName("\(folder.dropFirst())/\(name)").flatMap({ MirrorObject($0) }) else { continue }
+                records.append(object)
+            }
+        }
+        if try FileSystem.exists(layout.register) { records.append(.register) }
+        packs = try PackFolder.names(layout)
     }
 }

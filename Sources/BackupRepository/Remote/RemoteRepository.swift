@@ -2,8 +2,8 @@ import BackupCore
 import ObjectStorage
 import SystemIO
 
-/// A repository in an object storage, read through a cache in a folder of this machine. It is only read: a change of it throws
-/// `readOnly`.
+/// A repository in an object storage, used through a cache in a folder of this machine. A copy is only read: a change of it
+/// throws `readOnly`. Another one is changed in the storage first, and then in the cache.
 ///
 /// The cache looks like a repository's folder, so that all that reads a repository reads this one, too. Its records, labels and
 /// indexes are whole; of packs, it has what was read of them. It can be removed at any time. Several processes can share it.
@@ -14,28 +14,32 @@ public final class RemoteRepository: Sendable {
     /// How much disk space a cache takes unless a setting says otherwise.
     public static let standardCacheBytes: UInt64 = 4 << 30
 
-    private let storage: any ObjectStorage
-    private let layout: RepositoryLayout
+    let storage: any ObjectStorage
+    let layout: RepositoryLayout
     private let cache: PackCache
-    private let folder: String
+    private let refresher: RemoteRefresher
 
     /// Sends no request.
     /// - Parameters:
     ///   - cacheFolder: created if it is missing; for this storage alone.
     ///   - cacheBytes: how much disk space the packs in it may take.
+    ///   - writing: the same storage, for changes of the repository; `nil` for a copy of another one.
     public init(
-        in storage: any ObjectStorage, cacheFolder: String, cacheBytes: UInt64 = standardCacheBytes
+        in storage: any ObjectStorage, cacheFolder: String, cacheBytes: UInt64 = standardCacheBytes,
+        writingTo writing: (any ObjectStorage)? = nil
     ) throws(BackupError) {
-        self.storage = storage
-        folder = FileSystem.absolutePath(cacheFolder)
-        let plain = RepositoryLayout(path: "\(folder)/repository")
-        let maps = "\(folder)/maps"
-        cache = PackCache(storage, layout: plain, maps: maps, limitBytes: cacheBytes)
-        layout = RepositoryLayout(path: plain.path, packSource: cache)
+        self.storage = writing ?? storage
+        let folder = FileSystem.absolutePath(cacheFolder)
+        let plain = RepositoryLayout(path: Self.repositoryPath(inCache: folder))
+        cache = PackCache(storage, layout: plain, folder: folder, limitBytes: cacheBytes)
+        refresher = RemoteRefresher(storage, plain, cache, folder: folder)
+        if let writing {
+            layout = RepositoryLayout(path: plain.path, upstream: RemoteWriter(writing, plain, cache, refresher))
+        } else {
+            layout = RepositoryLayout(path: plain.path, packSource: cache)
+        }
         try cache.makeFolders()
     }
-
-    private var lockPath: String { "\(folder)/lock" }
 
     /// Whether the cache has ever been in line with the storage, so that `open` needs no request.
     public var isCached: Bool { (try? FileSystem.exists(layout.config)) == true }
@@ -44,14 +48,7 @@ public final class RemoteRepository: Sendable {
     /// - Throws: `noRepository` when there is no repository in the storage; errors of the storage and of the disk. The cache
     ///   stays as usable as before.
     public func refresh(progress: ProgressHandler? = nil) throws(BackupError) {
-        // The cache can be removed at any time.
-        try cache.makeFolders()
-        // Another process that refreshes it now does the work for this one.
-        let lock = try WaitingLock.acquire(path: lockPath)
-        defer { withExtendedLifetime(lock) {} }
-        try RemoteRefresh(
-            storage: storage, layout: layout, cache: cache, versionsPath: "\(folder)/versions", progress: progress
-        ).run()
+        try refresher.run(.everything, progress: progress)
     }
 
     /// Opens the repository as the cache has it, and reduces the cache to its size.
@@ -73,6 +70,9 @@ public final class RemoteRepository: Sendable {
         if let key = original.masterKey { secret = { (_) throws(BackupError) in .masterKey(key) } }
         return try open(secret: secret, catalogHome: catalogHome)
     }
+
+    /// The folder of the cached repository in a cache.
+    public static func repositoryPath(inCache folder: String) -> String { "\(folder)/repository" }
 
     /// The folder of the cached repository, for what reads its files.
     public var repositoryPath: String { layout.path }

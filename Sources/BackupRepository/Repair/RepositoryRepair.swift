@@ -171,7 +171,7 @@ private struct Execution {
         let isWhole = rewriter.published.contains(pack)
         if !isWhole {
             // The catalog is rebuilt at the end: removing a single pack from it scans every chunk.
-            try damaged.setAside(repository.layout.packPath(of: pack))
+            try damaged.setAside(pack)
         }
         repository.chunkReader.forget(pack)
         for chunk in chunks where lost.remove(chunk.id) != nil {

@@ -50,7 +50,7 @@ struct KeyStore {
     }
 
     private func publish(_ key: KeyFile, to path: String) throws(BackupError) {
-        try PrivateFile.publish(key.encode(), to: path, temporaryFolder: layout.temporary)
+        try layout.publish(key.encode(), to: path)
     }
 
     // MARK: Both files

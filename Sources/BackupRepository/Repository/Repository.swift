@@ -191,8 +191,14 @@ extension Repository {
 // MARK: - Repositories elsewhere
 
 extension Repository {
-    /// Whether the repository lies in an object storage, and is only read through a cache: see `RemoteRepository`.
+    /// Whether the repository lies in an object storage, and is read through a cache: see `RemoteRepository`.
     public var isRemote: Bool { layout.packSource != nil }
+
+    /// Whether nothing in it can be changed from here: it is a copy.
+    public var isReadOnlyCopy: Bool { layout.packSource != nil && layout.upstream == nil }
+
+    /// Where the repository is, for messages: the path of its folder, or the address of its storage.
+    public var location: String { layout.packSource?.location ?? path }
 }
 
 // MARK: - Folders
@@ -276,12 +282,12 @@ extension Repository {
 extension Repository {
     /// The current holders of locks of the repository, and the holders whose notes are stale.
     public func lockHolders() throws(BackupError) -> (present: [LockHolder], stale: [LockHolder]) {
-        try LockFolder(layout: layout).sortNotes { _ in }
+        try layout.lockNotes.sortNotes { _ in }
     }
 
     /// Removes stale notes; others stay. Stale notes would expire by themselves.
     /// - Returns: the holders that stay, and those whose notes were removed.
     public func unlock() throws(BackupError) -> (present: [LockHolder], stale: [LockHolder]) {
-        try LockFolder(layout: layout).sortNotes { (note) throws(BackupError) in try FileSystem.removeFile(note.path) }
+        try layout.lockNotes.sortNotes { (note) throws(BackupError) in try layout.lockNotes.remove(note) }
     }
 }

@@ -5,7 +5,11 @@ extension Repository {
     /// Picks up changes of the list of snapshots by other processes. Cheap enough to be called before every use of the list.
     /// - Returns: whether the list has changed.
     @discardableResult
-    public func refresh() throws(BackupError) -> Bool { try snapshotStore.refresh() }
+    public func refresh() throws(BackupError) -> Bool {
+        // Changes by other machines show at a later look.
+        layout.upstream?.refreshInBackground()
+        return try snapshotStore.refresh()
+    }
 
     /// Watches for changes of the list of snapshots by this or another process of this machine; `refresh` then sees them.
     /// - Parameter onChange: called on its own thread, also for changes that leave the list as it was.

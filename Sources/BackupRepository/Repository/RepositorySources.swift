@@ -86,7 +86,7 @@ extension Repository {
                 damaged, of: layout.sourcePath(of: document.id))
         }
         try PrivateFile.makeFolder(layout.sources)
-        try PrivateFile.publish(bytes, to: layout.sourcePath(of: document.id), temporaryFolder: layout.temporary)
+        try layout.publish(bytes, to: layout.sourcePath(of: document.id))
         return true
     }
 

@@ -143,8 +143,7 @@ extension SnapshotStore {
         changed.strikeOut(removedForGood.filter { list[$0] == nil })
         change(&changed)
         guard changed != register else { return }
-        try PrivateFile.publish(
-            protection.seal(changed.encode(), as: .register), to: layout.register, temporaryFolder: layout.temporary)
+        try layout.publish(protection.seal(changed.encode(), as: .register), to: layout.register)
     }
 
     /// Lists every snapshot with a trace: a record, readable or not, a label, or a record that a repair has set aside. A snapshot

@@ -51,11 +51,11 @@ extension SnapshotStore {
         try takeOut(ids, isForGood: true, willRemove, didRemove) { (id, lock) throws(BackupError) in
             try lock.requireHeld()
             // Such a copy exists after an interrupted removal.
-            try FileSystem.removeFile(layout.removedPath(of: id))
-            try FileSystem.removeFile(layout.snapshotPath(of: id))
+            try layout.remove(layout.removedPath(of: id))
+            try layout.remove(layout.snapshotPath(of: id))
             noteRemovedForGood(id)
-            try FileSystem.synchronizeDirectory(layout.snapshots)
-            try FileSystem.removeFile(layout.labelPath(of: id))
+            try layout.synchronize(layout.snapshots)
+            try layout.remove(layout.labelPath(of: id))
         }
     }
 
@@ -105,13 +105,11 @@ extension SnapshotStore {
     ) throws(BackupError) {
         let bytes = try FileSystem.readFile(old, limitBytes: SnapshotRecord.byteCountLimit)
         do throws(BackupError) {
-            try PrivateFile.publish(bytes, to: new, temporaryFolder: layout.temporary, modificationTime: time) {
-                () throws(BackupError) in try lock.requireHeld()
-            }
+            try layout.publish(bytes, to: new, modificationTime: time) { () throws(BackupError) in try lock.requireHeld() }
             try lock.requireHeld()
-            try FileSystem.removeFile(old)
+            try layout.remove(old)
         } catch {
-            guard error.code == .noSpace else { throw error }
+            guard error.code == .noSpace, layout.upstream == nil else { throw error }
             // The time is set first: a record in `removed/` must not look as if it had been removed when it was created.
             let descriptor = try OwnedDescriptor.open(old, O_RDONLY)
             try descriptor.setModificationTime(time)
@@ -119,14 +117,14 @@ extension SnapshotStore {
             try FileSystem.rename(old, to: new)
             try FileSystem.synchronizeDirectory(FileSystem.parentPath(new))
         }
-        try FileSystem.synchronizeDirectory(FileSystem.parentPath(old))
+        try layout.synchronize(FileSystem.parentPath(old))
     }
 
     /// Makes the names in `removed/` durable. Call it before `snapshots/` is synchronized: a process that moved a record may have
     /// died before doing so, and after a power cut the record would have no name left.
     func synchronizeRemoved() throws(BackupError) {
         // Without it, nothing was ever removed.
-        _ = try FileSystem.ifPresent { () throws(BackupError) in try FileSystem.synchronizeDirectory(layout.removed) }
+        _ = try FileSystem.ifPresent { () throws(BackupError) in try layout.synchronize(layout.removed) }
     }
 
     /// Moves a record back to `snapshots/`, durably.
@@ -207,8 +205,8 @@ extension SnapshotStore {
             try requireHeld()
             try lock.requireHeld()
             // The record's other name must be durable first.
-            try FileSystem.synchronizeDirectory(layout.snapshots)
-            try FileSystem.removeFile(path)
+            try layout.synchronize(layout.snapshots)
+            try layout.remove(path)
         }
     }
 
@@ -233,14 +231,14 @@ extension SnapshotStore {
 
     private func unlinkRemoved(_ id: SnapshotID, _ lock: borrowing NamesLock) throws(BackupError) {
         try lock.requireHeld()
-        try FileSystem.removeFile(layout.removedPath(of: id))
+        try layout.remove(layout.removedPath(of: id))
         // This process may have been suspended before the unlink, and another host may have undeleted the snapshot: the label is
         // in use again then.
         try lock.requireHeld()
         guard try !FileSystem.exists(layout.snapshotPath(of: id)) else { return }
         noteRemovedForGood(id)
-        try FileSystem.synchronizeDirectory(layout.removed)
-        try FileSystem.removeFile(layout.labelPath(of: id))
+        try layout.synchronize(layout.removed)
+        try layout.remove(layout.labelPath(of: id))
     }
 }
 

@@ -224,7 +224,7 @@ extension SnapshotStore {
         var mayBeThere = false
         var label: SnapshotLabel?
         do {
-            try PrivateFile.publish(bytes, to: path, temporaryFolder: layout.temporary) { () throws(BackupError) in
+            try layout.publish(bytes, to: path) { () throws(BackupError) in
                 try FaultInjection.reached("backup.record-written")
                 try requireHeld()
                 try lock.requireHeld()
@@ -238,7 +238,7 @@ extension SnapshotStore {
             }
         } catch {
             // It may have been renamed but not made durable: a backup that is reported as failed must not be visible.
-            if mayBeThere, (try? requireHeld()) != nil { try? FileSystem.removeFile(path) }
+            if mayBeThere, (try? requireHeld()) != nil { try? layout.remove(path) }
             throw error
         }
         show(Snapshot(id: id, record: record, label: label))
@@ -270,10 +270,7 @@ extension SnapshotStore {
     func write(_ label: SnapshotLabel, of id: SnapshotID, _ lock: borrowing NamesLock) throws(BackupError) {
         let bytes = try protection.seal(label.encode(for: id), as: .snapshotLabel(id))
         // Another host may have changed it while this one was suspended, even during the write.
-        try PrivateFile.publish(bytes, to: layout.labelPath(of: id), temporaryFolder: layout.temporary) {
-            () throws(BackupError) in
-            try lock.requireHeld()
-        }
+        try layout.publish(bytes, to: layout.labelPath(of: id)) { () throws(BackupError) in try lock.requireHeld() }
     }
 
     /// Removes a snapshot's record durably, and then its label: it cannot be undeleted.
@@ -298,11 +295,11 @@ extension SnapshotStore {
         try synchronizeRemoved()
         for id in ids {
             try lock.requireHeld()
-            try FileSystem.removeFile(layout.snapshotPath(of: id))
+            try layout.remove(layout.snapshotPath(of: id))
             noteRemovedForGood(id)
         }
-        try FileSystem.synchronizeDirectory(layout.snapshots)
-        for id in ids { try FileSystem.removeFile(layout.labelPath(of: id)) }
+        try layout.synchronize(layout.snapshots)
+        for id in ids { try layout.remove(layout.labelPath(of: id)) }
     }
 
     /// Adds a snapshot that was just written to the list. The next refresh scans the folders again, since their times have
@@ -366,7 +363,13 @@ extension SnapshotStore {
         for id in try uselessLabels() {
             try requireHeld()
             try lock.requireHeld()
-            try FileSystem.removeFile(layout.labelPath(of: id))
+            do throws(BackupError) {
+                try layout.remove(layout.labelPath(of: id))
+            } catch {
+                // With credentials that may only add, another machine removes it.
+                guard layout.upstream != nil, error.code == .accessDenied else { throw error }
+                break
+            }
         }
         let folder = try openTemporary()
         for name in try folder.names() {

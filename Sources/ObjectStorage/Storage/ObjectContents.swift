@@ -39,7 +39,20 @@ extension ObjectStorage {
     public func forEachObject(
         prefix: String = "", _ body: (ObjectFacts) throws(BackupError) -> Void
     ) throws(BackupError) {
-        var last: ObjectName?
+        try forEachObject(prefix: prefix, after: nil) { (facts) throws(BackupError) in
+            try body(facts)
+            return true
+        }
+    }
+
+    /// Calls `body` with each object below a prefix, in the order of the names.
+    /// - Parameters:
+    ///   - previous: only names after this one; `nil` from the start.
+    ///   - body: returns whether to go on.
+    public func forEachObject(
+        prefix: String = "", after previous: ObjectName?, _ body: (ObjectFacts) throws(BackupError) -> Bool
+    ) throws(BackupError) {
+        var last = previous
         while true {
             let page = try list(prefix: prefix, after: last)
             for object in page.objects {
@@ -49,7 +62,7 @@ extension ObjectStorage {
                         .inputOutput, "the listing is not in order: “\(object.name)” comes after “\(last)”", path: location)
                 }
                 last = object.name
-                try body(object)
+                guard try body(object) else { return }
             }
             guard page.hasMore else { return }
             guard !page.objects.isEmpty else {

@@ -14,7 +14,7 @@ struct BackupSpaceRequirement {
     /// - Throws: `noSpace` with what is needed and what is free.
     func require() throws(BackupError) {
         // The backup itself reports what cannot be examined here.
-        guard store.repository.snapshots().isEmpty, let room = try? needs() else { return }
+        guard store.repository.snapshots().isEmpty, !store.repository.isRemote, let room = try? needs() else { return }
         try room.require(
             "a first backup of these media",
             remedy:
@@ -33,6 +33,9 @@ struct BackupSpaceRequirement {
 
     /// When the disk fills up on the way, names the full place instead of the file that happened to be written.
     func naming(_ error: BackupError) -> BackupError {
+        if let server = store.settings.primary, error.path?.hasPrefix(server.url) != false {
+            return RemoteMessages(label: server.shownLabel, location: server.url).uploading(error)
+        }
         guard error.code == .noSpace, let path = error.path else { return error }
         let places = [store.repository.path, store.paths.spool]
         guard let place = places.first(where: { path.hasPrefix($0 + "/") }), let space = try? FileSystem.space(at: place) else {
@@ -64,7 +67,8 @@ struct SafetySpaceRequirement {
             stored = stored.addingSaturating(
                 try Self.changedBytes(in: DirectoryHandle(path: mediaPath), store.databaseAmongMedia(), since: newest))
         }
-        try room.need(stored, at: store.repository.path)
+        // A server says itself when it is full.
+        if !store.repository.isRemote { try room.need(stored, at: store.repository.path) }
     }
 
     /// Files that cannot be examined are left to the backup, which reports them.

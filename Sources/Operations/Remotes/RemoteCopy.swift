@@ -3,22 +3,28 @@ import BackupRepository
 import ObjectStorage
 import SystemIO
 
-/// The copy of a store's repository in one remote, as this machine sees it: what was read of it is kept in the store.
+/// The copy of a store's repository in one remote, as this machine sees it, or the repository itself if a server keeps it: what
+/// was read of it is kept in the store.
 struct RemoteCopy: Sendable {
     let settings: RemoteSettings
     private let remote: RemoteRepository
     private let catalogHome: CatalogHome
 
     /// Sends no request: what is known already can be read while the remote cannot be reached.
+    /// - Parameter isRepository: whether it is the store's own repository, which is changed there.
     /// - Throws: errors of the settings, and of the store's disk.
-    init(_ settings: RemoteSettings, in paths: StorePaths) throws(BackupError) {
+    init(_ settings: RemoteSettings, in paths: StorePaths, isRepository: Bool = false) throws(BackupError) {
         self.settings = settings
         let folder = paths.remoteCache(settings.name)
         let storage = DeferredStorage(at: settings.url) { () throws(BackupError) in
             try settings.open(in: paths, isReadOnly: true)
         }
+        // Reading gives up a silent server soon, since programs wait for it. A transfer to it has more time.
+        let writing =
+            isRepository
+            ? DeferredStorage(at: settings.url) { () throws(BackupError) in try settings.open(in: paths) } : nil
         try Self.forgetOtherPlace(folder, settings.url)
-        remote = try RemoteRepository(in: storage, cacheFolder: folder)
+        remote = try RemoteRepository(in: storage, cacheFolder: folder, writingTo: writing)
         CacheDirectoryTag.mark(folder)
         catalogHome = .folder(paths.catalogs)
     }
@@ -33,7 +39,7 @@ struct RemoteCopy: Sendable {
         try FileSystem.writeFileAtomically(record, text)
     }
 
-    fileprivate var messages: RemoteMessages { RemoteMessages(label: settings.shownLabel, location: settings.url) }
+    var messages: RemoteMessages { RemoteMessages(label: settings.shownLabel, location: settings.url) }
 
     /// The folder with what is known of the repository.
     var repositoryPath: String { remote.repositoryPath }
@@ -69,39 +75,15 @@ struct RemoteCopy: Sendable {
         try remote.open(secret: secret, catalogHome: catalogHome)
     }
 
+    /// Creates the repository on the server, which must have nothing at this place.
+    /// - Throws: as `RemoteRepository.create`.
+    func create(password: SecretBytes?, catalogHome: CatalogHome) throws(BackupError) -> Repository {
+        try remote.create(password: password, catalogHome: catalogHome)
+    }
+
     /// The same with the keys of the store's own repository.
     /// - Throws: `notPermitted` when the remote has a copy of another repository.
     func open(copyOf original: Repository) throws(BackupError) -> Repository {
         try remote.open(sharingKeysOf: original, catalogHome: catalogHome)
-    }
-}
-
-extension Store {
-    /// Opens a store with the copy of its repository that is in a remote, so that the repository need not be there. Nothing in
-    /// the copy can be changed, and the app's data is not looked at.
-    /// - Parameters:
-    ///   - remote: the name of the remote.
-    ///   - log: overrides the log settings.
-    ///   - secret: asked for the password or key only if the repository is encrypted.
-    ///   - progress: of reading what is new in the remote.
-    /// - Throws: `noRepository` when there is no store, or no backup in the remote; `notPermitted` when another user could have
-    ///   written its settings, or for a copy of another repository; `wrongPassword`; `notFound` for an unknown remote; errors of
-    ///   the remote, when nothing is known of it.
-    public static func open(
-        _ path: String, remote: String, log: LogOverrides = .environment, secret: RepositorySecretSource?,
-        progress: ProgressHandler?
-    ) throws(BackupError) -> Store {
-        let paths = try trusted(path)
-        let copy = try RemoteCopy(StoreSettings.read(paths.settings).remote(named: remote), in: paths)
-        let staleness = try copy.refreshIfPossible(progress: progress)
-        let store = try open(
-            paths, log: log,
-            copy: RepositoryCopy(
-                remote: remote, location: copy.settings.url, path: copy.repositoryPath, staleness: staleness
-            ) { () throws(BackupError) in try copy.open(secret: secret) })
-        guard !store.repository.snapshots().isEmpty || !store.repository.recordDamages.isEmpty else {
-            throw copy.messages.noBackups
-        }
-        return store
     }
 }

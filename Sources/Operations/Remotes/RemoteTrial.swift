@@ -114,7 +114,7 @@ public struct RemoteTrial {
         try? DirectoryHandle(path: folder.path).removeFolder(FileName(S3Probe.folder))
         return Report(
             capabilities: RemoteCapabilities.names(of: storage.capabilities), findings: findings, leftoverCount: leftovers,
-            hasCopy: hasCopy, isOnSameDisk: isOnDisk(of: settings.repositoryPath, folder.path))
+            hasCopy: hasCopy, isOnSameDisk: settings.primary == nil && isOnDisk(of: settings.repositoryPath, folder.path))
     }
 
     private func tryFiles(

@@ -52,6 +52,8 @@ public struct RemoteSetting: Sendable {
     public static let all: [RemoteSetting] = [
         url,
         RemoteSetting(
+            "kind", \.kind, { (text) throws(BackupError) in try kind(text) }, standard: .copy, \.rawValue, example: "copy"),
+        RemoteSetting(
             "after-backup", \.isAutomatic, isForServers: false, Setting.yesOrNo, standard: true, yesOrNo, example: "yes"),
         RemoteSetting("label", \.label, isForServers: false, line, { $0 }, example: "Example Cloud"),
         RemoteSetting("region", \.region, header, { $0 }, example: "eu-central-1"),
@@ -115,6 +117,10 @@ extension RemoteSetting {
 
     private static func addressing(_ text: String) throws(BackupError) -> S3Location.AddressingStyle {
         try Setting.word(S3Location.AddressingStyle.self)(text)
+    }
+
+    private static func kind(_ text: String) throws(BackupError) -> RemoteSettings.Kind {
+        try Setting.word(RemoteSettings.Kind.self)(text)
     }
 
     private static func encryption(_ text: String) throws(BackupError) -> S3Options.Encryption {

@@ -4,12 +4,22 @@ import SystemIO
 
 /// One remote of a store: a place outside this machine where a copy of the repository lies. From `store.yaml`.
 public struct RemoteSettings: Sendable, Equatable {
+    /// What a remote is for.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// It has a copy of the repository.
+        case copy
+        /// It keeps the repository itself: its url is the setting `repository`.
+        case primary
+    }
+
     /// Its name in commands, in `store.yaml` and in paths: 1 to 64 letters a-z and A-Z, digits, `-`, `_` and `.`.
     public let name: String
     /// `s3:https://HOST/BUCKET/PREFIX`, or a folder: an absolute path, or one relative to the store.
     public var url: String
     /// The service's name in messages; `nil` for the remote's own name.
     public var label: String?
+    /// Whether it has a copy, or the repository itself.
+    public var kind = Kind.copy
     /// Whether each backup is uploaded when it is complete.
     public var isAutomatic = true
     /// `nil` for that of the environment or of the server's name.
@@ -57,7 +67,16 @@ public struct RemoteSettings: Sendable, Equatable {
     public var shownLabel: String { label ?? name }
 
     /// Whether it is on a server, not in a folder.
-    public var isOnServer: Bool { url.hasPrefix(S3Location.scheme) }
+    public var isOnServer: Bool { url.hasPrefix(Self.serverScheme) }
+
+    /// The beginning of the URL of a place on a server.
+    public static let serverScheme = S3Location.scheme
+
+    /// The server's name, for messages; `nil` for a folder.
+    var hostName: String? {
+        guard isOnServer, let host = try? location().host else { return nil }
+        return String(host.prefix { $0 != ":" })
+    }
 
     static func isName(_ text: String) -> Bool {
         let bytes = text.utf8

@@ -15,7 +15,7 @@ public struct StoreSettings: Sendable, Equatable {
     public var databasePath: String
     /// `nil` when the app has no media folder.
     public var mediaPath: String?
-    /// Path of the repository; absolute, or relative to the store.
+    /// Path of the repository, absolute or relative to the store, or its place on a server: `s3:https://HOST/BUCKET/PREFIX`.
     public var repositoryPath: String
     /// `nil` for the language of the environment.
     public var language: Language?
@@ -42,6 +42,8 @@ public struct StoreSettings: Sendable, Equatable {
     public var log = LogSettings()
     /// Places for copies of the repository, in the order of the file.
     public var remotes: [RemoteSettings] = []
+    /// How the server that keeps the repository is reached; `nil` for the usual way, and for a repository in a folder.
+    var primaryOptions: RemoteSettings?
     /// Whether the file has its last line; without it, some settings may be missing, including those of retention.
     public var hasEnd = true
 
@@ -91,6 +93,13 @@ public struct StoreSettings: Sendable, Equatable {
             let (remote, found) = entry.settings(path: text.path)
             problems += found
             guard let remote else { continue }
+            if remote.kind == .primary {
+                if let problem = primaryProblem(remote) {
+                    problems.append(problem.with(.invalidContent, "line \(entry.line): \(problem.message)", path: text.path))
+                }
+                primaryOptions = remote
+                continue
+            }
             if let other = remotes.first(where: { $0.isAtSamePlace(as: remote) }) {
                 problems.append(
                     BackupError(
@@ -99,7 +108,29 @@ public struct StoreSettings: Sendable, Equatable {
             }
             remotes.append(remote)
         }
+        if let primary, let copy = remotes.first(where: { $0.name == primary.name || $0.isAtSamePlace(as: primary) }) {
+            problems.append(
+                BackupError(
+                    .invalidContent,
+                    "remotes.\(copy.name): this is the name or the place of the repository itself, which cannot be its copy, too",
+                    path: text.path, remedy: "Give the copy another name and place."))
+        }
         return problems
+    }
+
+    /// Why an entry cannot be that of the server with the repository.
+    private func primaryProblem(_ remote: RemoteSettings) -> BackupError? {
+        if let primaryOptions {
+            return BackupError(
+                .usage, "remotes.\(remote.name).kind: the remote \(primaryOptions.name) is the primary one",
+                remedy: "Make one of them a copy.")
+        }
+        guard var own = try? RemoteSettings(name: Self.primaryName, url: repositoryPath) else { return nil }
+        (own.addressingStyle, own.permitsPlainHTTP) = (remote.addressingStyle, remote.permitsPlainHTTP)
+        guard !own.isOnServer || !own.isAtSamePlace(as: remote) else { return nil }
+        return BackupError(
+            .usage, "remotes.\(remote.name).kind: the primary remote is the one that the setting repository names",
+            remedy: "Make it a copy, or give it the url of the repository.")
     }
 
     /// The error for a file without its last line. The program does not add that line itself: only a person can see what is

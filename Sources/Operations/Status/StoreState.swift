@@ -74,7 +74,7 @@ public struct StoreState: Sendable {
         let repository = isPatient ? try store.statusRepository.read(store) : store.statusRepository.facts(store)
         definition = store.definition
         storePath = store.paths.root
-        repositoryPath = store.paths.resolve(store.settings.repositoryPath)
+        repositoryPath = store.repositoryLocation
         now = SystemClock.now()
         snapshots = repository.snapshots
         source = store.source
@@ -115,7 +115,7 @@ public struct StoreState: Sendable {
         let own = store.ownAsRemembered(store.repository.snapshots())
         definition = store.definition
         storePath = store.paths.root
-        repositoryPath = store.paths.resolve(store.settings.repositoryPath)
+        repositoryPath = store.repositoryLocation
         now = SystemClock.now()
         snapshots = own.filter { $0.kind == .snapshot }
         source = identity.source

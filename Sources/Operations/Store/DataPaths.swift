@@ -190,7 +190,7 @@ struct OutputPaths {
     init(_ settings: StoreSettings, _ paths: StorePaths) {
         self.init(
             database: paths.resolve(settings.databasePath), media: settings.mediaPath.map { paths.resolve($0) }, store: paths,
-            repository: paths.resolve(settings.repositoryPath))
+            repository: settings.repositoryFolder(in: paths))
     }
 
     private static func resolved(_ path: String) -> String { (try? FileSystem.stops(onTheWayTo: path).last?.path) ?? path }

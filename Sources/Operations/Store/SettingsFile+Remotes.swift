@@ -98,7 +98,7 @@ struct RemoteFolder {
     /// - Throws: `usage`.
     func requireApart(_ settings: StoreSettings) throws(BackupError) {
         let folder = try DataPaths.Place("the folder", path)
-        let repository = try DataPaths.Place("the repository", paths.resolve(settings.repositoryPath))
+        let repository = try DataPaths.Place("the repository", settings.repositoryFolder(in: paths))
         let media = try settings.mediaPath.map { (path) throws(BackupError) in
             try DataPaths.Place("the media folder", paths.resolve(path))
         }

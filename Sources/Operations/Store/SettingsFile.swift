@@ -69,7 +69,10 @@ public struct SettingsFile: Sendable {
         if setting == .app { _ = try Store.definition(settings.app, in: paths) }
         if setting == .channel { _ = try Store.channel(settings.channel, Store.definition(settings.app, in: paths)) }
         if setting == .schedule, let problem = scheduleProblem(settings, text.line(of: setting)) { throw problem }
-        if setting == .repository { try StorePaths.requireOneLine(paths.resolve(settings.repositoryPath)) }
+        if setting == .repository {
+            try StorePaths.requireOneLine(paths.resolve(settings.repositoryPath))
+            try settings.primary?.check()
+        }
         if setting == .logFile, let problem = logProblem(settings) { throw problem }
         try FileSystem.writeFileAtomically(path, Array(text.text.utf8))
     }
@@ -107,21 +110,6 @@ public struct SettingsFile: Sendable {
         }
     }
 
-    /// Updates the settings stored in the repository, as the next backup would. The repository may be missing, or need a password
-    /// that was not given.
-    /// - Parameter secret: asked for the password or key only if the repository is encrypted.
-    public func updateSource(secret: RepositorySecretSource?) throws(BackupError) {
-        let settings = try StoreSettings.read(path)
-        let identity = try StoreIdentity.read(paths.identity)
-        // If another repository is in its place, opening the store detects that.
-        guard identity.repositoryPath == settings.repositoryPath else { return }
-        let repositoryPath = paths.resolve(settings.repositoryPath)
-        try identity.check(Repository.facts(at: repositoryPath), at: repositoryPath)
-        let repository = try Repository.open(at: repositoryPath, secret: secret, catalogHome: .folder(paths.catalogs))
-        try SourceUpdate(paths: paths, identity: identity, repository: repository).run(
-            settings, Store.definition(settings.app, in: paths))
-    }
-
     /// Problems with the settings, or with what they refer to.
     public func problems() -> [BackupError] {
         do throws(BackupError) {
@@ -139,8 +127,10 @@ public struct SettingsFile: Sendable {
             } catch {
                 problems.append(error)
             }
-            let repository = paths.resolve(settings.repositoryPath)
-            if try !Repository.exists(at: repository) { note(.repository, "there is no repository", repository) }
+            let repository = settings.repositoryFolder(in: paths)
+            if settings.primary == nil, try !Repository.exists(at: repository) {
+                note(.repository, "there is no repository", repository)
+            }
             if let media = settings.mediaPath.map(paths.resolve) {
                 do throws(BackupError) {
                     if try FileSystem.lookBehindLinks(media)?.kind != .directory { note(.media, "there is no folder", media) }

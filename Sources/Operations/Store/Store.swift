@@ -6,19 +6,6 @@ import Restore
 import Synchronization
 import SystemIO
 
-/// A copy of a store's repository that is read in place of it.
-struct RepositoryCopy {
-    /// The name of the remote that it is in.
-    let remote: String
-    /// Where it is, for messages.
-    let location: String
-    /// The folder with what is known of it.
-    let path: String
-    /// Why it may not be the newest; `nil` when it is.
-    let staleness: BackupError?
-    let open: () throws(BackupError) -> Repository
-}
-
 /// The folder that ties everything together: settings, spool, journal and, by default, the repository and the app's own data.
 public final class Store: Sendable {
     public let paths: StorePaths
@@ -31,7 +18,7 @@ public final class Store: Sendable {
     public let remoteName: String?
     /// Where the repository is, for messages.
     public let repositoryLocation: String
-    /// Why the copy of the repository may not be the newest; `nil` when it is, and for the store's own repository.
+    /// Why what is known of a repository or copy elsewhere may not be the newest; `nil` when it is, and for a folder.
     public let staleness: BackupError?
     /// The app's media folder, if it has one.
     public let mediaPath: String?
@@ -45,26 +32,6 @@ public final class Store: Sendable {
     let ownership: SnapshotOwnership
     /// The running operation, for `status.json`.
     public let monitor: OperationMonitor
-
-    /// Opens a store and finishes what a crash interrupted.
-    /// - Parameters:
-    ///   - log: overrides the log settings.
-    ///   - secret: asked for the password or key only if the repository is encrypted.
-    /// - Throws: `noRepository` when there is no store; `notPermitted` when another user could have written its settings;
-    ///   `wrongPassword`.
-    public static func open(
-        _ path: String, log: LogOverrides = .environment, secret: RepositorySecretSource? = nil
-    ) throws(BackupError) -> Store {
-        let store = try Store(paths: trusted(path), log: log, copy: nil, secret: secret)
-        try store.recover()
-        store.upgradeOwnDatabase()
-        return store
-    }
-
-    /// Opens a store with a copy of its repository. The app's data is not looked at.
-    static func open(_ paths: StorePaths, log: LogOverrides, copy: RepositoryCopy) throws(BackupError) -> Store {
-        try Store(paths: paths, log: log, copy: copy, secret: nil)
-    }
 
     /// The paths of a store whose settings can be believed.
     /// - Throws: `noRepository`, `notPermitted`.
@@ -81,30 +48,26 @@ public final class Store: Sendable {
             remedy: "Make one with: backupfs init --store \(path)")
     }
 
-    private init(
-        paths: StorePaths, log: LogOverrides, copy: RepositoryCopy?, secret: RepositorySecretSource?
-    ) throws(BackupError) {
+    /// For `open`.
+    init(paths: StorePaths, log: LogOverrides, access: RepositoryAccess) throws(BackupError) {
         self.paths = paths
         logOverrides = log
         let settings = try StoreSettings.read(paths.settings)
         currentSettings = Mutex(settings)
         definition = try Self.definition(settings.app, in: paths)
-        staleness = copy?.staleness
-        remoteName = copy?.remote
-        let repositoryPath = copy?.path ?? paths.resolve(settings.repositoryPath)
-        repositoryLocation = copy?.location ?? repositoryPath
+        staleness = access.staleness
+        remoteName = access.remoteName
+        let repositoryPath = access.path
+        repositoryLocation = access.location
+        let isOfCopy = access.remoteName != nil
         // Before anything in the repository is trusted, and before its password is requested.
         let identityFile = try StoreIdentityFile(
             paths.identity, repository: try Repository.facts(at: repositoryPath), repositoryPath: settings.repositoryPath,
-            resolvedPath: repositoryPath, isOfCopy: copy != nil)
-        if let copy {
-            repository = try copy.open()
-        } else {
-            repository = try Repository.open(at: repositoryPath, secret: secret, catalogHome: .folder(paths.catalogs))
-        }
+            resolvedPath: repositoryPath, isOfCopy: isOfCopy)
+        repository = try access.open()
         try identityFile.identity.check(repository.facts, at: repositoryPath)
         ownership = SnapshotOwnership(identityFile: identityFile, app: definition.name)
-        if identityFile.isNew, copy == nil {
+        if identityFile.isNew, !isOfCopy {
             try Self.findSource(identityFile, repository, app: definition.name, store: paths.root)
         }
         mediaPath = settings.mediaPath.map { paths.resolve($0) }
@@ -165,6 +128,7 @@ public final class Store: Sendable {
             settings.databasePath = opened.databasePath
             settings.mediaPath = opened.mediaPath
             settings.repositoryPath = opened.repositoryPath
+            settings.primaryOptions = opened.primaryOptions
         }
     }
 
@@ -282,7 +246,7 @@ public final class Store: Sendable {
 
     /// Migrates the database inside the store to the newest schema, in one transaction; an app's own database elsewhere is not
     /// touched. One that is unreadable or in use is left alone too: its next user reports the problem.
-    private func upgradeOwnDatabase() {
+    func upgradeOwnDatabase() {
         guard unfinishedRestore == nil, keepsOwnDatabase, !definition.migrations.isEmpty,
             (try? statusRecords.database.hasPendingMigrations()) == true, let lock = try? lockWithoutPreempting()
         else { return }

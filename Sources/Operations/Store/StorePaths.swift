@@ -195,6 +195,7 @@ extension Store {
     public static func places(of path: String) -> [String] {
         let paths = StorePaths(root: path)
         guard let settings = try? StoreSettings.read(paths.settings) else { return [path] }
-        return [path] + [settings.repositoryPath, settings.databasePath, settings.mediaPath].compactMap { $0.map(paths.resolve) }
+        return [path, settings.repositoryFolder(in: paths)]
+            + [settings.databasePath, settings.mediaPath].compactMap { $0.map(paths.resolve) }
     }
 }

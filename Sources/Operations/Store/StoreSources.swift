@@ -39,6 +39,8 @@ extension Store {
 
     /// Whether the repository is inside the store, not just through a link or a mount: then no other store has its backups there.
     private var hasRepositoryInside: Bool {
+        // What is in the store of a repository on a server is only a cache.
+        guard settings.primary == nil else { return false }
         let path = paths.resolve(settings.repositoryPath)
         guard let root = try? FileSystem.realPath(paths.root), let repository = try? FileSystem.realPath(path),
             let outer = FileSystem.statusIfPresent(root), let inner = FileSystem.statusIfPresent(repository)

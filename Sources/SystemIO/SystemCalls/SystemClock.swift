@@ -23,7 +23,14 @@ public enum SystemClock {
         return UInt64(value.tv_sec) * 1_000_000_000 + UInt64(value.tv_nsec)
     }
 
-    /// The same in seconds.
+    /// The same, also counting the time in which the machine sleeps: for what expires meanwhile.
+    public static func bootNanoseconds() -> UInt64 {
+        var value = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &value)
+        return UInt64(value.tv_sec) * 1_000_000_000 + UInt64(value.tv_nsec)
+    }
+
+    /// The seconds of `monotonicNanoseconds`.
     static func monotonicSeconds() -> Double { Double(monotonicNanoseconds()) / 1e9 }
 
     /// `2026-01-11_14-30-00` in local time, the stamp of snapshot and file names.

@@ -63,6 +63,8 @@ final class TreeContext: Sendable {
 
     /// Whether the repository lies elsewhere, and is only shown.
     var isRemote: Bool { repository.isRemote }
+    /// Whether nothing of the repository can be changed.
+    var isReadOnlyCopy: Bool { repository.isReadOnlyCopy }
 
     /// The current snapshots, including those of other processes; while the repository does not respond, the last known ones.
     /// - Throws: `inputOutput`, never `notFound`, when the repository is gone with its disk: that does not mean that there are no

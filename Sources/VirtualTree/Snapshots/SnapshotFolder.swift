@@ -71,7 +71,7 @@ final class SnapshotFolder: FolderNode {
     }
 
     func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError) {
-        guard name == Self.pinnedName, !context.isRemote else { throw .readOnlyHere }
+        guard name == Self.pinnedName, !context.isReadOnlyCopy else { throw .readOnlyHere }
         let isPinned = try Self.isPin(value, of: snapshot.name)
         try context.requireRepository()
         try context.services.setPinned(snapshot, isPinned)
@@ -87,7 +87,7 @@ final class SnapshotFolder: FolderNode {
     }
 
     func removeExtendedAttribute(_ name: String) throws(BackupError) {
-        guard name == Self.pinnedName, !context.isRemote else { throw .readOnlyHere }
+        guard name == Self.pinnedName, !context.isReadOnlyCopy else { throw .readOnlyHere }
         try context.requireRepository()
         try context.services.setPinned(snapshot, false)
     }

@@ -15,6 +15,8 @@ public struct StoreCreation {
     public var mediaPath: String?
     /// The place for the repository, or an existing one to continue; `nil` puts it into the store.
     public var repositoryPath: String?
+    /// How the server that `repositoryPath` names is reached; `nil` for a folder.
+    public var server: RemoteSettings?
     /// What to do with the backups in an existing repository.
     public var sourceChoice = SourceChoice.automatic
     /// Called for the password of a new repository, which is then encrypted; `nil` creates an unencrypted one.
@@ -56,6 +58,7 @@ public struct StoreCreation {
         for place in [path, repositoryPath].compactMap(\.self) {
             try StorePaths.requireOneLine(FileSystem.absolutePath(place))
         }
+        try server?.check()
         if try FileSystem.exists(StorePaths(root: path).settings) {
             throw BackupError(.alreadyExists, "there is a backupfs store here already", path: path)
         }
@@ -89,59 +92,6 @@ public struct StoreCreation {
         let store = try Store.open(path) { (_) throws(BackupError) in .masterKey(masterKey) }
         return store
     }
-}
-
-/// An app's definition and its source.
-public struct AppDefinitionSource: Sendable {
-    /// The definition's file; `nil` for a built-in app.
-    public let path: String?
-    /// The original YAML.
-    public let text: String
-    /// Whether it is the store's own app.
-    public let isOfStore: Bool
-
-    /// - Throws: `notFound` for a name that no built-in definition has.
-    public static func builtIn(named name: String) throws(BackupError) -> AppDefinitionSource {
-        AppDefinitionSource(path: nil, text: try AppDefinition.builtInText(named: name), isOfStore: false)
-    }
-
-    /// - Throws: `notFound`, …
-    public static func file(_ path: String) throws(BackupError) -> AppDefinitionSource { try file(path, isOfStore: false) }
-
-    private static func file(_ path: String, isOfStore: Bool) throws(BackupError) -> AppDefinitionSource {
-        AppDefinitionSource(
-            path: path, text: String(decoding: try FileSystem.readFile(path), as: UTF8.self), isOfStore: isOfStore)
-    }
-
-    /// The app of the store at `storePath`. Does not open the repository, so no password is needed.
-    /// - Throws: `noRepository` when there is no store.
-    public static func ofStore(at storePath: String) throws(BackupError) -> AppDefinitionSource {
-        let paths = StorePaths(root: storePath)
-        try paths.requireTrustedStore()
-        let app = try StoreSettings.read(paths.settings).app
-        guard app.hasSuffix(".yaml") else {
-            return AppDefinitionSource(path: nil, text: try AppDefinition.builtInText(named: app), isOfStore: true)
-        }
-        return try file(paths.resolve(app), isOfStore: true)
-    }
-
-    /// The store's own app first, if any, then the built-in apps in alphabetical order.
-    /// - Parameter storePath: `nil` for no store.
-    public static func all(storePath: String?) throws(BackupError) -> [AppDefinitionSource] {
-        var apps: [AppDefinitionSource] = []
-        if let storePath { apps.append(try ofStore(at: storePath)) }
-        for name in AppDefinition.builtInNames.sorted() {
-            let app = try builtIn(named: name)
-            if !apps.contains(where: { $0.path == nil && $0.text == app.text }) { apps.append(app) }
-        }
-        return apps
-    }
-
-    /// All problems of the text; it is not changed.
-    public func check() -> DefinitionCheck { AppDefinition.check(yaml: text) }
-
-    /// - Throws: `invalidContent`.
-    public func load() throws(BackupError) -> AppDefinition { try AppDefinition.load(yaml: text, path: path) }
 }
 
 /// The content of a new, empty database: no records, and this machine's name as the device in exports.

@@ -52,17 +52,18 @@ struct StoreDraft {
         }
         try placeDatabase(&settings, definition)
         try placeMedia(&settings, definition)
-        if let repositoryPath = creation.repositoryPath { settings.repositoryPath = FileSystem.absolutePath(repositoryPath) }
+        if let repositoryPath { settings.repositoryPath = repositoryPath }
+        settings.primaryOptions = creation.server
         let places = try DataPaths(
             database: paths.resolve(settings.databasePath), media: settings.mediaPath.map { paths.resolve($0) },
-            storePaths: [path, finalPath], repository: paths.resolve(settings.repositoryPath))
+            storePaths: [path, finalPath], repository: settings.repositoryFolder(in: paths))
         try places.check()
         try places.checkFoldersOfMedia()
         let repository: Repository
         if let existing {
             repository = existing
         } else {
-            repository = try newRepository(at: paths.resolve(settings.repositoryPath))
+            repository = try newRepository(settings)
         }
         try writeSettings(settings)
         try writeIdentity(settings, repository)
@@ -73,10 +74,38 @@ struct StoreDraft {
 
     // MARK: - What the repository holds
 
+    /// Absolute, or on a server; `nil` for the usual place in the store.
+    private var repositoryPath: String? {
+        creation.repositoryPath.map { creation.server == nil ? FileSystem.absolutePath($0) : $0 }
+    }
+
+    /// What is on the server; `nil` for nothing.
+    private func repositoryOnServer(_ server: RemoteSettings) throws(BackupError) -> RemoteCopy? {
+        let remote = try RemoteCopy(server, in: paths, isRepository: true)
+        do throws(BackupError) {
+            try remote.refresh()
+            return remote
+        } catch {
+            guard error.code == .noRepository else { throw error }
+            return nil
+        }
+    }
+
     private func existingRepository() throws(BackupError) -> Repository? {
-        guard let repositoryPath = creation.repositoryPath.map({ FileSystem.absolutePath($0) }),
-            try Repository.exists(at: repositoryPath)
-        else {
+        var found: (path: String, open: () throws(BackupError) -> Repository)?
+        let secret = creation.secret
+        if let server = creation.server {
+            if let remote = try repositoryOnServer(server) {
+                found = (remote.repositoryPath, { () throws(BackupError) in try remote.open(secret: secret) })
+            }
+        } else if let path = repositoryPath, try Repository.exists(at: path) {
+            let catalogs = paths.catalogs
+            found = (
+                path,
+                { () throws(BackupError) in try Repository.open(at: path, secret: secret, catalogHome: .folder(catalogs)) }
+            )
+        }
+        guard let found else {
             guard case .adopt = creation.sourceChoice else { return nil }
             throw BackupError(
                 .usage, "there is nothing to adopt", remedy: "Name the repository that holds the backups with --repository.")
@@ -86,13 +115,18 @@ struct StoreDraft {
                 .usage, "there is a repository here already, which is encrypted or not as it was made", path: repositoryPath,
                 remedy: "Leave out --encrypt.")
         }
-        try Repository.requireNoKey(unlessEncrypted: Repository.facts(at: repositoryPath), at: repositoryPath)
-        return try Repository.open(at: repositoryPath, secret: creation.secret, catalogHome: .folder(paths.catalogs))
+        try Repository.requireNoKey(unlessEncrypted: Repository.facts(at: found.path), at: found.path)
+        return try found.open()
     }
 
-    private func newRepository(at path: String) throws(BackupError) -> Repository {
+    private func newRepository(_ settings: StoreSettings) throws(BackupError) -> Repository {
+        let password = try creation.newPassword?()
         // The folder is renamed when the store is complete.
-        try Repository.create(at: path, password: try creation.newPassword?(), catalogHome: .memory)
+        guard let server = settings.primary else {
+            return try Repository.create(
+                at: settings.repositoryFolder(in: paths), password: password, catalogHome: .memory)
+        }
+        return try RemoteCopy(server, in: paths, isRepository: true).create(password: password, catalogHome: .memory)
     }
 
     private mutating func choose(in repository: Repository, _ app: String?) throws(BackupError) {
@@ -265,6 +299,11 @@ struct StoreDraft {
             }
         }
         if hasUnreadableSettings { text = try Self.removingNothing(text, path: paths.settings) }
+        if let server = creation.server, !server.isUsual {
+            var changed = try SettingsText(text, path: paths.settings)
+            try changed.setRemote(server)
+            text = changed.text
+        }
         try FileSystem.writeFileAtomically(paths.settings, Array(text.utf8))
     }
 

@@ -1,0 +1,77 @@
+import BackupCore
+import SystemIO
+
+/// A list of packs that a prune of a repository in an object storage has found unneeded. A later prune removes them, if they are
+/// still unneeded then.
+///
+/// In an object storage, no lock is certain: a machine that slept may have lost its lock, and finish its backup all the same. Its
+/// record shows up in the time between, and its packs stay. Duplicacy calls such packs fossils.
+struct DoomedPacks {
+    static let nameExtension = ".doomed"
+    static let byteCountLimit = 64 << 20
+    /// How long a pack stays.
+    static let graceSeconds: Int64 = 86_400
+
+    private static let magic = "backupfs-doomed 1"
+    private static let end = "end"
+
+    /// The file with the list.
+    let path: String
+    let packs: [PackID]
+    /// When the list was stored, by the storage's clock.
+    let since: Timestamp
+
+    /// - Throws: `repositoryDamaged`, `unsupportedVersion`.
+    static func decode(_ bytes: [UInt8]) throws(BackupError) -> [PackID] {
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        let first = lines.first ?? ""
+        if first != magic, first.hasPrefix("backupfs-doomed ") {
+            throw BackupError(
+                .unsupportedVersion, "the list of doomed packs is of a newer version", remedy: "Use a newer version of backupfs.")
+        }
+        guard first == magic, lines.count >= 3, lines.last == "", lines[lines.count - 2] == end else { throw damaged }
+        var packs: [PackID] = []
+        for line in lines[1..<lines.count - 2] {
+            guard let digest = SHA256Digest(hexadecimal: String(line)) else { throw damaged }
+            packs.append(PackID(digest))
+        }
+        return packs
+    }
+
+    private static var damaged: BackupError {
+        BackupError(
+            .repositoryDamaged, "the list of doomed packs is damaged",
+            remedy: "Remove it from the storage: the next prune makes a new one, and nothing is removed before that.")
+    }
+
+    static func encode(_ packs: [PackID]) -> [UInt8] {
+        Array(([magic] + packs.map(\.hexadecimal) + [end, ""]).joined(separator: "\n").utf8)
+    }
+
+    /// - Throws: as `decode`, naming the list; errors of reading.
+    static func read(in layout: RepositoryLayout) throws(BackupError) -> [DoomedPacks] {
+        var lists: [DoomedPacks] = []
+        for name in try FileSystem.names(in: layout.doomed) where name.description.hasSuffix(nameExtension) {
+            let path = "\(layout.doomed)/\(name)"
+            guard let status = try FileSystem.look(path),
+                let bytes = try FileSystem.readFileIfPresent(path, limitBytes: byteCountLimit)
+            else { continue }
+            do throws(BackupError) {
+                lists.append(DoomedPacks(path: path, packs: try decode(bytes), since: status.modificationTime))
+            } catch {
+                throw error.at("\(layout.packSource?.location ?? layout.path)/doomed/\(name)")
+            }
+        }
+        return lists
+    }
+
+    /// All packs in readable lists. A prune decides nothing while one is unreadable, so a writer need not care.
+    static func all(in layout: RepositoryLayout) -> Set<PackID> {
+        var packs: Set<PackID> = []
+        for name in (try? FileSystem.names(in: layout.doomed)) ?? [] {
+            guard let bytes = try? FileSystem.readFile("\(layout.doomed)/\(name)", limitBytes: byteCountLimit) else { continue }
+            packs.formUnion((try? decode(bytes)) ?? [])
+        }
+        return packs
+    }
+}

@@ -1,0 +1,191 @@
+import BackupCore
+import ObjectStorage
+import Synchronization
+import SystemIO
+
+/// Changes a repository in an object storage, and its cache after it.
+///
+/// What is immutable is only ever created: of two programs that store the same pack, both succeed. What changes is replaced by
+/// its version, so that a change by another machine is never lost.
+final class RemoteWriter: RepositoryUpstream {
+    /// Damaged objects are read as a whole as well, so that a repair can replace them.
+    private static let objectLimitBytes = 1 << 30
+    /// How often a look asks the storage at most.
+    private static let refreshIntervalNanoseconds: UInt64 = 2_000_000_000
+
+    private struct Background {
+        var lastRefresh: UInt64?
+        var isRunning = false
+    }
+
+    let storage: any ObjectStorage
+    private let layout: RepositoryLayout
+    private let cache: PackCache
+    private let refresher: RemoteRefresher
+    private let background = Mutex(Background())
+
+    /// - Parameter layout: of the cached repository's folder.
+    init(_ storage: any ObjectStorage, _ layout: RepositoryLayout, _ cache: PackCache, _ refresher: RemoteRefresher) {
+        self.storage = storage
+        self.layout = layout
+        self.cache = cache
+        self.refresher = refresher
+    }
+
+    // MARK: Reading
+
+    var location: String { cache.location }
+    func open(_ id: PackID) throws(BackupError) -> SharedFile { try cache.open(id) }
+    func discard(_ id: PackID) throws(BackupError) { try cache.discard(id) }
+    func renew(_ id: PackID) throws(BackupError) { try cache.renew(id) }
+    func has(_ id: PackID) throws(BackupError) -> Bool { try storage.look(MirrorObject.pack(id).name) != nil }
+
+    // MARK: Small objects
+
+    func store(_ bytes: [UInt8], as path: String) throws(BackupError) {
+        let (name, object) = try object(at: path)
+        let draft = ObjectDraft(bytes)
+        if case .snapshot = object { return try create(object, name, draft, bytes) }
+        guard let (found, version) = try storage.contents(of: name, limitBytes: Self.objectLimitBytes) else {
+            return try create(object, name, draft, bytes)
+        }
+        if found == bytes { return }
+        guard try isKnown(found, object, at: path) else { throw Self.changed(name, at: location) }
+        let stored = try storage.replace(name, version: version, draft)
+        refresher.note(object, draft.sha256, stored)
+    }
+
+    /// Whether the change that is made is one of what the storage has now.
+    private func isKnown(_ found: [UInt8], _ object: MirrorObject, at path: String) throws(BackupError) -> Bool {
+        switch object {
+        // Copies of what is damaged: the newest one counts.
+        case .damaged: true
+        // No program reads it.
+        case .readme: true
+        default:
+            try FileSystem.readFileIfPresent(path, limitBytes: Self.objectLimitBytes) == found
+        }
+    }
+
+    private func create(
+        _ object: MirrorObject, _ name: ObjectName, _ draft: ObjectDraft, _ bytes: [UInt8]
+    ) throws(BackupError) {
+        var version: ObjectVersion
+        do throws(BackupError) {
+            version = try storage.create(name, draft)
+        } catch {
+            guard error.code == .alreadyExists else { throw error }
+            guard let (found, known) = try storage.contents(of: name, limitBytes: Self.objectLimitBytes) else {
+                throw Self.changed(name, at: location)
+            }
+            if found == bytes { return }
+            // A record's name stands for its bytes: what is there is damaged, and this is its repair.
+            guard case .snapshot(let id) = object, SnapshotID(SHA256Hasher.hash(found)) != id else {
+                throw Self.changed(name, at: location)
+            }
+            version = try storage.replace(name, version: known, draft)
+        }
+        refresher.note(object, draft.sha256, version)
+    }
+
+    private static func changed(_ name: ObjectName, at location: String) -> BackupError {
+        BackupError(
+            .conflict, "another machine has just changed “\(name)”", path: location, remedy: "Try again.")
+    }
+
+    func remove(_ path: String) throws(BackupError) { try removeObject(object(at: path).name) }
+
+    private func removeObject(_ name: ObjectName) throws(BackupError) {
+        do throws(BackupError) {
+            try storage.remove(name, version: nil)
+        } catch {
+            guard error.code == .notFound else { throw error }
+        }
+    }
+
+    private func object(at path: String) throws(BackupError) -> (name: ObjectName, object: MirrorObject) {
+        guard path.hasPrefix(layout.path + "/"), let name = ObjectName(String(path.dropFirst(layout.path.utf8.count + 1))),
+            let object = MirrorObject(name)
+        else { throw BackupError(.invalidArgument, "this is no file of a repository", path: path) }
+        return (name, object)
+    }
+
+    // MARK: Packs
+
+    func add(_ id: PackID, from file: String) throws(BackupError) -> Bool {
+        let name = MirrorObject.pack(id).name
+        let draft = try ObjectDraft(SharedFile(path: file))
+        var isNew = true
+        do throws(BackupError) {
+            _ = try storage.create(name, draft)
+        } catch {
+            guard error.code == .alreadyExists, let known = try storage.look(name) else { throw error }
+            isNew = false
+            // Another machine has stored the same one, or this is the repair of what is there: the name stands for the bytes.
+            let isSame = try known.sizeBytes == draft.sizeBytes ? sha256(of: name) == draft.sha256 : false
+            if !isSame {
+                _ = try storage.replace(name, version: known.version, draft)
+            }
+        }
+        try FaultInjection.reached("remote.pack-stored")
+        try cache.adopt(id, from: file)
+        return isNew
+    }
+
+    private func sha256(of name: ObjectName) throws(BackupError) -> SHA256Digest {
+        var hasher = SHA256Hasher()
+        _ = try storage.read(name, range: nil) { (part) throws(BackupError) in hasher.update(part) }
+        return hasher.finish()
+    }
+
+    func removePack(_ id: PackID) throws(BackupError) {
+        try removeObject(MirrorObject.pack(id).name)
+        try cache.remove(id)
+    }
+
+    func setAside(_ id: PackID) throws(BackupError) {
+        let aside = "\(layout.damaged)/\(id.hexadecimal)\(RepositoryLayout.packExtension)"
+        let name = MirrorObject.pack(id).name
+        guard let (bytes, _) = try storage.contents(of: name, limitBytes: Self.objectLimitBytes) else { return }
+        try store(bytes, as: aside)
+        try PrivateFile.makeFolder(layout.damaged)
+        try PrivateFile.publish(bytes, to: aside, temporaryFolder: layout.temporary, isDurable: false)
+        try removePack(id)
+    }
+
+    // MARK: Refreshing
+
+    func refresh(_ scope: RefreshScope) throws(BackupError) {
+        try refresher.run(scope)
+        background.withLock { $0.lastRefresh = SystemClock.monotonicNanoseconds() }
+    }
+
+    func refreshInBackground() {
+        let isDue = background.withLock { background in
+            guard !background.isRunning else { return false }
+            if let last = background.lastRefresh,
+                SystemClock.monotonicNanoseconds() < last + Self.refreshIntervalNanoseconds
+            {
+                return false
+            }
+            background.isRunning = true
+            return true
+        }
+        guard isDue else { return }
+        do throws(BackupError) {
+            try SystemThread { [self] in
+                try? refresher.run(.records)
+                ended()
+            }.detach()
+        } catch {
+            ended()
+        }
+    }
+
+    private func ended() {
+        background.withLock { background in
+            background.isRunning = false
+            background.lastRefresh = SystemClock.monotonicNanoseconds()
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import BackupCore
+
+extension StoreSettings {
+    /// The name under which the store keeps what it knows of a repository on a server, unless `remotes` has an entry for it.
+    static let primaryName = "repository"
+
+    /// The server that keeps the repository; `nil` for a repository in a folder.
+    public var primary: RemoteSettings? {
+        guard repositoryPath.hasPrefix(RemoteSettings.serverScheme) else { return nil }
+        return primaryOptions ?? (try? .ofRepository(at: repositoryPath))
+    }
+}
+
+extension RemoteSettings {
+    /// The server that keeps a repository, reached in the usual way. Messages name its host.
+    public static func ofRepository(at url: String) throws(BackupError) -> RemoteSettings {
+        var settings = try RemoteSettings(name: StoreSettings.primaryName, url: url)
+        settings.kind = .primary
+        settings.label = settings.hostName
+        return settings
+    }
+
+    /// Whether the setting `repository` says all of it.
+    var isUsual: Bool { (try? Self.ofRepository(at: url)) == self }
+}

@@ -1,0 +1,103 @@
+import BackupCore
+import Foundation
+import ObjectStorage
+import StorageSimulation
+import SystemIO
+import TestSupport
+import Testing
+
+@testable import BackupRepository
+
+/// Whatever happens to a request of a backup, a removal or a prune: what was there stays whole.
+@Suite struct StoredRepositoryFaultTests {
+    private static let faults: [SimulatedFault] = [
+        .lostRequest, .lostAnswer, .late(requestCount: 3), .denied, .serverError, .truncated, .wrongBytes,
+        .killed(hasEffect: false), .killed(hasEffect: true),
+    ]
+
+    private enum Step: String, CaseIterable { case backup, rename, removal, prune, secondPrune }
+
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder(inMemory: true) }
+
+    /// Two backups, one of which is removed before a prune.
+    private func prepare(_ server: SimulatedServer, _ cache: String, for step: Step) throws {
+        let stored = try StoredRepository.create(on: server, cache)
+        try stored.backUp("one")
+        try stored.backUp("three", seconds: 1_001)
+        guard step == .prune || step == .secondPrune else { return }
+        try stored.backUp("next", seconds: 1_002)
+        try stored.repository.removeSnapshot(stored.id(of: "next"))
+        guard step == .secondPrune else { return }
+        _ = try RepositoryPrune(stored.repository, maxUnused: .bytes(0)).run()
+        server.advance(seconds: 86_401)
+    }
+
+    private func perform(_ step: Step, _ stored: StoredRepository) throws {
+        switch step {
+        case .backup: try stored.backUp("two", seconds: 1_003)
+        case .rename: try stored.repository.renameSnapshot(stored.id(of: "three"), to: "renamed")
+        case .removal: try stored.repository.withdrawSnapshots([stored.id(of: "three")], at: SystemClock.now())
+        case .prune, .secondPrune: _ = try RepositoryPrune(stored.repository, maxUnused: .bytes(0)).run()
+        }
+    }
+
+    /// The snapshots after the step, if it was done, and their contents.
+    private func expected(_ step: Step, isDone: Bool) -> [FileName: FileName] {
+        let before: [FileName: FileName] = ["one": "one", "three": "three"]
+        guard isDone else { return before }
+        switch step {
+        case .backup: return ["one": "one", "three": "three", "two": "two"]
+        case .rename: return ["one": "one", "renamed": "three"]
+        case .removal: return ["one": "one"]
+        case .prune, .secondPrune: return before
+        }
+    }
+
+    private static func name(_ fault: SimulatedFault) -> String { "\(fault)" }
+
+    @Test(arguments: Step.allCases) private func `each request fails in each way`(step: Step) throws {
+        let count = try requestCount(of: step)
+        #expect(count >= 5)
+        var cases: [(Int, SimulatedFault)] = []
+        for number in 1...count { cases += Self.faults.map { (number, $0) } }
+        for (number, fault) in Rounds.part(of: cases, oneIn: 12) {
+            let comment: Comment = "request \(number) of \(count): \(Self.name(fault))"
+            let server = SimulatedServer()
+            let cache = folder("\(step)-\(number)-\(RandomToken.make())")
+            try prepare(server, cache + "/a", for: step)
+            var failed: BackupError?
+            do {
+                let stored = try StoredRepository.open(on: server, cache + "/a")
+                var network = SimulatedNetwork.good
+                network.scheduled = [stored.storage.requestCount + number: fault]
+                stored.storage.network = network
+                do { try perform(step, stored) } catch { failed = error as? BackupError }
+            }
+            // Another machine, which knows nothing of it.
+            let other = try StoredRepository.open(on: server, cache + "/b")
+            let (undone, done) = (expected(step, isDone: false), expected(step, isDone: true))
+            if failed == nil { #expect(other.names == Set(done.keys), comment) }
+            let found = other.names == Set(done.keys) ? done : undone
+            #expect(try other.flaw(found) == nil, comment)
+            // The lock of a program that is gone stops no other one for long.
+            server.advance(seconds: 700)
+            if other.names == Set(undone.keys) || step == .prune || step == .secondPrune {
+                try perform(step, other)
+                #expect(try StoredRepository.open(on: server, cache + "/c").flaw(done) == nil, comment)
+            }
+            // A refresh in the background may still be adding something.
+            try? FileManager.default.removeItem(atPath: cache)
+        }
+    }
+
+    private func requestCount(of step: Step) throws -> Int {
+        let server = SimulatedServer()
+        try prepare(server, folder("count-\(step)/a"), for: step)
+        let stored = try StoredRepository.open(on: server, folder("count-\(step)/a"))
+        let before = stored.storage.requestCount
+        try perform(step, stored)
+        return stored.storage.requestCount - before
+    }
+}
