@@ -413,7 +413,7 @@ import Testing
 }
 
 /// A storage that calls a function before it creates an object.
-private struct HookedStorage: ObjectStorage {
+struct HookedStorage: ObjectStorage {
     let storage: SimulatedStorage
     let willCreate: @Sendable (ObjectName) throws(BackupError) -> Void
 

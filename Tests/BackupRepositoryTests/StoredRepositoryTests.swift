@@ -121,6 +121,28 @@ import Testing
         #expect(try open("third").flaw(["one": "one", "two": "two"]) == nil)
     }
 
+    /// The machine sleeps for days between the last look at its lock and the request that stores the record.
+    @Test(arguments: [false, true]) func `a backup whose packs were removed meanwhile is none`(isPackRemoved: Bool) throws {
+        let first = try create()
+        try first.backUp("one")
+        let server = server
+        let storage = HookedStorage(storage: SimulatedStorage(server)) { (name) throws(BackupError) in
+            guard name.text.hasPrefix("snapshots/") else { return }
+            let other = SimulatedStorage(server)
+            for note in try other.list(prefix: "locks/", after: nil).objects { try other.remove(note.name, version: nil) }
+            LockRefresher.shared.refresh()
+            guard isPackRemoved, let pack = try other.list(prefix: "packs/", after: nil).objects.last else { return }
+            try other.remove(pack.name, version: nil)
+        }
+        let remote = try RemoteRepository(in: storage, cacheFolder: folder("slept"), writingTo: storage)
+        try remote.refresh()
+        let repository = try remote.open(catalogHome: .folder(folder("slept") + "/catalogs"))
+        // It needs every pack.
+        let failed = errorCode { try RecordedHistory.backUp("one", in: repository, seconds: 1_001) }
+        #expect(failed == (isPackRemoved ? .repositoryDamaged : nil))
+        #expect(try open("third").names == (isPackRemoved ? ["one"] : ["one", "one_2"]))
+    }
+
     @Test func `offline, what was read can be read, and nothing changes`() throws {
         let first = try create()
         try first.backUp("one")

@@ -239,12 +239,30 @@ public final class BackupWriter: Sendable {
                 store.keep()
                 return willAppear(name)
             }
+            try requireStored(snapshot, held)
             workers.end()
             lock.withLock { $0 = nil }
             return snapshot
         } catch {
             abandon()
             throw error
+        }
+    }
+
+    /// In an object storage, a lock can be lost between the last look at it and the moment in which the record is stored. Then
+    /// the packs are looked at once more: a backup that was reported must be whole.
+    private func requireStored(_ snapshot: Snapshot, _ held: RepositoryLock) throws(BackupError) {
+        guard repository.layout.upstream != nil else { return }
+        do throws(BackupError) {
+            try held.requireHeld()
+        } catch {
+            guard error.code == .locked else { throw error }
+            do throws(BackupError) {
+                try store.requireStored()
+            } catch {
+                try? repository.layout.remove(repository.layout.snapshotPath(of: snapshot.id))
+                throw error
+            }
         }
     }
 

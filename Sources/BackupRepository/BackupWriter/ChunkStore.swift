@@ -13,6 +13,8 @@ final class ChunkStore: Sendable {
         var full: [PackWriter] = []
         /// Packs that this backup created, to be removed if it is abandoned.
         var published: [PackID] = []
+        /// The same after the backup was completed.
+        var kept: [PackID] = []
         /// Packs of earlier backups that this one relies on.
         var referencedPacks: Set<PackID> = []
         var failure: BackupError?
@@ -227,15 +229,34 @@ final class ChunkStore: Sendable {
     func requireNoneDoomed() throws(BackupError) {
         guard layout.upstream != nil else { return }
         let doomed = DoomedPacks.all(in: layout).subtracting(doomed)
-        guard state.withLock({ $0.referencedPacks.isDisjoint(with: doomed) }) else {
+        guard neededPacks.isDisjoint(with: doomed) else {
             throw BackupError(
                 .conflict, "a prune of another machine is going to remove data that this backup needs", path: layout.path,
                 remedy: "Run the backup again.")
         }
     }
 
+    /// The packs that this backup needs.
+    private var neededPacks: Set<PackID> { state.withLock { $0.referencedPacks.union($0.published).union($0.kept) } }
+
+    /// For a backup whose machine may have slept for days just before its record was stored.
+    /// - Throws: `repositoryDamaged` when a prune of another machine has removed a pack that the backup needs.
+    func requireStored() throws(BackupError) {
+        for pack in neededPacks {
+            guard let upstream = layout.upstream, try !upstream.has(pack) else { continue }
+            throw BackupError(
+                .repositoryDamaged, "a prune of another machine has removed data that this backup needs", path: layout.path,
+                remedy: "Run the backup again.")
+        }
+    }
+
     /// From now on the packs belong to the repository.
-    func keep() { state.withLock { $0.published = [] } }
+    func keep() {
+        state.withLock { state in
+            state.kept += state.published
+            state.published = []
+        }
+    }
 
     private func publish(_ pack: PackWriter) throws(BackupError) {
         do {
