@@ -8,6 +8,26 @@ struct DefinitionNode {
     /// The dotted name of the place, for messages; empty for the whole definition.
     let place: String
     let findings: DefinitionFindings
+    /// What a mapping has under which name. Yams copies a whole mapping each time that a member is looked up, and so reading the
+    /// definition was a seventh of the work of a small command.
+    private let members: [String: Node]
+
+    init(node: Node, place: String, findings: DefinitionFindings) {
+        self.node = node
+        self.place = place
+        self.findings = findings
+        guard case .mapping(let mapping) = node else {
+            members = [:]
+            return
+        }
+        var members: [String: Node] = [:]
+        members.reserveCapacity(mapping.count)
+        for (key, value) in mapping {
+            guard let name = key.scalar?.string, members[name] == nil else { continue }
+            members[name] = value
+        }
+        self.members = members
+    }
 
     var line: Int { node.mark?.line ?? 1 }
 
@@ -28,9 +48,9 @@ struct DefinitionNode {
             note("must have members (\(allowed.sorted().joined(separator: ", ")))", remedy: "Write its members, one a line.")
             return false
         }
-        let present = mapping.map { $0.key.scalar?.string ?? "?" }
-        for (key, _) in mapping {
-            let name = key.scalar?.string ?? "?"
+        let keys = mapping.map(\.key)
+        let present = keys.map { $0.scalar?.string ?? "?" }
+        for (key, name) in zip(keys, present) {
             guard !allowed.contains(name) else { continue }
             let meant = SpellingSuggestion.nearest(to: name, among: allowed.filter { !present.contains($0) })
             if let meant { findings.noteMisspelling(of: meant, at: place) }
@@ -43,11 +63,7 @@ struct DefinitionNode {
     }
 
     func optional(_ name: String) -> DefinitionNode? {
-        guard case .mapping(let mapping) = node else { return nil }
-        for (key, value) in mapping where key.scalar?.string == name {
-            return DefinitionNode(node: value, place: place.isEmpty ? name : "\(place).\(name)", findings: findings)
-        }
-        return nil
+        members[name].map { DefinitionNode(node: $0, place: place.isEmpty ? name : "\(place).\(name)", findings: findings) }
     }
 
     func required(_ name: String) -> DefinitionNode? {
