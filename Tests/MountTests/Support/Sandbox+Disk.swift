@@ -49,8 +49,9 @@ extension Sandbox {
 
     /// Unmounts the store and waits until the process that served it has ended; the disks stay.
     func unmountStore() throws {
+        let serving = daemons
         try sh("wait_until fusermount3 -u $M")
-        for _ in 0..<1_000 where !daemons.isEmpty { usleep(20_000) }
+        for _ in 0..<1_000 where serving.contains(where: Self.isRunning) { usleep(20_000) }
         #expect(daemons.isEmpty, "still running")
     }
 }

@@ -55,31 +55,16 @@ extension Sandbox {
     /// Running processes that this sandbox started.
     var processes: [(number: pid_t, command: String)] {
         let mark = "\(Self.mark)=\(path)"
-        return ((try? SystemIO.DirectoryHandle(path: "/proc").names()) ?? []).compactMap { name in
-            guard let number = pid_t(name.description), number != getpid() else { return nil }
-            let environment = Self.read("/proc/\(number)/environ")
+        let commandMark = "\(path)/"
+        return ProcessTable.numbers().compactMap { number in
             // An ordinary user cannot read the environment of a process that has a key; its arguments name the sandbox as well.
-            guard environment.isEmpty || Self.has(environment, mark) else { return nil }
-            let command = Self.read("/proc/\(number)/cmdline")
-            guard !environment.isEmpty || Self.has(command, "\(path)/") else { return nil }
-            return (number, command.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }.joined(separator: " "))
-        }
-    }
-
-    private static func read(_ path: String) -> [UInt8] { (try? readFile(path)) ?? [] }
-
-    /// Whether one of the texts in a file of procfs, each of which ends with a zero byte, contains another one. With C functions:
-    /// with strings, the search through all processes of the machine took a tenth of the time of all tests.
-    private static func has(_ bytes: [UInt8], _ part: String) -> Bool {
-        let texts = bytes + [0]
-        return texts.withUnsafeBytes { buffer in
-            guard let start = buffer.assumingMemoryBound(to: CChar.self).baseAddress else { return false }
-            var offset = 0
-            while offset < texts.count {
-                if strstr(start + offset, part) != nil { return true }
-                offset += strlen(start + offset) + 1
+            switch ProcessTable.has(mark, in: "environ", of: number) {
+            case true?: break
+            case false?: return nil
+            case nil: guard ProcessTable.has(commandMark, in: "cmdline", of: number) == true else { return nil }
             }
-            return false
+            let command = (try? readFile("/proc/\(number)/cmdline")) ?? []
+            return (number, command.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }.joined(separator: " "))
         }
     }
 
@@ -88,10 +73,16 @@ extension Sandbox {
         processes.map(\.number).filter { Machine.linkTarget("/proc/\($0)/exe")?.hasSuffix("/backupfs") == true }
     }
 
+    /// Whether a process has not ended. It costs a hundredth of a search through all of them.
+    static func isRunning(_ process: pid_t) -> Bool { Machine.linkTarget("/proc/\(process)/exe") != nil }
+
     /// - Returns: whether none is left after a while.
     func waitForProcesses() -> Bool {
+        var known = processes
         for turn in 0..<1_000 {
-            if processes.isEmpty { return true }
+            // All processes are searched when those that were found have ended, and now and then.
+            if turn % 10 == 9 || !known.contains(where: { Self.isRunning($0.number) }) { known = processes }
+            if known.isEmpty { return true }
             // A mount namespace that another process has created meanwhile has copies of our mounts, and keeps them alive.
             if turn % 50 == 49, !mounts.contains(mountpoint), isMountedElsewhere { daemons.forEach { kill($0, SIGTERM) } }
             usleep(UInt32(min(10_000 + turn * 1_000, 50_000)))
