@@ -20,11 +20,29 @@ export LC_ALL=C.UTF-8
 # A log is no terminal; without `swift test` in between, the test program colors its lines all the same.
 export NO_COLOR=1
 
-# `python3` can be a script that takes several times as long to find Python as Python takes to start (pyenv).
+# `python3` can be a script that takes several times as long to find Python as Python takes to start (pyenv), and Python then reads
+# what its installed packages want to do at each start (*.pth), which takes longer than most of the tests' scripts. So the tests have a
+# virtual environment, with links to the packages and without those files. Python starts in it over a thousand times.
 tools=$(mktemp -d)
-python=$(python3 -c 'import sys; print(sys.executable if sys.prefix == sys.base_prefix else "")' 2>/dev/null) || python=
-if [ -n "$python" ]; then ln -s "$python" "$tools/python3"; fi
-export PATH=$tools:$PATH
+make_python() {
+    local python packages place
+    python=$(python3 -c 'import sys; print(sys.executable if sys.prefix == sys.base_prefix else "")' 2>/dev/null)
+    mkdir "$tools/bin"
+    [ -n "$python" ] || return
+    ln -s "$python" "$tools/bin/python3"
+    packages=$tools/lib/$("$python" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')/site-packages
+    mkdir -p "$packages"
+    # Of two packages with one name, that of the first folder counts, as in Python's own path.
+    "$python" -c 'import site, sys; print(*[place for place in sys.path if place in site.getsitepackages()], sep="\n")' |
+        while read -r place; do
+            find "$place" -mindepth 1 -maxdepth 1 ! -name '*.pth' ! -name __pycache__ -exec ln -s -t "$packages" {} + 2>/dev/null
+        done
+    printf 'home = %s\ninclude-system-site-packages = false\n' "$(dirname "$python")" >"$tools/pyvenv.cfg"
+    # All that the tests ask of it. If something is not found, they get Python as it is.
+    "$tools/bin/python3" -c 'import boto3, cryptography, jsonschema, sqlite3, yaml' 2>/dev/null || rm "$tools/pyvenv.cfg"
+}
+make_python
+export PATH=$tools/bin:$PATH
 
 log=$(mktemp)
 # Before the cache is another: the servers that install-dependencies.sh has put there.
