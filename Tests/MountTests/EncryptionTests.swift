@@ -9,6 +9,7 @@ struct EncryptionTests {
             try sandbox.write("xyzzy plugh\n", to: "password")
             sandbox.variables["BACKUPFS_PASSWORD_FILE"] = "\(sandbox.path)/password"
             try sandbox.sh("backupfs init --encrypt --sample --store $S")
+            try sandbox.makePasswordCheap(sandbox("password"))
             try sandbox.mount()
             try body(sandbox)
             try sandbox.unmount()
