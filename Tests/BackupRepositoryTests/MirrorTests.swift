@@ -150,11 +150,12 @@ import Testing
     }
 
     /// What a user finds whose machine is lost at this moment.
-    @Test(arguments: [
-        SimulatedFault.lostRequest, .lostAnswer, .late(requestCount: 2), .duplicate, .denied, .serverError, .wrongBytes,
-        .truncated,
-        .killed(hasEffect: false), .killed(hasEffect: true),
-    ])
+    @Test(
+        arguments: Rounds.part(
+            of: [
+                SimulatedFault.lostRequest, .lostAnswer, .late(requestCount: 2), .duplicate, .denied, .serverError, .wrongBytes,
+                .truncated, .killed(hasEffect: false), .killed(hasEffect: true),
+            ], oneIn: 3))
     func `at every request that fails, each backup in the mirror is whole`(fault: SimulatedFault) throws {
         let repository = try make()
         var failureCount = 0

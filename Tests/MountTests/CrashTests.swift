@@ -34,7 +34,7 @@ struct CrashTests {
         #expect(found == "ok", sourceLocation: place)
     }
 
-    @Test(arguments: backupPoints)
+    @Test(arguments: Rounds.part(of: backupPoints, oneIn: 2))
     func `SAF-10: killed while it backs up`(point: String) throws {
         try Sandbox.use { sandbox in
             try sandbox.sh("backupfs init --store $S --sample; backupfs backup --store $S --label first")
@@ -115,12 +115,12 @@ struct CrashTests {
         }
     }
 
-    @Test(arguments: restorePointsBefore)
+    @Test(arguments: Rounds.part(of: restorePointsBefore, oneIn: 2))
     func `killed before the restore is committed`(point: String) throws {
         try check(point, isNew: false) { sandbox in try sandbox.mount() }
     }
 
-    @Test(arguments: restorePointsAfter)
+    @Test(arguments: Rounds.part(of: restorePointsAfter, oneIn: 2))
     func `killed after the restore is committed`(point: String) throws {
         try check(point, isNew: true) { sandbox in try sandbox.mount() }
     }
@@ -138,7 +138,7 @@ struct CrashTests {
         }
     }
 
-    @Test(arguments: ["restore.committed", "restore.journal-published", "restore.marker-removed"])
+    @Test(arguments: Rounds.part(of: ["restore.committed", "restore.journal-published", "restore.marker-removed"], oneIn: 3))
     func `killed again while it recovers`(point: String) throws {
         try check(point, isNew: true) { sandbox in
             for again in restorePoints {
@@ -150,7 +150,7 @@ struct CrashTests {
 
     private var restorePoints: [String] { Self.restorePointsAfter + ["restore.recovered", "restore.reported"] }
 
-    @Test(arguments: restorePointsBefore + restorePointsAfter)
+    @Test(arguments: Rounds.part(of: restorePointsBefore + restorePointsAfter, oneIn: 3))
     func `a failing disk at the same points`(point: String) throws {
         try Sandbox.use { sandbox in
             try sandbox.sh("backupfs init --store $S --sample")

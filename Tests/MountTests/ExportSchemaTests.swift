@@ -86,9 +86,11 @@ struct ExportSchemaTests {
                     + #"["metadata","cars","expenses","plannedMaintenance","delayedNotifications"]]"#)
             let lines = try Self.check(
                 sandbox, Self.cases.map(\.change), export: "live/export.json", schema: "snapshots/one/schema.json")
+            let restored = Set(Rounds.part(of: Array(Self.cases.indices), oneIn: 3))
             for (index, each) in Self.cases.enumerated() {
                 #expect(
                     lines[index].contains(each.place) && !lines[index].hasSuffix(": valid"), "\(each.change): \(lines[index])")
+                guard restored.contains(index) else { continue }
                 // A restore rejects everything that the schema rejects.
                 let result = try sandbox.run("backupfs restore $R/\(index).json --dry-run --store $S")
                 #expect(result.exitCode == 1, "\(each.change): \(result.text)")

@@ -228,7 +228,7 @@ struct MediaTests {
         }
     }
 
-    @Test(arguments: CrashTests.restorePointsBefore + CrashTests.restorePointsAfter)
+    @Test(arguments: Rounds.part(of: CrashTests.restorePointsBefore + CrashTests.restorePointsAfter, oneIn: 3))
     func `killed while it restores, photos and records belong together`(point: String) throws {
         try Sandbox.use { sandbox in
             try PhotoDiary.setUp(sandbox)

@@ -17,7 +17,7 @@ struct ModelTests {
 
     private static let names = ["a", "b", "c", "before upgrade", "ü", "f", "g"]
 
-    @Test(arguments: [1, 2, 3])
+    @Test(arguments: Rounds.part(of: [1, 2, 3], oneIn: 3))
     func `the tree shows what the model says`(seed: UInt64) throws {
         try Sandbox.withMount { sandbox in
             var random = SeededGenerator(seed: seed)
@@ -103,9 +103,9 @@ struct ModelTests {
         let script = """
             cd $M; export LC_ALL=C; ls snapshots; echo /; readlink snapshots/latest || true; echo /; ls safety | wc -l
             ls exports | wc -l
-            echo /; jq -r 'if .cars == [] then "empty" else .cars[0].name end' live/export.json
-            find snapshots -mindepth 1 -maxdepth 1 -type d | sort | while read -r s; do
-            printf '%s=' "${s#snapshots/}"; jq -r 'if .cars == [] then "empty" else .cars[0].name end' "$s/export.json"; done
+            echo /; find snapshots -mindepth 1 -maxdepth 1 -type d -printf '%p/export.json\\0' | sort -z | xargs -0 jq -r '
+                (input_filename | if . == "live/export.json" then "" else ltrimstr("snapshots/") | rtrimstr("/export.json") + "=" end)
+                + if .cars == [] then "empty" else .cars[0].name end' live/export.json
             """
         var expected = (model.snapshots.map(\.name) + (model.snapshots.isEmpty ? [] : ["latest"])).sorted {
             Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8))

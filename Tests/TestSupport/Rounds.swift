@@ -11,6 +11,24 @@ public enum Rounds {
         return Array(stride(from: UInt64.random(in: 0..<min(step, count)), to: count, by: Int(step)))
     }
 
+    /// Which of many moments are tried that are found one after another: each so many-th of them, from a random one on. If there
+    /// are that many, it is at least one.
+    public struct Moments {
+        private let step: UInt64
+        private var number: UInt64
+
+        public init(oneIn step: UInt64) {
+            precondition(step > 0, "a test without rounds tests nothing")
+            self.step = Machine.environment("BACKUPFS_ROUNDS") == "all" ? 1 : step
+            number = UInt64.random(in: 0..<self.step)
+        }
+
+        public mutating func takesNext() -> Bool {
+            number += 1
+            return number % step == 0
+        }
+    }
+
     /// Whether the next one of many moments is tried, for moments that are found one after another.
     public static func takesNext(oneIn step: UInt64) -> Bool {
         Machine.environment("BACKUPFS_ROUNDS") == "all" || UInt64.random(in: 0..<step) == 0

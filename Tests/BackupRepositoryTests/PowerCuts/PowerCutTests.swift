@@ -25,12 +25,13 @@ import Testing
         let operations = history.recorder.operations
         var disk = SimulatedDisk(root: history.root, tree: history.beginning)
         var known: Set<Moment> = []
+        var moments = Rounds.Moments(oneIn: 8)
         var tried = 0
         for count in 0...operations.count {
             if count > 0 { disk.apply(operations[count - 1]) }
             let moment = Moment(tree: cut.leftover(of: disk, moment: count), promise: history.recorder.promise(after: count))
             // Many steps change nothing of what would be left.
-            guard known.insert(moment).inserted, Rounds.takesNext(oneIn: 4) else { continue }
+            guard known.insert(moment).inserted, moments.takesNext() else { continue }
             tried += 1
             let catalog = CatalogState.allCases[tried % CatalogState.allCases.count]
             let place: Comment = "cut after step \(count), \(Self.describe(operations, count)), catalog \(catalog)"

@@ -117,10 +117,11 @@ import Testing
         #expect(operations.count > 10)
         var disk = SimulatedDisk(root: folder("original"), tree: peace.beginning)
         var known: Set<DiskTree> = []
+        var moments = Rounds.Moments(oneIn: 6)
         for count in 0...operations.count {
             if count > 0 { disk.apply(operations[count - 1]) }
             let tree = cut.leftover(of: disk, moment: count)
-            guard known.insert(tree).inserted, Rounds.takesNext(oneIn: 4) else { continue }
+            guard known.insert(tree).inserted, moments.takesNext() else { continue }
             let place: Comment = "\(harm), cut after step \(count), \(count > 0 ? "\(operations[count - 1])".prefix(200) : "")"
             let path = folder("\(count)")
             try tree.write(to: path)
