@@ -35,7 +35,7 @@ make_python() {
     # Of two packages with one name, that of the first folder counts, as in Python's own path.
     "$python" -c 'import site, sys; print(*[place for place in sys.path if place in site.getsitepackages()], sep="\n")' |
         while read -r place; do
-            find "$place" -mindepth 1 -maxdepth 1 ! -name '*.pth' ! -name __pycache__ -exec ln -s -t "$packages" {} + 2>/dev/null
+            find "$place" -mindepth 1 -maxdepth 1 ! -name '*.pth' -exec ln -s -t "$packages" {} + 2>/dev/null
         done
     printf 'home = %s\ninclude-system-site-packages = false\n' "$(dirname "$python")" >"$tools/pyvenv.cfg"
     # All that the tests ask of it. If something is not found, they get Python as it is.
