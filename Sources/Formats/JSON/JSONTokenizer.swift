@@ -336,7 +336,11 @@ enum JSONLocation {
             let wanted = Int(min(UInt64(buffer.count), target - offset))
             let count = try source.read(at: offset, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
             if count == 0 { break }
-            for byte in buffer[..<count] {
+            // By number: without the optimizer, a slice takes twenty times as long.
+            var index = 0
+            while index < count {
+                let byte = buffer[index]
+                index += 1
                 if byte == 0x0A {
                     line += 1
                     column = 1
