@@ -88,7 +88,7 @@ struct CrashTests {
         #expect(template.old.contains("four.jpg") && !template.new.contains("four.jpg"))
     }
 
-    @Test(arguments: Rounds.part(of: points.flatMap { [$0, $0 + "=fail"] }, oneIn: 3))
+    @Test(arguments: Rounds.part(of: points.flatMap { [$0, $0 + "=fail"] }, oneIn: 5))
     func `RST-19, SAF-01, CON-04: a restore at every point`(fault: String) throws {
         let template = try Self.template.get()
         let sandbox = try template.copy()
@@ -124,7 +124,7 @@ struct CrashTests {
         arguments: Rounds.part(
             of: points.filter { $0.hasPrefix("backup.") }.flatMap { point in
                 ["", ":2", "=fail", ":2=fail"].map { (point, $0) }
-            }, oneIn: 3))
+            }, oneIn: 5))
     func `a backup at every point`(point: String, action: String) throws {
         let template = try Self.template.get()
         let sandbox = try template.copy()

@@ -68,7 +68,7 @@ struct NoInodesTests {
         }
     }
 
-    private static let inodeCounts = Rounds.part(of: [0, 2, 4, 12], oneIn: 2)
+    private static let inodeCounts = Rounds.part(of: [0, 2, 4, 12], oneIn: 4)
 
     /// Commands that free space, or only read.
     @Test(
