@@ -70,6 +70,10 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(name: "Formats", dependencies: ["AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
+        // The changes of one app on several devices: their logs, and how they are merged.
+        .target(
+            name: "DeviceSync", dependencies: ["Formats", "AppData", "SQLite", "ObjectStorage", "SystemIO", "BackupCore"],
+            swiftSettings: settings),
         .target(
             name: "SnapshotFormats", dependencies: ["BackupRepository", "Formats", "AppData", "SystemIO", "BackupCore"],
             swiftSettings: settings),
@@ -127,6 +131,12 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "AppDataTests", dependencies: ["TestSupport", "AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
+        .testTarget(
+            name: "DeviceSyncTests",
+            dependencies: [
+                "StorageSimulation", "TestSupport", "DeviceSync", "AppData", "ObjectStorage", "SystemIO", "BackupCore",
+            ],
+            swiftSettings: settings),
         .testTarget(
             name: "FormatsTests", dependencies: ["TestSupport", "Formats", "AppData", "SystemIO", "BackupCore"],
             swiftSettings: settings),

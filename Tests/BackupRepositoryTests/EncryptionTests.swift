@@ -308,4 +308,23 @@ import Testing
             #expect(chunk.codec == (name == "expenses.json" ? .deflate : .raw))
         }
     }
+
+    // MARK: Objects that are not part of the repository
+
+    @Test func `the change logs of devices open only with the key, and only under their names`() throws {
+        let repository = try create()
+        let bytes = Array("changes".utf8)
+        let sealed = try repository.sealDeviceChanges(bytes, name: "devices/a")
+        #expect(sealed.starts(with: Array("bfsseal\n".utf8)))
+        #expect(sealed.firstRange(of: bytes) == nil)
+        #expect(try open().openDeviceChanges(sealed, name: "devices/a") == bytes)
+        #expect(errorCode { _ = try repository.openDeviceChanges(sealed, name: "devices/b") } == .repositoryDamaged)
+        #expect(errorCode { _ = try repository.openDeviceChanges(bytes, name: "devices/a") } == .repositoryDamaged)
+        var damaged = sealed
+        damaged[12] ^= 1
+        #expect(errorCode { _ = try repository.openDeviceChanges(damaged, name: "devices/a") } == .repositoryDamaged)
+        let plain = try Repository.create(at: folder("plain"))
+        #expect(try plain.sealDeviceChanges(bytes, name: "devices/a") == bytes)
+        #expect(try plain.openDeviceChanges(bytes, name: "devices/a") == bytes)
+    }
 }

@@ -195,6 +195,17 @@ import Testing
         #expect(try expectWhole(copy(clients[0], to: "copy"), "copy") == Set(Self.names))
     }
 
+    @Test func `the change logs of devices may lie beside a mirror, and stay`() throws {
+        let repository = try make()
+        let storage = SimulatedStorage(server)
+        let log = try #require(ObjectName("devices/000102030405060708090a0b0c0d0e0f/0000000000000001.changes"))
+        _ = try storage.create(log, ObjectDraft([1, 2, 3]))
+        #expect(try RepositoryMirror.facts(in: storage) == nil)
+        try update(repository, storage)
+        #expect(try storage.contents(of: log, limitBytes: 3)?.bytes == [1, 2, 3])
+        #expect(try expectWhole(copy(storage, to: "copy"), "copy") == Set(Self.names))
+    }
+
     @Test func `a place with something else in it is refused`() throws {
         let repository = try make()
         let storage = SimulatedStorage(server)

@@ -166,6 +166,7 @@ enum SealedStructure {
     case snapshotLabel(SnapshotID)
     case source(SourceID)
     case register
+    case deviceChanges(name: String)
 
     /// Sealed files start with it. An index is inside a pack, whose header says that it is sealed.
     static let fileMagic: [UInt8] = Array("bfsseal\n".utf8)
@@ -177,13 +178,14 @@ enum SealedStructure {
         case .snapshotLabel: "snapshot label"
         case .source: "source document"
         case .register: "register of snapshots"
+        case .deviceChanges: "change log of a device"
         }
     }
 
     var magic: [UInt8] {
         switch self {
         case .packIndex: []
-        case .snapshotRecord, .snapshotLabel, .source, .register: Self.fileMagic
+        case .snapshotRecord, .snapshotLabel, .source, .register, .deviceChanges: Self.fileMagic
         }
     }
 
@@ -194,6 +196,7 @@ enum SealedStructure {
         case .snapshotLabel(let snapshot): Array("backupfs snapshot label".utf8) + snapshot.digest.bytes
         case .source(let source): Array("backupfs source document".utf8) + Array(source.hexadecimal.utf8)
         case .register: Array("backupfs register".utf8)
+        case .deviceChanges(let name): Array("backupfs device changes".utf8) + Array(name.utf8)
         }
     }
 }

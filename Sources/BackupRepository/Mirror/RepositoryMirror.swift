@@ -83,7 +83,7 @@ public final class RepositoryMirror: Sendable {
         try storage.forEachObject { (facts) throws(BackupError) in
             storedBytes = storedBytes.addingSaturating(facts.sizeBytes)
             guard let object = MirrorObject(facts.name) else {
-                if !Self.isOfTrial(facts.name) { foreign = foreign ?? facts.name }
+                if !Self.isBeside(facts.name) { foreign = foreign ?? facts.name }
                 return
             }
             present[object] = facts
@@ -100,7 +100,7 @@ public final class RepositoryMirror: Sendable {
     public static func facts(in storage: any ObjectStorage) throws(BackupError) -> RepositoryFacts? {
         if let found = try declaredFacts(in: storage) { return found }
         try storage.forEachObject { (facts) throws(BackupError) in
-            if isOfTrial(facts.name) || MirrorObject(facts.name).map(mayPrecedeConfiguration) == true { return }
+            if isBeside(facts.name) || MirrorObject(facts.name).map(mayPrecedeConfiguration) == true { return }
             throw occupied(storage, by: facts.name)
         }
         return nil
@@ -121,7 +121,12 @@ public final class RepositoryMirror: Sendable {
     }
 
     /// What the trial of a server could not remove.
-    static func isOfTrial(_ name: ObjectName) -> Bool { name.text.hasPrefix("\(S3Probe.folder)/") }
+    static func isBeside(_ name: ObjectName) -> Bool {
+        name.text.hasPrefix("\(S3Probe.folder)/") || name.text.hasPrefix(deviceChangesPrefix)
+    }
+
+    /// The change logs of an app's devices may lie beside a mirror: their names begin with it.
+    public static let deviceChangesPrefix = "devices/"
 
     /// An update that was interrupted at its very beginning leaves the key and the copy of the configuration.
     private static func mayPrecedeConfiguration(_ object: MirrorObject) -> Bool {

@@ -46,7 +46,7 @@ extension RemoteRepository {
                     .alreadyExists, "there is a repository here already", path: storage.location,
                     remedy: "Open it, or choose another prefix.")
             }
-            if first == nil, !RepositoryMirror.isOfTrial(facts.name) { first = facts.name }
+            if first == nil, !RepositoryMirror.isBeside(facts.name) { first = facts.name }
         }
         guard let first else { return }
         throw BackupError(

@@ -9,6 +9,19 @@ extension Repository {
     /// same user that continues with it; `nil` in a plain repository. Keep it in memory only.
     public var masterKey: SecretBytes? { protection.masterKey }
 
+    /// The bytes of an object of the change logs of an app's devices, as they are stored in a remote.
+    /// - Parameter name: of the object, whose place no other can take.
+    /// - Throws: `inputOutput` when the system returns no random numbers.
+    public func sealDeviceChanges(_ bytes: [UInt8], name: String) throws(BackupError) -> [UInt8] {
+        try protection.seal(bytes, as: .deviceChanges(name: name))
+    }
+
+    /// Reverses `sealDeviceChanges`.
+    /// - Throws: `repositoryDamaged` for bytes that were not sealed with this repository's key for that name.
+    public func openDeviceChanges(_ bytes: [UInt8], name: String) throws(BackupError) -> [UInt8] {
+        try protection.open(bytes, as: .deviceChanges(name: name))
+    }
+
     /// Wraps the master key with another password. No data is rewritten. After a crash the old password, the new one or both are
     /// valid; after an error the old.
     ///
