@@ -50,6 +50,14 @@ public struct UnexportedData: Sendable, Equatable {
         "what the file has in \(list) is not restored: data of schema version \(version) does not have it"
     }
 
+    /// The error of an exchange with other devices, whose records would lack it.
+    func exchangeRefusal(path: String) -> BackupError {
+        BackupError(
+            .notSupported,
+            "the records have data in \(list) that the app's definition does not name, so other devices would not get it",
+            path: path, remedy: "Add the columns to the definition.")
+    }
+
     /// The error of a restore that would empty the tables.
     func refusal(path: String) -> BackupError {
         if let place = places.first(where: { !$0.isNamedElsewhere }), let column = place.column {
