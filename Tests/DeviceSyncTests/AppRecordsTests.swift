@@ -51,6 +51,29 @@ struct AppRecordsTests {
         #expect(try first.sql("PRAGMA journal_mode") == mode.lowercased() + "\n")
     }
 
+    @Test func `values are exactly those of the other database, whatever their form`() throws {
+        let (first, second) = try devices()
+        let forms = [
+            ("2", "'2026-01-11T10:00:00+02:00'"), ("2.0", "'2026-01-11T08:00:00.125Z'"),
+            ("9007199254740993", "'2026-01-11T08:00:00Z'"),
+            ("1e300", "'2026-01-11T08:00:00Z'"), ("-0.0", "'2026-01-11T08:00:00Z'"), ("0.1", "'2026-01-11T08:00:00Z'"),
+        ]
+        for (number, (amount, date)) in forms.enumerated() {
+            try first.sql(
+                AppDevice.entry(10 + number)
+                    + "UPDATE entries SET amount = \(amount), date = \(date) WHERE id LIKE '%\(10 + number)'")
+        }
+        let exact =
+            "SELECT id, quote(date), quote(name), typeof(amount), quote(amount), typeof(goal_met) FROM entries ORDER BY id"
+        for device in [first, second] { try device.exchange() }
+        #expect(try second.sql(exact) == first.sql(exact))
+        // The same number in another form is another value.
+        try second.sql("UPDATE entries SET amount = 2.0, date = '2026-01-11T08:00:00Z' WHERE id LIKE '%10'")
+        for device in [second, first, second] { try device.exchange() }
+        #expect(try first.sql(exact) == second.sql(exact))
+        #expect(try first.sql("SELECT typeof(amount), date FROM entries WHERE id LIKE '%10'") == "real|2026-01-11T08:00:00Z\n")
+    }
+
     @Test func `an app that writes just before a merge is not overwritten unseen`() throws {
         let (first, second) = try devices()
         try first.sql(AppDevice.entry(10, "first"))

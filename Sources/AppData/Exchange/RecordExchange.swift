@@ -26,13 +26,12 @@ public final class RecordExchange {
     /// In the format of the data.
     public let definition: AppDefinition
     private let connection: DatabaseConnection
-    private let reader: DatabaseRecordReader
     private let buffer: [RecordBuffer]
     private let key = RecordBuffer(fieldCount: 1)
     private var selections: [Int: DatabaseStatement] = [:]
     private var removals: [Int: DatabaseStatement] = [:]
     private var inserter: RecordInserter?
-    private var updaters: [Int: RecordUpdater] = [:]
+    private var updates: [Int: DatabaseStatement] = [:]
 
     fileprivate init(_ connection: DatabaseConnection, _ app: AppDefinition, isWriting: Bool) throws(BackupError) {
         try ExchangeRules.requireExchangeable(app)
@@ -40,7 +39,6 @@ public final class RecordExchange {
         try ExchangeRules.requireUsable(schema, app)
         definition = try app.format(ofDatabase: connection)
         self.connection = connection
-        reader = DatabaseRecordReader(connection: connection, definition: definition)
         buffer = definition.collections.map { RecordBuffer(fieldCount: $0.fields.count) }
         if isWriting { inserter = try RecordInserter(connection: connection, definition: definition) }
     }
@@ -49,7 +47,32 @@ public final class RecordExchange {
     public func forEachRecord(
         of collection: Int, _ body: (RecordBuffer) throws(BackupError) -> Void
     ) throws(BackupError) {
-        try reader.forEachRecord(of: collection, body)
+        let description = definition.collections[collection]
+        // BINARY regardless of the column's own collation: equal keys come one after the other.
+        let statement = try connection.statement(
+            "\(Self.selection(description)) ORDER BY \(quotedIdentifier(description.keyField.column)) COLLATE BINARY")
+        let buffer = RecordBuffer(fieldCount: description.fields.count)
+        while try statement.step() {
+            Self.read(statement, description, into: buffer)
+            try body(buffer)
+        }
+    }
+
+    private static func selection(_ collection: CollectionDefinition) -> String {
+        let columns = collection.fields.map { quotedIdentifier($0.column) }.joined(separator: ", ")
+        return "SELECT \(columns) FROM \(quotedIdentifier(collection.table))"
+    }
+
+    /// Exactly as the database has it, so that another device's has the same: a date keeps its time zone, and a whole number in a
+    /// field of numbers stays one.
+    private static func read(
+        _ statement: DatabaseStatement, _ collection: CollectionDefinition, into buffer: RecordBuffer
+    ) {
+        buffer.clear()
+        for (index, field) in collection.fields.enumerated() {
+            let type: FieldType = field.type == .boolean ? .boolean : .any
+            DatabaseRecordReader.read(statement, Int32(index), type, into: buffer, index)
+        }
     }
 
     /// - Returns: `nil` when there is none with exactly this key.
@@ -59,9 +82,7 @@ public final class RecordExchange {
         if let known = selections[collection] {
             selection = known
         } else {
-            let columns = description.fields.map { quotedIdentifier($0.column) }.joined(separator: ", ")
-            selection = try connection.statement(
-                "SELECT \(columns) FROM \(quotedIdentifier(description.table)) WHERE \(Self.condition(description))")
+            selection = try connection.statement("\(Self.selection(description)) WHERE \(Self.condition(description, 1))")
             selections[collection] = selection
         }
         set(value)
@@ -69,10 +90,7 @@ public final class RecordExchange {
         defer { selection.reset() }
         guard try selection.step() else { return nil }
         let buffer = buffer[collection]
-        buffer.clear()
-        for (index, field) in description.fields.enumerated() {
-            DatabaseRecordReader.read(selection, Int32(index), field.type, into: buffer, index)
-        }
+        Self.read(selection, description, into: buffer)
         return buffer.record()
     }
 
@@ -100,14 +118,20 @@ public final class RecordExchange {
             try inserter?.visit(record: buffer, of: collection)
             return
         }
-        let updater: RecordUpdater
-        if let known = updaters[collection] {
-            updater = known
+        let update: DatabaseStatement
+        let count = description.fields.count
+        if let known = updates[collection] {
+            update = known
         } else {
-            updater = try RecordUpdater(description, isFileOlder: false, connection: connection)
-            updaters[collection] = updater
+            let changes = description.fields.enumerated().map { "\(quotedIdentifier($1.column)) = ?\($0 + 1)" }
+            update = try connection.statement(
+                "UPDATE \(quotedIdentifier(description.table)) SET \(changes.joined(separator: ", ")) "
+                    + "WHERE \(Self.condition(description, count + 1))")
+            updates[collection] = update
         }
-        _ = try updater.update(key, to: buffer)
+        for index in description.fields.indices { try RecordInserter.bind(buffer, index, to: Int32(index + 1), of: update) }
+        try RecordInserter.bind(key, 0, to: Int32(count + 1), of: update)
+        try update.run()
     }
 
     /// Removes the record with exactly this key.
@@ -118,7 +142,7 @@ public final class RecordExchange {
             removal = known
         } else {
             removal = try connection.statement(
-                "DELETE FROM \(quotedIdentifier(description.table)) WHERE \(Self.condition(description))")
+                "DELETE FROM \(quotedIdentifier(description.table)) WHERE \(Self.condition(description, 1))")
             removals[collection] = removal
         }
         set(value)
@@ -132,8 +156,8 @@ public final class RecordExchange {
     }
 
     /// The column may treat texts as equal that differ in their bytes.
-    private static func condition(_ collection: CollectionDefinition) -> String {
+    private static func condition(_ collection: CollectionDefinition, _ parameter: Int) -> String {
         let column = quotedIdentifier(collection.keyField.column)
-        return "\(column) = ?1 AND \(column) = ?1 COLLATE BINARY"
+        return "\(column) = ?\(parameter) AND \(column) = ?\(parameter) COLLATE BINARY"
     }
 }

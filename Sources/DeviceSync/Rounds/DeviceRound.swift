@@ -62,7 +62,11 @@ public struct DeviceRound<Database: SyncedDatabase> {
     ///   each known one.
     /// - Throws: errors of the storage and of the app's database. What was done until then stays, and the rest is done next time.
     public func exchange(_ report: inout RoundReport, looksForDevices: Bool = true) throws(BackupError) {
-        try join()
+        // Otherwise the group was looked at a short while ago: a look that finds nothing takes one request for each device.
+        let isNew = try state.text(.group) == nil
+        let hasQueued = try state.queued() != nil
+        let mustJoin = looksForDevices || isNew || hasQueued
+        if mustJoin { try join() }
         var failure: BackupError?
         do throws(BackupError) {
             try upload(&report)
@@ -71,7 +75,7 @@ public struct DeviceRound<Database: SyncedDatabase> {
             guard error.code == .noSpace || error.code == .accessDenied else { throw error }
             failure = error
         }
-        try fetch(&report, looksForDevices: looksForDevices, isUploaded: failure == nil)
+        try fetch(&report, looksForDevices: looksForDevices, isUploaded: failure == nil, hasJoined: mustJoin)
         if let failure { throw failure }
         // What the app has changed while others' changes were merged.
         try upload(&report)
@@ -110,7 +114,7 @@ public struct DeviceRound<Database: SyncedDatabase> {
     // MARK: Fetching
 
     private func fetch(
-        _ report: inout RoundReport, looksForDevices: Bool, isUploaded: Bool
+        _ report: inout RoundReport, looksForDevices: Bool, isUploaded: Bool, hasJoined: Bool
     ) throws(BackupError) {
         var known = try state.positions()
         let names: [DeviceLogName]
@@ -123,6 +127,7 @@ public struct DeviceRound<Database: SyncedDatabase> {
         } else {
             names = try log.newBatches(ofKnown: known)
         }
+        if !hasJoined, !names.isEmpty { try join() }
         var logs = FetchedLogs(log, names, after: try state.positions())
         while let batch = try logs.next() {
             let isFirst = try state.number(.hasBackup) == 0

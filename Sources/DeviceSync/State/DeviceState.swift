@@ -26,6 +26,27 @@ public final class DeviceState {
     /// Its identity in the remote.
     public var deviceID: DeviceID { device }
 
+    /// What people want to know of it.
+    public struct Summary: Sendable, Equatable {
+        /// Changes that are not uploaded.
+        public let queuedCount: Int
+        /// Changes that were uploaded so far.
+        public let uploadedCount: Int
+        /// Deletions that wait for the user.
+        public let waitingDeletionCount: Int
+        /// When the logs of the other devices were last read.
+        public let lastFetch: Timestamp?
+    }
+
+    /// As of now.
+    public func summary() throws(BackupError) -> Summary {
+        let fetched = try number(.lastFetch)
+        return Summary(
+            queuedCount: try queuedChangeCount(), uploadedCount: Int(clamping: try number(.uploadedChanges)),
+            waitingDeletionCount: try heldCount(),
+            lastFetch: fetched == 0 ? nil : Timestamp(seconds: Int64(clamping: fetched)))
+    }
+
     var damaged: BackupError { StateDatabase.damaged(connection.path) }
 
     func transaction<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
