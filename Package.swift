@@ -83,8 +83,8 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "Restore", "SnapshotFormats", "Formats", "BackupRepository", "AppData", "ObjectStorage", "SystemIO", "BackupCore",
-                "Yams",
+                "DeviceSync", "Restore", "SnapshotFormats", "Formats", "BackupRepository", "AppData", "ObjectStorage", "SystemIO",
+                "BackupCore", "Yams",
             ],
             swiftSettings: settings),
         .target(
@@ -94,8 +94,9 @@ let package = Package(
         .target(
             name: "BackupCommands",
             dependencies: [
-                "FUSEBridge", "VirtualTree", "Operations", "Restore", "SnapshotFormats", "Formats", "BackupRepository", "AppData",
-                "SystemIO", "BackupCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "FUSEBridge", "VirtualTree", "Operations", "DeviceSync", "Restore", "SnapshotFormats", "Formats",
+                "BackupRepository", "AppData", "SystemIO", "BackupCore",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
         .executableTarget(name: "backupfs", dependencies: ["BackupCommands"], swiftSettings: settings),

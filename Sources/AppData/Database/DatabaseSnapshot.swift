@@ -78,6 +78,15 @@ public final class DatabaseSnapshot: RecordSource {
         return !settings.boolean(index)
     }
 
+    /// The app's own switch for the exchange with other devices, if it is not on; `nil` while it is, or where there is none.
+    public func syncSwitchThatIsOff() throws(BackupError) -> String? {
+        guard let name = definition.syncSwitch else { return nil }
+        guard let index = definition.settings?.fields.firstIndex(where: { $0.name == name }),
+            let settings = try settings(), settings.kind(index) == .boolean
+        else { return name }
+        return settings.boolean(index) ? nil : name
+    }
+
     /// A metadata value as text (`appVersion`, `deviceName`), `nil` when the definition has no such field or it has no value.
     public func metadataText(_ name: String) throws(BackupError) -> String? {
         guard let index = definition.metadata.fields.firstIndex(where: { $0.name == name }) else { return nil }

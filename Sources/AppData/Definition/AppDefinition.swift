@@ -47,6 +47,9 @@ public struct AppDefinition: Sendable {
     public let schedule: Schedule
     /// The app's own switch for them: a boolean setting. `schedule` applies only while it is not false.
     public private(set) var scheduleSwitch: String?
+    /// The app's own switch for the exchange of changes with other devices: a boolean setting. Only while it is true, the store's
+    /// setting `device-sync` applies.
+    public private(set) var syncSwitch: String?
     public let retention: RetentionDefinition
     /// What a restore uses that names none.
     public let defaultStrategy: ImportStrategy
@@ -119,6 +122,13 @@ public struct AppDefinition: Sendable {
         var definition = self
         definition.scheduleSwitch = scheduleSwitch
         definition.otherFormats = otherFormats.map { $0.replacing(scheduleSwitch: scheduleSwitch) }
+        return definition
+    }
+
+    func replacing(syncSwitch: String?) -> AppDefinition {
+        var definition = self
+        definition.syncSwitch = syncSwitch
+        definition.otherFormats = otherFormats.map { $0.replacing(syncSwitch: syncSwitch) }
         return definition
     }
 

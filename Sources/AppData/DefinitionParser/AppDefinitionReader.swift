@@ -49,7 +49,7 @@ enum AppDefinitionReader {
         guard
             root.requireMapping(keys: [
                 "format", "name", "title", "schemaVersion", "minimumSchemaVersion", "fileNames", "strategy", "strategies",
-                "schedule", "scheduleSwitch", "retention", "notifications", "progress", "status", "wholeDatabase",
+                "schedule", "scheduleSwitch", "syncSwitch", "retention", "notifications", "progress", "status", "wholeDatabase",
                 "schemaDrift", "style", "dateNumbers", "envelope", "metadata", "settings", "collections", "wireFormats", "media",
                 "archiveLayout", "migrations", "legacyFiles", "secrets",
             ])
@@ -93,7 +93,8 @@ enum AppDefinitionReader {
         }
         let definition = make(formats)
         return definition.replacing(secrets: DefinitionSecrets.read(root, formats: definition.formats))
-            .replacing(scheduleSwitch: root.optional("scheduleSwitch").flatMap { scheduleSwitch($0, definition) })
+            .replacing(scheduleSwitch: root.optional("scheduleSwitch").flatMap { booleanSetting($0, definition) })
+            .replacing(syncSwitch: root.optional("syncSwitch").flatMap { booleanSetting($0, definition) })
     }
 
     private static func checkFormat(_ root: DefinitionNode) {
@@ -194,7 +195,7 @@ enum AppDefinitionReader {
     }
 
     /// The name of a boolean setting, in each format of the app's data.
-    private static func scheduleSwitch(_ node: DefinitionNode, _ definition: AppDefinition) -> String? {
+    private static func booleanSetting(_ node: DefinitionNode, _ definition: AppDefinition) -> String? {
         guard let name = node.text() else { return nil }
         for format in definition.formats {
             let switches = (format.settings?.fields ?? []).filter { $0.type == .boolean }.map(\.name)

@@ -6,12 +6,14 @@ import Synchronization
 import SystemIO
 import VirtualTree
 
-/// Background work in the process that serves a mount: scheduled backups, uploads to remotes, and reactions to signals.
+/// Background work in the process that serves a mount: scheduled backups, uploads to remotes, the exchange with other
+/// devices, and reactions to signals.
 final class MountDaemon: Sendable {
     private let store: Store
     private let isReadOnly: Bool
     private let scheduler = Mutex<BackupScheduler?>(nil)
     private let uploader = Mutex<RemoteUploader?>(nil)
+    private let deviceSync = Mutex<DeviceSyncThread?>(nil)
     private let isEndWatched = Mutex(false)
 
     /// - Parameter isReadOnly: whether nothing may be changed.
@@ -33,6 +35,8 @@ final class MountDaemon: Sendable {
         scheduler.withLock { $0 = started }
         let uploader = try? RemoteUploader(store: store)
         self.uploader.withLock { $0 = uploader }
+        let deviceSync = try? DeviceSyncThread(store: store)
+        self.deviceSync.withLock { $0 = deviceSync }
     }
 
     /// Has a new backup uploaded. Does not wait for that.
@@ -47,6 +51,7 @@ final class MountDaemon: Sendable {
                 store.reloadSettings()
                 scheduler.withLock { $0 }?.wake()
                 uploader.withLock { $0 }?.wake()
+                deviceSync.withLock { $0 }?.wake()
             }
         }
         return reactions
@@ -61,6 +66,7 @@ final class MountDaemon: Sendable {
         watchEnd(isAsked || !store.monitor.isRunning)
         scheduler.withLock { $0 }?.end()
         uploader.withLock { $0 }?.end()
+        deviceSync.withLock { $0 }?.end()
     }
 
     /// Call when the mount has ended. Finishes a backup that `mkdir` began. From now on signals cancel it, as in a command. After

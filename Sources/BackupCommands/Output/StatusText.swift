@@ -22,6 +22,7 @@ struct StatusText {
         // What users look for comes first, and once.
         lines += last + running + failures
         if !hasRemoteBlock { lines += copies }
+        lines += devices
         if state.definition.statusBlocks.isEmpty {
             lines += summary + statistics
         } else {
@@ -100,6 +101,24 @@ struct StatusText {
         let line: Message = "Copied to \(remote.label) (\(remote.url)): \(state)"
         guard let failure = remote.failure else { return [line] }
         return [line, "Last error of \(remote.label): \(SystemClock.localTime(failure.at)), \(failure.message)"]
+    }
+
+    private var devices: [Message] {
+        guard let sync = state.deviceSync else { return [] }
+        let last: Message =
+            sync.lastFetch.map { "last exchange: \(SystemClock.localTime($0))" } ?? "nothing has been exchanged yet"
+        var lines: [Message] = ["Other devices, through \(sync.remote): changes to send: \(sync.queuedCount); \(last)"]
+        if sync.conflictCount > 0 {
+            lines.append("Values that lost against those of other devices: \(sync.conflictCount), in \(sync.conflictFolder)")
+        }
+        if sync.waitingDeletionCount > 0 {
+            lines.append(
+                "Deletions that wait: \(sync.waitingDeletionCount). If they are right: backupfs device-sync --accept-deletions")
+        }
+        if let failure = sync.failure {
+            lines.append("Last error of \(sync.remote): \(SystemClock.localTime(failure.at)), \(failure.message)")
+        }
+        return lines
     }
 
     private var backups: [Message] {

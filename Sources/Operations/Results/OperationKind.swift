@@ -20,15 +20,17 @@ public enum OperationKind: String, CaseIterable, Sendable {
     case recovery
     /// Uploads the repository to a remote.
     case sync
+    /// Exchanges changes with other devices.
+    case deviceSync = "device-sync"
     case mount
     case unmount
 
     /// The name under which an automatic backup runs. A user's operation interrupts it, and it is retried soon.
     static let automaticBackupName = "automatic backup"
 
-    /// Whether it is recorded in the history, as operations on data are. A sync is not: many would push out all others while a
+    /// Whether it is recorded in the history, as operations on data are. Syncs are not: many would push out all others while a
     /// remote is offline, and the state of the remote has the result.
-    var isRemembered: Bool { ![.mount, .unmount, .sync].contains(self) }
+    var isRemembered: Bool { ![.mount, .unmount, .sync, .deviceSync].contains(self) }
 }
 
 /// How an operation ended.

@@ -8,7 +8,8 @@ extension Setting {
     public static let all: [Setting] = [
         formatVersion, app, database, repository, media, language, channel, schedule, skipUnchanged, readAgainHours,
         makeDirectoryWait, retention, counted, keepLast, keepHourly, keepDaily, keepWeekly, keepMonthly, keepYearly, keepWithin,
-        undeleteDays, prune, refuseNewerSchema, beforeRestore, afterRestore, hookTimeoutSeconds, notify, notifications,
+        undeleteDays, prune, deviceSync, refuseNewerSchema, beforeRestore, afterRestore, hookTimeoutSeconds, notify,
+        notifications,
         notifyAutomatic, notifyFailures, notifyOverdueDays, automaticHook, log, logLevel, logFile, logSizeBytes, logFiles,
     ]
 
@@ -111,6 +112,10 @@ extension Setting {
     static let prune = Setting(
         "prune", \.retention.prunes, onOrOff, .standard("on"),
         "Whether the space of removed backups is freed, once a week.")
+
+    static let deviceSync = Setting(
+        "device-sync", \.deviceSyncRemote, text, .nothing("shared"),
+        "The remote through which this device exchanges changes of the app's records with other devices. Default: no exchange.")
 
     static let refuseNewerSchema = Setting(
         "refuse-newer-schema", \.refusesNewerSchema, yesOrNo, .standard("no"),

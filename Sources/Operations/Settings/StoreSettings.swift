@@ -44,6 +44,8 @@ public struct StoreSettings: Sendable, Equatable {
     public var remotes: [RemoteSettings] = []
     /// How the server that keeps the repository is reached; `nil` for the usual way, and for a repository in a folder.
     var primaryOptions: RemoteSettings?
+    /// The name of the remote through which changes are exchanged with other devices; `nil` for no exchange.
+    public var deviceSyncRemote: String?
     /// Whether the file has its last line; without it, some settings may be missing, including those of retention.
     public var hasEnd = true
 

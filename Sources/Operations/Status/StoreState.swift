@@ -60,6 +60,8 @@ public struct StoreState: Sendable {
     public let failure: FailedOperation?
     /// The places where copies of the repository lie, in the order of the settings.
     public let remotes: [RemoteStatus]
+    /// The exchange of changes with other devices; `nil` when the settings name no remote for it.
+    public let deviceSync: DeviceSyncStatus?
     /// The last operations, oldest first.
     public let history: [OperationRecord]
 
@@ -98,6 +100,7 @@ public struct StoreState: Sendable {
         remotes = store.settings.remotes.map {
             RemoteStatus($0, store.paths, own: repository.snapshots, source: store.source)
         }
+        deviceSync = DeviceSyncStatus(store)
         history = OperationHistory.latest(of: store)
         failure = FailedOperation(store.paths)
         // A lost or locked database is part of the state, not a reason to fail.
@@ -134,6 +137,7 @@ public struct StoreState: Sendable {
         schedule = store.schedule.text
         automaticFailureCount = 0
         remotes = []
+        deviceSync = nil
         history = []
         failure = nil
         let records = store.statusRecords.remembered

@@ -44,6 +44,8 @@ public struct StorePaths: Sendable {
     func remoteCache(_ name: String) -> String { "\(remote(name))/cache" }
     /// What a remote's server can do.
     func remoteCapabilities(_ name: String) -> String { "\(remote(name))/capabilities" }
+    /// What the exchange with other devices needs, and the values that lost.
+    var deviceSync: String { "\(root)/device-sync" }
     /// The default log file.
     public var operationLog: String { "\(root)/backupfs.log" }
     /// Finished operations, one per line.
@@ -105,6 +107,7 @@ public struct StorePaths: Sendable {
             restoreJournal, hookRecord, history, scheduleState, noticeState, noticeLock, backupWarnings, lastBackup, lastRestore,
             mediaReadRecord,
             migrationRecord, restoreReports, appDefinition, remotes,
+            deviceSync,
         ]
     }
 

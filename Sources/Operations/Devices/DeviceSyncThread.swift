@@ -1,0 +1,108 @@
+import AppData
+import BackupCore
+import SystemIO
+
+/// Exchanges changes with other devices while a store is mounted, on a separate thread: after each change of the app's database,
+/// and every two seconds what others have changed. The status has the results.
+public final class DeviceSyncThread: Sendable {
+    /// How often it looks whether the app's database has changed: a few system calls.
+    private static let lookNanoseconds: UInt64 = 500_000_000
+    /// How often the remote is asked: one request for each other device.
+    private static let pollNanoseconds: UInt64 = 2_000_000_000
+    /// How often devices that are not known yet are looked for.
+    private static let discoveryNanoseconds: UInt64 = 60_000_000_000
+    /// The longest wait after failures, and while the exchange is off.
+    private static let longestWaitNanoseconds: UInt64 = 60_000_000_000
+    private static let offNanoseconds: UInt64 = 10_000_000_000
+    /// A folder on a server that does not answer must not keep the mount from ending.
+    private static let endNanoseconds: UInt64 = 1_000_000_000
+
+    private struct State {
+        var isEnding = false
+        var hasEnded = false
+        var isWoken = false
+    }
+
+    private let state = Monitor(State())
+    private let cancellation = Cancellation()
+    private let thread: SystemThread
+
+    /// Starts the thread.
+    /// - Throws: `inputOutput` when the system cannot start a thread.
+    public init(store: Store) throws(BackupError) {
+        thread = try SystemThread { [state, cancellation] in
+            Rounds(store).run(state, cancellation)
+            state.changeWakingAll { $0.hasEnded = true }
+        }
+    }
+
+    /// Makes it look again now: the settings may have changed.
+    public func wake() { state.changeWakingAll { $0.isWoken = true } }
+
+    /// Cancels a running round, which the next one continues, and ends the thread. Returns within about a second. Call it once.
+    public func end() {
+        state.changeWakingAll { $0.isEnding = true }
+        cancellation.request()
+        if state.wait(until: { $0.hasEnded }, forNanoseconds: Self.endNanoseconds) { thread.join() } else { thread.detach() }
+    }
+
+    /// What the thread does, for itself alone.
+    private final class Rounds {
+        private let store: Store
+        private let operation: DeviceSyncOperation
+        /// Of the database when its changes were last looked for.
+        private var known: DatabaseChangeState?
+        private var nextPoll: UInt64 = 0
+        private var nextDiscovery: UInt64 = 0
+        private var failureCount: UInt64 = 0
+
+        init(_ store: Store) {
+            self.store = store
+            operation = DeviceSyncOperation(store: store, isAutomatic: true)
+        }
+
+        func run(_ state: Monitor<State>, _ cancellation: Cancellation) {
+            while true {
+                let (isEnding, isWoken) = state.withLock { state in
+                    defer { state.isWoken = false }
+                    return (state.isEnding, state.isWoken)
+                }
+                if isEnding { return }
+                if isWoken { (nextPoll, nextDiscovery) = (0, 0) }
+                let wait = turn(cancellation)
+                _ = state.wait(until: { $0.isEnding || $0.isWoken }, forNanoseconds: wait)
+            }
+        }
+
+        /// - Returns: how long to wait until the next one, in nanoseconds.
+        private func turn(_ cancellation: Cancellation) -> UInt64 {
+            let now = SystemClock.monotonicNanoseconds()
+            if now >= nextPoll { store.reloadSettings() }
+            guard store.settings.deviceSyncRemote != nil else {
+                nextPoll = now + DeviceSyncThread.offNanoseconds
+                return DeviceSyncThread.offNanoseconds
+            }
+            let present = store.database.changeState()
+            let hasChanged = present != known
+            // While the remote fails, changes wait with everything else: they are in the app's database.
+            guard now >= nextPoll || hasChanged && failureCount == 0 else { return DeviceSyncThread.lookNanoseconds }
+            let looksForDevices = now >= nextDiscovery
+            do throws(BackupError) {
+                let outcome = try cancellation.run { () throws(BackupError) in
+                    try operation.run(findsChanges: hasChanged, looksForDevices: looksForDevices)
+                }
+                failureCount = 0
+                if case .done = outcome { known = present }
+                if looksForDevices { nextDiscovery = now + DeviceSyncThread.discoveryNanoseconds }
+                nextPoll = SystemClock.monotonicNanoseconds() + DeviceSyncThread.pollNanoseconds
+            } catch {
+                // The status has the error. What is only busy will soon be free.
+                failureCount = error.code == .busy || error.code == .databaseInUse ? 0 : min(failureCount + 1, 6)
+                let delay = DeviceSyncThread.pollNanoseconds << failureCount
+                nextPoll = SystemClock.monotonicNanoseconds() + min(delay, DeviceSyncThread.longestWaitNanoseconds)
+                nextDiscovery = 0
+            }
+            return DeviceSyncThread.lookNanoseconds
+        }
+    }
+}
