@@ -244,6 +244,8 @@ public struct AppDatabase: Sendable {
     func write<Result>(_ body: (DatabaseConnection) throws(BackupError) -> Result) throws(BackupError) -> Result {
         let connection = try open(.readWrite)
         defer { connection.close() }
+        // SQLite's default, unless it was built otherwise: what others record of a commit must not survive it after a power cut.
+        try connection.execute("PRAGMA synchronous = FULL")
         return try connection.transaction(.immediate) { () throws(BackupError) in try body(connection) }
     }
 

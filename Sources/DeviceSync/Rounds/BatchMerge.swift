@@ -1,5 +1,6 @@
 import AppData
 import BackupCore
+import SystemIO
 
 /// Merges one batch of another device into the app's database: of each record the latest change counts.
 ///
@@ -29,7 +30,19 @@ struct BatchMerge {
     let reached: (Point) throws(BackupError) -> Void
 
     /// Where it can be interrupted.
-    enum Point { case conflictsKept, intentRecorded, rowsWritten, committed }
+    enum Point {
+        case conflictsKept, intentRecorded, rowsWritten, committed
+
+        /// For tests of whole programs.
+        func injectFault() throws(BackupError) {
+            switch self {
+            case .conflictsKept: try FaultInjection.reached("device-sync.conflicts-kept")
+            case .intentRecorded: try FaultInjection.reached("device-sync.intent-recorded")
+            case .rowsWritten: try FaultInjection.reached("device-sync.rows-written")
+            case .committed: try FaultInjection.reached("device-sync.committed")
+            }
+        }
+    }
 
     /// - Throws: `invalidContent` or `unsupportedVersion` for changes that this app's database cannot take; errors of the files.
     func merge(_ batch: ChangeBatch, into database: some SyncedDatabase) throws(BackupError) -> Outcome {

@@ -28,7 +28,7 @@ public struct DeviceRound<Database: SyncedDatabase> {
     ) {
         self.init(
             database: database, state: state, storage: storage, protection: protection, conflicts: conflicts, now: now,
-            backUp: backUp, reached: { (_) throws(BackupError) in })
+            backUp: backUp, reached: { (point) throws(BackupError) in try point.injectFault() })
     }
 
     init(

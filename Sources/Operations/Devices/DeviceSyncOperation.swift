@@ -49,11 +49,13 @@ public final class DeviceSyncOperation: Sendable {
     /// - Parameters:
     ///   - acceptsDeletions: whether deletions that wait for the user go out.
     ///   - findsChanges: whether the app's records are compared: not needed while its database has not changed.
+    ///   - asksRemote: whether to exchange anything; otherwise what is found waits.
     ///   - looksForDevices: whether devices that are not known yet are looked for.
     /// - Throws: `busy` while another process does the same, or an operation of the store runs; `notFound` for an unknown remote;
     ///   errors of the storage and of the database.
     public func run(
-        acceptsDeletions: Bool = false, findsChanges: Bool = true, looksForDevices: Bool = true
+        acceptsDeletions: Bool = false, findsChanges: Bool = true, asksRemote: Bool = true,
+        looksForDevices: Bool = true
     ) throws(BackupError) -> Outcome {
         guard let name = store.settings.deviceSyncRemote else { return .off }
         let files = DeviceSyncFiles(store.paths)
@@ -74,7 +76,7 @@ public final class DeviceSyncOperation: Sendable {
             let conflicts = ConflictFiles(folder: files.conflicts) { path in conflictPaths.withLock { $0.append(path) } }
             try exchange(
                 remote, state, conflicts, &report, acceptsDeletions: acceptsDeletions, findsChanges: findsChanges,
-                looksForDevices: looksForDevices)
+                asksRemote: asksRemote, looksForDevices: looksForDevices)
         } catch {
             // The storage may be another one next time: a disk that is connected again.
             opened.withLock { $0 = nil }
@@ -82,8 +84,10 @@ public final class DeviceSyncOperation: Sendable {
             log(startedAt, began, name, report, error)
             throw error
         }
-        note(report.problems.first, files)
-        log(startedAt, began, name, report, report.problems.first)
+        if asksRemote {
+            note(report.problems.first, files)
+            log(startedAt, began, name, report, report.problems.first)
+        }
         guard let status = DeviceSyncStatus(store) else { return .off }
         return .done(Result(report: report, status: status, conflictPaths: conflictPaths.withLock { $0 }))
     }
@@ -97,7 +101,7 @@ public final class DeviceSyncOperation: Sendable {
 
     private func exchange(
         _ remote: RemoteSettings, _ state: DeviceState, _ conflicts: ConflictFiles, _ report: inout RoundReport,
-        acceptsDeletions: Bool, findsChanges: Bool, looksForDevices: Bool
+        acceptsDeletions: Bool, findsChanges: Bool, asksRemote: Bool, looksForDevices: Bool
     ) throws(BackupError) {
         let repository = store.repository
         let protection = LogProtection(
@@ -107,7 +111,7 @@ public final class DeviceSyncOperation: Sendable {
             database: StoreRecords(store), state: state, storage: storage(of: remote), protection: protection,
             conflicts: conflicts, now: SystemClock.now, backUp: { [self] () throws(BackupError) in try backUp() })
         if findsChanges { try round.findChanges(&report, acceptsDeletions: acceptsDeletions) }
-        try round.exchange(&report, looksForDevices: looksForDevices)
+        if asksRemote { try round.exchange(&report, looksForDevices: looksForDevices) }
     }
 
     /// Before records of other devices come into the database for the first time.

@@ -84,15 +84,18 @@ public final class DeviceSyncThread: Sendable {
             }
             let present = store.database.changeState()
             let hasChanged = present != known
-            // While the remote fails, changes wait with everything else: they are in the app's database.
-            guard now >= nextPoll || hasChanged && failureCount == 0 else { return DeviceSyncThread.lookNanoseconds }
+            guard now >= nextPoll || hasChanged else { return DeviceSyncThread.lookNanoseconds }
+            // While the remote fails, changes are only queued.
+            let asksRemote = now >= nextPoll || failureCount == 0
             let looksForDevices = now >= nextDiscovery
             do throws(BackupError) {
                 let outcome = try cancellation.run { () throws(BackupError) in
-                    try operation.run(findsChanges: hasChanged, looksForDevices: looksForDevices)
+                    try operation.run(
+                        findsChanges: hasChanged, asksRemote: asksRemote, looksForDevices: looksForDevices)
                 }
-                failureCount = 0
                 if case .done = outcome { known = present }
+                guard asksRemote else { return DeviceSyncThread.lookNanoseconds }
+                failureCount = 0
                 if looksForDevices { nextDiscovery = now + DeviceSyncThread.discoveryNanoseconds }
                 nextPoll = SystemClock.monotonicNanoseconds() + DeviceSyncThread.pollNanoseconds
             } catch {
