@@ -93,6 +93,29 @@ struct InterruptionTests {
         }
     }
 
+    @Test(arguments: [BatchMerge.Point.intentRecorded, .rowsWritten, .committed])
+    func `another device's changes may come first after an interruption`(point: BatchMerge.Point) throws {
+        let server = SimulatedServer()
+        let devices = try (0..<3).map { _ in try TestDevice(SimulatedStorage(server)) }
+        let (first, second, third) = (devices[0], devices[1], devices[2])
+        first.database.appSets("a", "old")
+        for device in devices { try device.exchange() }
+        first.database.appSets("a", "new")
+        second.database.appSets("b", "other")
+        for device in [first, second] { try device.exchange() }
+        third.interruption = point
+        third.storage.hidden = second.state.device
+        #expect(errorCode { try third.exchange() } == .interrupted)
+        third.storage.hidden = first.state.device
+        try third.exchange(finds: false)
+        #expect(third.database.records["b"] == "other")
+        third.storage.hidden = nil
+        for device in [third, first, second] { try device.exchange() }
+        for device in devices { #expect(device.database.records == ["a": "new", "b": "other"]) }
+        // Neither what it has merged nor what it has not counts as a change of its app.
+        #expect(try allBatches(in: SimulatedStorage(server)).allSatisfy { $0.device != third.state.device })
+    }
+
     @Test func `what was found offline is uploaded later`() throws {
         let server = SimulatedServer()
         let first = try TestDevice(SimulatedStorage(server))
