@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Two mounted stores of KeepTrack that share a folder, each with an app that writes into its database.
-@Suite(.enabled(if: !Machine.skipsMountedTests)) struct DeviceSyncTests {
+@Suite(.enabled(if: !Machine.skipsMountedTests)) struct DeviceSemanticsTests {
     /// Two stores, `$R/a` and `$R/b`, of which those named are mounted at `$R/ma` and `$R/mb`.
     private func use(_ body: (Sandbox) throws -> Void) throws {
         try Sandbox.use { sandbox in
@@ -35,7 +35,7 @@ import Testing
             """)
     }
 
-    @Test func `REM-11, REM-12: what the app adds on one side can be read in the other's mount, and back`() throws {
+    @Test func `S85: REM-11, REM-12, what the app adds on one side can be read in the other's mount, and back`() throws {
         try use { sandbox in
             try add(sandbox, "a", 10, "from a")
             try sandbox.sh("wait_until \"jq -e '.entries[0].name == \\\"from a\\\"' $R/mb/live/export.json\"")
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `two apps that write at the same time end with the same records`() throws {
+    @Test func `S86: two apps that write at the same time end with the same records`() throws {
         try use { sandbox in
             // Each changes ten records of its own and ten that both have, at the same time as the other.
             let insert = """
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `REM-14: switched off in the app, the remote does not change, and switched on it goes on`() throws {
+    @Test func `S87: REM-14, switched off in the app, the remote does not change, and switched on it goes on`() throws {
         try use { sandbox in
             try add(sandbox, "a", 10, "from a")
             try sandbox.sh("wait_until \"grep -q 'from a' $R/mb/live/export.json\"")
