@@ -80,7 +80,7 @@ struct AppRecordsTests {
         try second.sql(AppDevice.entry(10, "second"))
         try first.exchange()
         // After it has looked at its records, and before it merges.
-        second.backUp = { try second.sql("UPDATE entries SET name = 'written meanwhile'") }
+        second.backUp = { [unowned second] in try second.sql("UPDATE entries SET name = 'written meanwhile'") }
         for device in [second, first, second] { try device.exchange() }
         #expect(try first.sql("SELECT name FROM entries") == "written meanwhile\n")
         #expect(try first.entries() == second.entries())
