@@ -67,6 +67,49 @@ import Testing
         #expect(try open("third").flaw(["next": "next", "one": "one"]) == nil)
     }
 
+    /// In a plain repository, the name of a pack is that of its chunks: the same data would get the name of the doomed pack.
+    @Test func `data that is stored again gets a pack of its own`() throws {
+        let first = try StoredRepository.create(on: server, folder("first"))
+        try first.backUp("one")
+        let packs = try objects("packs/")
+        try first.repository.removeSnapshot(first.id(of: "one"))
+        _ = try RepositoryPrune(first.repository, maxUnused: .bytes(0), allowsEmpty: true).run()
+        #expect(try objects("doomed/").count == 1)
+        let second = try open("second")
+        try second.backUp("one", seconds: 1_001)
+        #expect(try objects("packs/").count >= 2 * packs.count)
+        // A prune that was asleep removes the old ones at last.
+        for name in packs { try SimulatedStorage(server).remove(try #require(ObjectName(name)), version: nil) }
+        #expect(try open("third").flaw(["one": "one"]) == nil)
+    }
+
+    /// Nothing more can be stored, but a list of packs fits.
+    @Test func `packs are listed before others are copied`() throws {
+        let first = try StoredRepository.create(on: server, folder("first"))
+        try first.backUp("one")
+        try first.backUp("next", seconds: 1_001)
+        // Packs of which nothing is needed, and others of which a part is.
+        let writer = try first.repository.makeWriter(packSizeBytes: 24_000)
+        let content = try writer.store(TestData.random(60_000, seed: 8), policy: .media)
+        let entry = TreeEntry.file(name: "film", mode: 0o600, modificationTime: Timestamp(seconds: 5), stored: content)
+        try writer.commit(named: "film", entries: [entry], seconds: 1_002)
+        try first.repository.removeSnapshot(first.id(of: "film"))
+        try first.repository.removeSnapshot(first.id(of: "one"))
+        let server = server
+        let storage = HookedStorage(storage: SimulatedStorage(server)) { (name) throws(BackupError) in
+            if name.text.hasPrefix("packs/") { throw BackupError(.noSpace, "the storage is full") }
+        }
+        let remote = try RemoteRepository(in: storage, cacheFolder: folder("full"), writingTo: storage)
+        try remote.refresh()
+        let repository = try remote.open(catalogHome: .folder(folder("full") + "/catalogs"))
+        #expect(errorCode { _ = try RepositoryPrune(repository, maxUnused: .bytes(0)).run() } == .noSpace)
+        #expect(try objects("doomed/").count == 1)
+        server.advance(seconds: 86_401)
+        #expect(errorCode { _ = try RepositoryPrune(repository, maxUnused: .bytes(0)).run() } == .noSpace)
+        #expect(try open("second").flaw(["next": "next"]) == nil)
+        #expect(try prune(open("third")).rewrittenPackCount > 0)
+    }
+
     /// The record of a machine that slept arrives after the prune that did not know of it.
     @Test func `a pack that a late record needs stays`() throws {
         let first = try StoredRepository.create(on: server, folder("first"))

@@ -209,6 +209,73 @@ import Testing
         #expect(setAside.count == 3, "\(setAside.map(\.name))")
     }
 
+    /// The disk has lost what was written without being synchronized, or changed it.
+    @Test func `a damaged file of the cache harms nothing on the server`() throws {
+        let first = try create()
+        try first.backUp("one")
+        try first.repository.setPinned(first.id(of: "one"), true)
+        let layout = first.repository.layout
+        let one = try first.id(of: "one")
+        let paths = [layout.snapshotPath(of: one), layout.labelPath(of: one), layout.register]
+        let names = [MirrorObject.snapshot(one), .label(one), .register].map(\.name)
+        let storage = SimulatedStorage(server)
+        let before = try names.map { (name) throws(BackupError) in try storage.contents(of: name, limitBytes: 1 << 20)?.bytes }
+        for path in paths { try Damage.flip(path) }
+        _ = try RepositoryRepair(first.repository) { _ in }.run()
+        let after = try names.map { (name) throws(BackupError) in try storage.contents(of: name, limitBytes: 1 << 20)?.bytes }
+        #expect(before == after)
+        // Another program of this machine reads them again.
+        for path in paths { try Damage.flip(path) }
+        let again = try open("first")
+        #expect(try again.flaw(["one": "one"]) == nil)
+        #expect(again.repository.snapshots().filter(\.isPinned).map(\.name) == ["one"])
+    }
+
+    @Test func `a copy is not put in the place of a repository`() throws {
+        let first = try create()
+        try first.backUp("one")
+        let local = try Repository.open(at: copy(to: "copy"))
+        let storage = SimulatedStorage(server)
+        var state = MirrorState()
+        let objects = server.objectCount
+        #expect(errorCode { _ = try RepositoryMirror(of: local, in: storage).update(&state) } == .notPermitted)
+        #expect(errorCode { _ = try RepositoryMirror.facts(in: storage) } == .notPermitted)
+        #expect(server.objectCount == objects)
+    }
+
+    @Test func `a second removal begins the time to bring it back again`() throws {
+        let first = try create()
+        try first.backUp("one")
+        let one = try first.id(of: "one")
+        try first.repository.withdrawSnapshots([one], at: SystemClock.now())
+        // An interrupted undelete: the record is in both places.
+        let removed = MirrorObject.removed(one).name
+        let record = try #require(try SimulatedStorage(server).contents(of: removed, limitBytes: 1 << 20)).bytes
+        _ = try SimulatedStorage(server).create(MirrorObject.snapshot(one).name, ObjectDraft(record))
+        server.advance(seconds: 864_000)
+        let second = try open()
+        #expect(second.names == ["one"])
+        try second.repository.withdrawSnapshots([one], at: SystemClock.now())
+        let third = try open("third")
+        let found = try #require(try third.repository.removedSnapshots().first)
+        #expect(try #require(found.removalTime).seconds >= 1_767_225_600 + 864_000)
+    }
+
+    @Test func `a cancelled operation leaves no lock`() throws {
+        let first = try create()
+        let cancellation = Cancellation()
+        let code = errorCode {
+            try cancellation.run { () throws(BackupError) in
+                let writer = try first.repository.makeWriter()
+                cancellation.request()
+                defer { writer.abandon() }
+                try Cancellation.check()
+            }
+        }
+        #expect(code == .interrupted)
+        #expect(try SimulatedStorage(server).list(prefix: "locks/", after: nil).objects == [])
+    }
+
     @Test func `a place with something in it is refused`() throws {
         let storage = SimulatedStorage(server)
         _ = try storage.create(#require(ObjectName("holiday.jpg")), ObjectDraft([1]))

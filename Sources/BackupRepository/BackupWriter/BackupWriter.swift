@@ -21,8 +21,7 @@ public final class BackupWriter: Sendable {
         self.repository = repository
         let held = try RepositoryLock(repository.layout, .writing, operation: "backup")
         lock = Mutex(held)
-        // What other machines have stored and removed until now.
-        try repository.layout.upstream?.refresh(.everything)
+        try repository.layout.markAsPrimary()
         store = ChunkStore(
             layout: repository.layout, catalog: repository.catalog, reader: repository.chunkReader,
             packSizeBytes: packSizeBytes, doomed: DoomedPacks.all(in: repository.layout)
@@ -260,7 +259,9 @@ public final class BackupWriter: Sendable {
             do throws(BackupError) {
                 try store.requireStored()
             } catch {
-                try? repository.layout.remove(repository.layout.snapshotPath(of: snapshot.id))
+                try? Cancellation.shielded { () throws(BackupError) in
+                    try repository.layout.remove(repository.layout.snapshotPath(of: snapshot.id))
+                }
                 throw error
             }
         }

@@ -44,7 +44,7 @@ final class ChunkStore: Sendable {
     private let publisher: WorkerPool
     private let publishing: WorkGroup
     private let requireHeld: @Sendable () throws(BackupError) -> Void
-    /// Packs that a prune was going to remove when the backup began.
+    /// Packs that a prune was going to remove when the backup began. A new pack gets none of their names.
     private let doomed: Set<PackID>
     /// A storage elsewhere takes several packs at once: the transfer of one leaves the network idle at times.
     private static let uploadCount = 4
@@ -228,7 +228,7 @@ final class ChunkStore: Sendable {
     ///   to a writer that was considered dead.
     func requireNoneDoomed() throws(BackupError) {
         guard layout.upstream != nil else { return }
-        let doomed = DoomedPacks.all(in: layout).subtracting(doomed)
+        let doomed = DoomedPacks.all(in: layout)
         guard neededPacks.isDisjoint(with: doomed) else {
             throw BackupError(
                 .conflict, "a prune of another machine is going to remove data that this backup needs", path: layout.path,
@@ -260,10 +260,10 @@ final class ChunkStore: Sendable {
 
     private func publish(_ pack: PackWriter) throws(BackupError) {
         do {
-            let finished = try pack.publish(in: layout, catalog, requireHeld: requireHeld)
+            let finished = try pack.publish(in: layout, catalog, avoiding: doomed, requireHeld: requireHeld)
             // Not earlier: until the catalog knows them, they must not be stored again.
             state.withLock { state in
-                if finished.isNew { state.published.append(finished.id) }
+                if finished.isNew { state.published.append(finished.id) } else { state.referencedPacks.insert(finished.id) }
                 for entry in finished.index.entries { state.claimed.remove(entry.id) }
                 state.full.removeAll { $0 === pack }
             }

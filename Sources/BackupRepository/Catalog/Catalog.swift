@@ -402,12 +402,16 @@ public struct RepositoryTotals: Hashable, Sendable {
 extension PackWriter {
     /// Completes the pack, publishes it and adds it to the catalog. If that fails, the pack is removed, unless the lock was lost:
     /// another host may rely on it.
-    /// - Parameter requireHeld: verifies that the writer's lock is still held; throws if not.
+    /// - Parameters:
+    ///   - doomed: names that the pack must not get.
+    ///   - requireHeld: verifies that the writer's lock is still held; throws if not.
     func publish(
-        in layout: RepositoryLayout, _ catalog: Catalog, requireHeld: () throws(BackupError) -> Void
+        in layout: RepositoryLayout, _ catalog: Catalog, avoiding doomed: Set<PackID> = [],
+        requireHeld: () throws(BackupError) -> Void
     ) throws(BackupError) -> FinishedPack {
         do {
-            let finished = try finish(packsFolder: layout.packs, upstream: layout.upstream, requireHeld: requireHeld)
+            let finished = try finish(
+                packsFolder: layout.packs, upstream: layout.upstream, avoiding: doomed, requireHeld: requireHeld)
             try catalog.add(finished.id, finished.index, byteCount: finished.byteCount)
             return finished
         } catch {

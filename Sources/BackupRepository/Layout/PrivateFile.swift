@@ -48,9 +48,6 @@ enum PrivateFile {
 /// `damaged/` of a repository: holds files that a repair replaces, and files that cannot be saved.
 struct DamagedFolder {
     let layout: RepositoryLayout
-    /// Larger than any record.
-    private static let movedLimitBytes = 64 << 20
-
     /// Called before anything is moved or written; throws if the locks are no longer held.
     let requireHeld: () throws(BackupError) -> Void
 
@@ -67,18 +64,10 @@ struct DamagedFolder {
 
     private func move(_ old: String, to new: String) throws(BackupError) {
         try requireHeld()
-        guard layout.upstream == nil else { return try moveObject(old, to: new) }
+        if let upstream = layout.upstream { return try upstream.moveRecord(old, to: new) }
         try FileSystem.rename(old, to: new)
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(new))
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(old))
-    }
-
-    /// In an object storage nothing can be renamed: a small object is copied, and then the old one removed.
-    private func moveObject(_ old: String, to new: String) throws(BackupError) {
-        let bytes = try FileSystem.readFile(old, limitBytes: Self.movedLimitBytes)
-        try layout.publish(bytes, to: new)
-        try requireHeld()
-        try layout.remove(old)
     }
 
     /// Moves a pack here, durably.

@@ -97,6 +97,9 @@ struct RepositoryLayout: Sendable {
     /// Records of removed snapshots that can still be undeleted.
     var removed: String { "\(path)/removed" }
 
+    /// Only of a repository in an object storage: machines make backups in it, and no copy may be kept in its place.
+    var primaryMark: String { "\(path)/primary" }
+
     /// Lists of packs that a prune has found unneeded, and that a later one removes. Only of a repository in an object storage.
     var doomed: String { "\(path)/doomed" }
 

@@ -19,6 +19,10 @@ protocol RepositoryUpstream: PackSource {
     /// - Parameter path: of the file in the cache, which stays.
     func remove(_ path: String) throws(BackupError)
 
+    /// Moves a record in the storage and in the cache; a no-op when there is none.
+    /// - Throws: `conflict` when the cached file is not what the storage has; it is read again then.
+    func moveRecord(_ path: String, to new: String) throws(BackupError)
+
     /// Stores a pack and moves its file into the cache.
     /// - Parameter file: the complete pack.
     /// - Returns: false when the storage had the pack already.
@@ -76,6 +80,12 @@ extension RepositoryLayout {
     /// Makes the names in a folder durable. An object storage has done that with each change.
     func synchronize(_ folder: String) throws(BackupError) {
         if upstream == nil { try FileSystem.synchronizeDirectory(folder) }
+    }
+
+    /// Notes in an object storage that backups are made there, so that no other machine takes it for a place of copies.
+    func markAsPrimary() throws(BackupError) {
+        guard upstream != nil, try !FileSystem.exists(primaryMark) else { return }
+        try publish(Array("Machines make backups in this repository.\n".utf8), to: primaryMark)
     }
 
     /// Whether the repository has a pack.

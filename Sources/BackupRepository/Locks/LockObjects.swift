@@ -29,8 +29,22 @@ struct LockObjects: LockNotes {
         return name
     }
 
-    /// Nothing is written in parts.
-    func sweepDrafts(now: Timestamp) {}
+    /// Removes notes that were emptied long ago by programs that may not remove objects.
+    func sweepDrafts(now: Timestamp) throws(BackupError) {
+        var empty: [ObjectName] = []
+        try storage.forEachObject(prefix: Self.prefix) { (facts) throws(BackupError) in
+            guard facts.sizeBytes == 0, now.secondsSince(facts.storedAt) > LockTimes.expirySeconds else { return }
+            empty.append(facts.name)
+        }
+        for name in empty {
+            do throws(BackupError) {
+                try storage.remove(name, version: nil)
+            } catch {
+                guard [.notFound, .accessDenied, .notSupported].contains(error.code) else { throw error }
+                if error.code != .notFound { return }
+            }
+        }
+    }
 
     func notes() throws(BackupError) -> [LockNote] {
         var notes: [LockNote] = []
@@ -92,6 +106,7 @@ final class LockObject: OwnLockNote {
         var version: ObjectVersion
         /// Before the last renewal was sent, also counting the time in which the machine sleeps.
         var renewedAt: UInt64
+        var isRemoved = false
     }
 
     private let name: ObjectName
@@ -130,6 +145,8 @@ final class LockObject: OwnLockNote {
     }
 
     private func renew(_ state: inout State) throws(BackupError) {
+        // A renewal under way while the lock is released must not bring the note back.
+        guard !state.isRemoved else { return }
         let start = SystemClock.bootNanoseconds()
         do throws(BackupError) {
             state.version = try storage.replace(name, version: state.version, ObjectDraft(bytes))
@@ -148,5 +165,10 @@ final class LockObject: OwnLockNote {
         state.renewedAt = start
     }
 
-    func remove() { try? LockObjects.remove(name, storage) }
+    func remove() {
+        state.withLock { state in
+            state.isRemoved = true
+            try? LockObjects.remove(name, storage)
+        }
+    }
 }

@@ -31,6 +31,8 @@ final class RepositoryLock: Sendable {
         // With two locks to take, none is held while waiting for the other.
         locks = try LockTimeout.waiting { () throws(BackupError) in try Self.take(layout, mode, operation) }
         try layout.requireOpened()
+        // What other machines have done until now.
+        try layout.upstream?.refresh(mode == .naming ? .records : .everything)
     }
 
     private static func take(
@@ -102,6 +104,8 @@ private final class SingleLock: Sendable {
     ) -> Bool {
         switch error.code {
         case .readOnly, .accessDenied, .notPermitted: !isExclusive
+        // In an object storage, a lock without a note is none.
+        case .noSpace where layout.upstream != nil: false
         case .noSpace: name == NamesLock.name || (try? FileSystem.isShared(layout.path)) == false
         default: false
         }
@@ -113,7 +117,10 @@ private final class SingleLock: Sendable {
     ) throws(BackupError) {
         let all = try notes.notes()
         let now = try own?.refreshedAt(among: all) ?? SystemClock.systemTime()
-        try notes.sweepDrafts(now: now)
+        // A listing of a storage costs a request: prunes see to it there.
+        if notes.layout.upstream == nil || lock == FileSystem.lastComponent(notes.layout.packsLock) {
+            try notes.sweepDrafts(now: now)
+        }
         for note in all where note.path != own?.path {
             if let holder = note.holder {
                 guard holder.lock == lock, holder.isExclusive || isExclusive else { continue }
@@ -123,7 +130,8 @@ private final class SingleLock: Sendable {
                 try notes.remove(note)
             } catch {
                 // With credentials that may only add, it stays, and stays stale.
-                guard notes.layout.upstream != nil, error.code == .accessDenied else { throw error }
+                // Or another machine has removed it at the same moment.
+                guard notes.layout.upstream != nil, [.accessDenied, .conflict].contains(error.code) else { throw error }
             }
         }
     }
@@ -149,8 +157,8 @@ private final class SingleLock: Sendable {
     deinit {
         guard let note else { return }
         LockRefresher.shared.remove(note.path)
-        // Before the lock itself is released, so that the next holder finds no note.
-        note.remove()
+        // Before the lock itself is released, so that the next holder finds no note. Also after the operation was cancelled.
+        try? Cancellation.shielded { () throws(BackupError) in note.remove() }
     }
 }
 
@@ -176,10 +184,7 @@ struct NamesLock: ~Copyable {
         var pause = shortestPauseMicroseconds
         while true {
             do {
-                let lock = try RepositoryLock(layout, .naming, operation: "rename")
-                // What other machines have done to the names until now.
-                try layout.upstream?.refresh(.records)
-                return lock
+                return try RepositoryLock(layout, .naming, operation: "rename")
             } catch {
                 guard error.code == .busy else { throw error }
                 if SystemClock.monotonicNanoseconds() - start > waitSeconds * 1_000_000_000 { throw error }

@@ -98,7 +98,10 @@ public final class MirrorFetch: Sendable {
     /// Downloads an object, unless an earlier attempt has. A damaged one is noted, and left out.
     private func fetch(_ object: MirrorObject, _ facts: ObjectFacts) throws(BackupError) {
         // A repository in a folder has no such lists: its next prune removes what is not needed.
-        if case .doomed = object { return }
+        switch object {
+        case .doomed, .primary: return
+        default: break
+        }
         let path = object.path(in: layout)
         if let status = try FileSystem.look(path), status.size == facts.sizeBytes, object.isImmutable { return }
         let temporary = "\(layout.temporary)/\(RandomToken.make())"

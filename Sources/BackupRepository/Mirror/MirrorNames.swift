@@ -5,6 +5,8 @@ import ObjectStorage
 /// is a repository.
 enum MirrorObject: Hashable {
     case configuration, configurationCopy, key, keyCopy, register, readme
+    /// Only a repository has it, no copy: see `RepositoryLayout.primaryMark`.
+    case primary
     case pack(PackID)
     case snapshot(SnapshotID)
     case label(SnapshotID)
@@ -34,6 +36,7 @@ enum MirrorObject: Hashable {
         case ("key.copy", 1): self = .keyCopy
         case ("register", 1): self = .register
         case ("README.txt", 1): self = .readme
+        case ("primary", 1): self = .primary
         case ("packs", 3):
             guard let digest = digest(RepositoryLayout.packExtension), digest.hexadecimal.hasPrefix(parts[1]), parts[1].count == 2
             else { return nil }
@@ -67,6 +70,7 @@ enum MirrorObject: Hashable {
         case .keyCopy: layout.keyCopy
         case .register: layout.register
         case .readme: layout.readme
+        case .primary: layout.primaryMark
         case .pack(let id): layout.packPath(of: id)
         case .snapshot(let id): layout.snapshotPath(of: id)
         case .label(let id): layout.labelPath(of: id)

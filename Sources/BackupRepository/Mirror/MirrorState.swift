@@ -42,6 +42,9 @@ public struct MirrorState: Equatable, Sendable {
     /// The version that was noted; `nil` for an unknown object.
     func version(of name: ObjectName) -> ObjectVersion? { objects[name]?.version }
 
+    /// The checksum that was noted; `nil` for an unknown object.
+    func sha256(of name: ObjectName) -> SHA256Digest? { objects[name]?.sha256 }
+
     mutating func note(_ name: ObjectName, _ sha256: SHA256Digest, _ version: ObjectVersion) {
         // A version is a line of a file.
         guard !version.text.contains("\n") else { return }

@@ -86,6 +86,7 @@ public final class RepositoryMirror: Sendable {
                 if !Self.isBeside(facts.name) { foreign = foreign ?? facts.name }
                 return
             }
+            try Self.requireNoPrimary(object, storage)
             present[object] = facts
         }
         let isBegun = present.keys.allSatisfy(Self.mayPrecedeConfiguration)
@@ -98,12 +99,26 @@ public final class RepositoryMirror: Sendable {
     /// What a storage is a mirror of; `nil` for an empty one. Takes a few requests.
     /// - Throws: `notEmpty` when it holds something else; errors of the storage.
     public static func facts(in storage: any ObjectStorage) throws(BackupError) -> RepositoryFacts? {
-        if let found = try declaredFacts(in: storage) { return found }
+        if let found = try declaredFacts(in: storage) {
+            if try storage.look(MirrorObject.primary.name) != nil { try requireNoPrimary(.primary, storage) }
+            return found
+        }
         try storage.forEachObject { (facts) throws(BackupError) in
             if isBeside(facts.name) || MirrorObject(facts.name).map(mayPrecedeConfiguration) == true { return }
             throw occupied(storage, by: facts.name)
         }
         return nil
+    }
+
+    /// A copy in the place of a repository would undo what other machines do there: removals, pins, another password.
+    private static func requireNoPrimary(_ object: MirrorObject, _ storage: any ObjectStorage) throws(BackupError) {
+        switch object {
+        case .primary, .doomed, .removed: break
+        default: return
+        }
+        throw BackupError(
+            .notPermitted, "machines make backups in the repository here, so it cannot be a copy", path: storage.location,
+            remedy: "Choose another folder or prefix for the copy.")
     }
 
     /// What the configuration in a storage says; `nil` when there is none.

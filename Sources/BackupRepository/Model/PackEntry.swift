@@ -1,4 +1,5 @@
 import BackupCore
+import SystemIO
 
 /// One chunk in a pack's index. Its offset follows from the lengths of the chunks before it.
 struct PackEntry: Hashable, Sendable {
@@ -71,4 +72,16 @@ enum ChunkLimits {
     static let plainLengthBytes = 16 << 20
     /// Stored bytes of one chunk: DEFLATE grows incompressible data by far less than this margin.
     static let storedLengthBytes = plainLengthBytes + (64 << 10)
+}
+
+extension PackEntry {
+    /// A chunk that nothing refers to, for a pack that must get a name of its own. A prune removes it.
+    static func filler() -> (entry: PackEntry, bytes: [UInt8]) {
+        let bytes = Array(RandomToken.make().utf8)
+        let checksum = CRC32.of(bytes)
+        let entry = PackEntry(
+            id: ChunkID(SHA256Hasher.hash(bytes)), codec: .raw, storedLength: UInt32(bytes.count),
+            plainLength: UInt32(bytes.count), plainCRC32: checksum, storedCRC32: checksum, base: nil)
+        return (entry, bytes)
+    }
 }

@@ -55,13 +55,19 @@ final class PackWriter: @unchecked Sendable {
     /// Completes the pack, makes it durable and publishes it under its name.
     /// - Parameters:
     ///   - upstream: the storage that keeps the repository, unless its folder does.
+    ///   - doomed: names that it must not get: a prune may be removing the packs that have them.
     ///   - requireHeld: called just before the pack gets its name; throws if the lock is no longer held.
     func finish(
-        packsFolder: String, upstream: (any RepositoryUpstream)? = nil, requireHeld: () throws(BackupError) -> Void = {}
+        packsFolder: String, upstream: (any RepositoryUpstream)? = nil, avoiding doomed: Set<PackID> = [],
+        requireHeld: () throws(BackupError) -> Void = {}
     ) throws(BackupError) -> FinishedPack {
-        let index = PackIndex(kind: kind, entries: entries, isSealed: protection.isSealing)
-        let header = PackIndex.header(kind: kind, isSealed: protection.isSealing)
-        let indexBytes = try protection.seal(index.encode(), as: .packIndex(header: header))
+        var (index, indexBytes) = try makeIndex()
+        // The name is that of the chunks, unless they are sealed: then it is random.
+        if !protection.isSealing, doomed.contains(PackID(SHA256Hasher.hash(indexBytes))) {
+            let filler = PackEntry.filler()
+            try filler.bytes.withUnsafeBytesThrowing { (buffer) throws(BackupError) in try append(filler.entry, buffer) }
+            (index, indexBytes) = try makeIndex()
+        }
         let id = PackID(SHA256Hasher.hash(indexBytes))
         var isNew = true
         try usable { () throws(BackupError) in
@@ -97,6 +103,12 @@ final class PackWriter: @unchecked Sendable {
         refusal = Self.finished
         try FaultInjection.reached("backup.pack-published")
         return FinishedPack(id: id, index: index, byteCount: byteCount, isNew: isNew)
+    }
+
+    private func makeIndex() throws(BackupError) -> (index: PackIndex, bytes: [UInt8]) {
+        let index = PackIndex(kind: kind, entries: entries, isSealed: protection.isSealing)
+        let header = PackIndex.header(kind: kind, isSealed: protection.isSealing)
+        return (index, try protection.seal(index.encode(), as: .packIndex(header: header)))
     }
 
     /// Removes the file, even if its publication failed after it had got its name.

@@ -4,7 +4,7 @@ import SystemIO
 /// Which unneeded packs of a repository in an object storage a prune removes, and which wait: see `DoomedPacks`.
 struct PackDoom {
     private let layout: RepositoryLayout
-    private let lists: [DoomedPacks]
+    private var lists: [DoomedPacks]
     /// All packs in the lists.
     let packs: Set<PackID>
     /// Those that have been in one long enough.
@@ -63,7 +63,7 @@ struct PackDoom {
     /// Stores the list of this prune, and brings the others in line with it: a pack that was removed, or that a backup needs
     /// after all, is in none.
     /// - Parameter needed: the packs of which at least one chunk is needed.
-    func record(needed: Set<PackID>, _ lock: RepositoryLock) throws(BackupError) {
+    mutating func record(needed: Set<PackID>, _ lock: RepositoryLock) throws(BackupError) {
         var waiting = new
         for list in lists {
             let kept = list.packs.filter { !due.contains($0) && !needed.contains($0) }
@@ -82,5 +82,7 @@ struct PackDoom {
             try lock.requireHeld()
             try layout.remove(list.path)
         }
+        // What comes after this is a list of its own.
+        (new, lists) = ([], [])
     }
 }

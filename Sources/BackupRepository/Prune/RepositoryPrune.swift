@@ -49,7 +49,6 @@ public struct RepositoryPrune {
     public func plan() throws(BackupError) -> PruneSummary {
         let lock = try RepositoryLock(repository.layout, .keepingPacks, operation: "prune --dry-run")
         defer { withExtendedLifetime(lock) {} }
-        try repository.layout.upstream?.refresh(.everything)
         try repository.refresh()
         let visible = repository.snapshots()
         let removed = try repository.snapshotStore.readRemoved()
@@ -95,7 +94,6 @@ public struct RepositoryPrune {
     public func run() throws(BackupError) -> PruneSummary {
         let lock = try RepositoryLock(repository.layout, .removingPacks, operation: "prune")
         defer { withExtendedLifetime(lock) {} }
-        try repository.layout.upstream?.refresh(.everything)
         try repository.snapshotStore.sweep(requireHeld: lock.requireHeld)
         try repository.catalog.reconcile()
         // No pack appears or disappears while the lock is held.
@@ -119,10 +117,13 @@ public struct RepositoryPrune {
         noteWhatKeeps(removed.snapshots, &execution.summary)
         do throws(BackupError) {
             try execution.removeUnused()
+            // Before anything is copied: a full storage must not keep every prune from freeing space.
+            try execution.recordDoom()
             try execution.rewrite()
             try execution.recordDoom()
         } catch {
             execution.rewriter.discard()
+            try? execution.recordDoom()
             try? execution.forgetRemoved()
             throw error
         }
@@ -207,7 +208,9 @@ public struct RepositoryPrune {
 
         mutating func recordDoom() throws(BackupError) {
             let needed = Set(plan.inventory.packs.map(\.id)).subtracting(plan.unused.map { plan.inventory.packs[$0].id })
-            try doom?.record(needed: needed, lock)
+            guard var doom else { return }
+            try doom.record(needed: needed, lock)
+            self.doom = doom
         }
 
         mutating func rewrite() throws(BackupError) {

@@ -16,8 +16,8 @@ struct RemoteRefresh {
     let cache: PackCache
     /// The file with the versions of the small objects in the cache.
     let versionsPath: String
-    /// What was stored by this process, and is in the cache as well.
-    let stored: [(name: ObjectName, sha256: SHA256Digest, version: ObjectVersion)]
+    /// The files of which this process has seen that they have the noted bytes.
+    let verified: VerifiedFiles
     let progress: ProgressHandler?
 
     /// - Throws: `noRepository` when the storage holds no repository; errors of the storage and of the disk. The cache is as
@@ -40,18 +40,14 @@ struct RemoteRefresh {
             }
         }
         cache.transfers.noteOnline()
-        guard scope == .records || objects[.configuration] != nil || objects[.configurationCopy] != nil else {
+        guard objects[.configuration] != nil || objects[.configurationCopy] != nil else {
             throw BackupError(
                 .noRepository, "there is no repository here", path: storage.location,
                 remedy: "Check the address. A copy is made with: backupfs sync")
         }
         let known = try FileSystem.readFileIfPresent(versionsPath, limitBytes: Self.versionLimitBytes)
         let versions = Mutex(MirrorState(decoding: known ?? []))
-        let earlier = versions.withLock { versions in
-            let earlier = versions
-            for one in stored { versions.note(one.name, one.sha256, one.version) }
-            return earlier
-        }
+        let earlier = versions.withLock { $0 }
         defer {
             let now = versions.withLock { $0 }
             if now != earlier { try? write(now.encoded, to: versionsPath) }
@@ -101,7 +97,10 @@ struct RemoteRefresh {
         // One object that is too large for what it should be, and so is damaged, must not hide all others.
         for (object, facts) in objects where isMeant(object) && facts.sizeBytes <= UInt64(object.byteCountLimit) {
             let file = try FileSystem.look(object.path(in: layout))
-            guard file?.size != facts.sizeBytes || versions.withLock({ $0.version(of: facts.name) }) != facts.version else {
+            if let file, file.size == facts.sizeBytes, versions.withLock({ $0.version(of: facts.name) }) == facts.version,
+                !object.isDated || file.modificationTime.seconds == facts.storedAt.seconds,
+                verified.has(object.path(in: layout), file, versions.withLock { $0.sha256(of: facts.name) })
+            {
                 continue
             }
             changed.append((object, facts))
@@ -154,12 +153,18 @@ extension MirrorObject {
         case .label: SnapshotLabel.byteCountLimit
         case .snapshot: SnapshotRecord.byteCountLimit
         case .source: SourceDocument.byteCountLimit
-        case .readme: 1 << 20
+        case .readme, .primary: 1 << 20
         case .removed: SnapshotRecord.byteCountLimit
         case .doomed: DoomedPacks.byteCountLimit
         case .damaged: 1 << 30
         case .pack: 0
         }
+    }
+
+    /// Whether it is the record of a removed snapshot.
+    var isRemoved: Bool {
+        if case .removed = self { return true }
+        return false
     }
 
     /// Whether the time at which it was stored means something.

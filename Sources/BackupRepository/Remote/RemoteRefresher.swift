@@ -9,8 +9,7 @@ final class RemoteRefresher: Sendable {
     private let layout: RepositoryLayout
     private let cache: PackCache
     private let folder: String
-    /// What this process has stored since the last refresh, so that it need not be transferred.
-    private let stored = Mutex<[(name: ObjectName, sha256: SHA256Digest, version: ObjectVersion)]>([])
+    private let verified = VerifiedFiles()
 
     /// - Parameters:
     ///   - layout: of the cached repository's folder.
@@ -24,27 +23,59 @@ final class RemoteRefresher: Sendable {
 
     private var lockPath: String { "\(folder)/lock" }
 
-    /// - Throws: as `RemoteRefresh.run`.
-    func run(_ scope: RefreshScope, progress: ProgressHandler? = nil) throws(BackupError) {
+    /// How long a refresh waits for one of another process.
+    enum Waiting {
+        /// Another one does the work.
+        case not
+        /// For a program that only reads: it can show what is known.
+        case briefly
+        /// For a program that changes something, and has to know the newest state.
+        case untilDone
+    }
+
+    /// - Parameters:
+    ///   - other: the same storage with other time limits.
+    ///   - waiting: for another process, which may transfer a lot.
+    /// - Throws: as `RemoteRefresh.run`; `busy`.
+    func run(
+        _ scope: RefreshScope, through other: (any ObjectStorage)? = nil, waiting: Waiting = .briefly,
+        progress: ProgressHandler? = nil
+    ) throws(BackupError) {
         // The cache can be removed at any time.
         try cache.makeFolders()
-        // Another process that refreshes it now does the work for this one.
-        let lock = try WaitingLock.acquire(path: lockPath)
+        let lock = try acquireLock(waiting)
         defer { withExtendedLifetime(lock) {} }
-        let stored = stored.withLock { stored in
-            defer { stored = [] }
-            return stored
-        }
         try RemoteRefresh(
-            storage: storage, layout: layout, cache: cache, versionsPath: "\(folder)/versions", stored: stored,
+            storage: other ?? storage, layout: layout, cache: cache, versionsPath: "\(folder)/versions", verified: verified,
             progress: progress
         ).run(scope)
     }
 
-    /// Notes an object that this process has stored, and is about to write into the cache.
-    func note(_ object: MirrorObject, _ sha256: SHA256Digest, _ version: ObjectVersion) {
-        // Their files get the storage's time.
-        guard !object.isDated else { return }
-        stored.withLock { $0.append((object.name, sha256, version)) }
+    private func acquireLock(_ waiting: Waiting) throws(BackupError) -> AdvisoryLock {
+        if waiting == .not { return try AdvisoryLock(path: lockPath) }
+        while true {
+            do throws(BackupError) {
+                return try WaitingLock.acquire(path: lockPath)
+            } catch {
+                guard error.code == .busy, waiting == .untilDone else { throw error }
+            }
+            try Cancellation.check()
+        }
+    }
+}
+
+/// Files whose bytes were compared with a checksum, by their status at that time. The disk may have lost or changed the bytes of
+/// a file that was written without being synchronized.
+final class VerifiedFiles: Sendable {
+    private let known = Mutex<[String: FileStatus]>([:])
+
+    /// Whether the file has the checksum.
+    /// - Parameter status: of the file, now.
+    func has(_ path: String, _ status: FileStatus, _ sha256: SHA256Digest?) -> Bool {
+        if known.withLock({ $0[path] }) == status { return true }
+        guard let sha256, let file = try? SharedFile(path: path), (try? file.sha256()) == sha256 else { return false }
+        // One that has just changed may change again without a visible difference.
+        if status.isSettled { known.withLock { $0[path] = status } }
+        return true
     }
 }

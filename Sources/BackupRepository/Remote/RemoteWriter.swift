@@ -49,10 +49,11 @@ final class RemoteWriter: RepositoryUpstream {
         guard let (found, version) = try storage.contents(of: name, limitBytes: Self.objectLimitBytes) else {
             return try create(object, name, draft, bytes)
         }
-        if found == bytes { return }
-        guard try isKnown(found, object, at: path) else { throw Self.changed(name, at: location) }
-        let stored = try storage.replace(name, version: version, draft)
-        refresher.note(object, draft.sha256, stored)
+        // The time at which it is stored is that of the removal.
+        if found == bytes, !object.isRemoved { return }
+        let mayReplace = try found == bytes ? true : isKnown(found, object, at: path)
+        guard mayReplace else { throw Self.changed(name, at: location) }
+        _ = try storage.replace(name, version: version, draft)
     }
 
     /// Whether the change that is made is one of what the storage has now.
@@ -60,8 +61,8 @@ final class RemoteWriter: RepositoryUpstream {
         switch object {
         // Copies of what is damaged: the newest one counts.
         case .damaged: true
-        // No program reads it.
-        case .readme: true
+        // No program reads it, or only whether it is there.
+        case .readme, .primary: true
         default:
             try FileSystem.readFileIfPresent(path, limitBytes: Self.objectLimitBytes) == found
         }
@@ -70,9 +71,8 @@ final class RemoteWriter: RepositoryUpstream {
     private func create(
         _ object: MirrorObject, _ name: ObjectName, _ draft: ObjectDraft, _ bytes: [UInt8]
     ) throws(BackupError) {
-        var version: ObjectVersion
         do throws(BackupError) {
-            version = try storage.create(name, draft)
+            _ = try storage.create(name, draft)
         } catch {
             guard error.code == .alreadyExists else { throw error }
             guard let (found, known) = try storage.contents(of: name, limitBytes: Self.objectLimitBytes) else {
@@ -83,9 +83,8 @@ final class RemoteWriter: RepositoryUpstream {
             guard case .snapshot(let id) = object, SnapshotID(SHA256Hasher.hash(found)) != id else {
                 throw Self.changed(name, at: location)
             }
-            version = try storage.replace(name, version: known, draft)
+            _ = try storage.replace(name, version: known, draft)
         }
-        refresher.note(object, draft.sha256, version)
     }
 
     private static func changed(_ name: ObjectName, at location: String) -> BackupError {
@@ -94,6 +93,23 @@ final class RemoteWriter: RepositoryUpstream {
     }
 
     func remove(_ path: String) throws(BackupError) { try removeObject(object(at: path).name) }
+
+    func moveRecord(_ path: String, to new: String) throws(BackupError) {
+        let (name, _) = try object(at: path)
+        guard let (bytes, version) = try storage.contents(of: name, limitBytes: Self.objectLimitBytes) else { return }
+        guard try FileSystem.readFileIfPresent(path, limitBytes: Self.objectLimitBytes) == bytes else {
+            // What was read here is damaged, and not what the storage has: it is transferred again.
+            try FileSystem.removeFile(path)
+            throw BackupError(
+                .conflict, "the cache of “\(name)” was damaged, and the storage has other bytes", path: location,
+                remedy: "Run the command again: it is read once more.")
+        }
+        try store(bytes, as: new)
+        try PrivateFile.makeFolder(FileSystem.parentPath(new))
+        try PrivateFile.publish(bytes, to: new, temporaryFolder: layout.temporary, isDurable: false)
+        try storage.remove(name, version: version)
+        try FileSystem.removeFile(path)
+    }
 
     private func removeObject(_ name: ObjectName) throws(BackupError) {
         do throws(BackupError) {
@@ -156,7 +172,7 @@ final class RemoteWriter: RepositoryUpstream {
     // MARK: Refreshing
 
     func refresh(_ scope: RefreshScope) throws(BackupError) {
-        try refresher.run(scope)
+        try refresher.run(scope, through: storage, waiting: .untilDone)
         background.withLock { $0.lastRefresh = SystemClock.monotonicNanoseconds() }
     }
 
@@ -174,7 +190,7 @@ final class RemoteWriter: RepositoryUpstream {
         guard isDue else { return }
         do throws(BackupError) {
             try SystemThread { [self] in
-                try? refresher.run(.records)
+                try? refresher.run(.records, waiting: .not)
                 ended()
             }.detach()
         } catch {

@@ -100,12 +100,7 @@ private struct Execution {
     private func appendFiller(_ kind: PackKind) throws(BackupError) {
         // The names of sealed packs are random anyway.
         guard !repository.protection.isSealing else { return }
-        let bytes = Array(RandomToken.make().utf8)
-        let checksum = CRC32.of(bytes)
-        let entry = PackEntry(
-            id: ChunkID(SHA256Hasher.hash(bytes)), codec: .raw, storedLength: UInt32(bytes.count),
-            plainLength: UInt32(bytes.count),
-            plainCRC32: checksum, storedCRC32: checksum, base: nil)
+        let (entry, bytes) = PackEntry.filler()
         try bytes.withUnsafeBytesThrowing { (buffer) throws(BackupError) in
             _ = try rewriter.append(entry.stored(in: PackID(entry.id.digest), at: 0), buffer, kind: kind)
         }

@@ -238,7 +238,12 @@ extension SnapshotStore {
             }
         } catch {
             // It may have been renamed but not made durable: a backup that is reported as failed must not be visible.
-            if mayBeThere, (try? requireHeld()) != nil { try? layout.remove(path) }
+            if mayBeThere {
+                try? Cancellation.shielded { () throws(BackupError) in
+                    try requireHeld()
+                    try layout.remove(path)
+                }
+            }
             throw error
         }
         show(Snapshot(id: id, record: record, label: label))
