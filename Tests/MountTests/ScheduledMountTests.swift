@@ -56,7 +56,9 @@ import Testing
             #expect(try sandbox.sh("cat $S/told; grep -o 'failures: 3' $S/notice.state") == "failing,2\nfailures: 3")
             // The command still runs.
             try sandbox.unmount()
-            try sandbox.sh("for process in $(pgrep -x sleep); do [ $(readlink /proc/$process/cwd) != $S ] || kill $process; done")
+            try sandbox.sh(
+                "for process in $(pgrep -x sleep); do [ \"$(readlink /proc/$process/cwd)\" != $S ] || kill $process || true; done"
+            )
         }
     }
 

@@ -54,7 +54,7 @@ struct DatabaseInUseTests {
         let text = try sandbox.sh(
             """
             trap 'rm -f $R/pause' EXIT; touch $R/pause; BACKUPFS_FAULT=backup.begun=pause:$R/pause backupfs backup --label two --store $S >/dev/null & backup=$!
-            wait_until 'backupfs status --json --store $S | grep -q "operation.: .backup"'
+            wait_until 'backupfs status --json --store $S | jq -e .operation'
             backupfs backup --label three --json --store $S 2> $R/told && exit 1; echo $?; jq -r .error $R/told
             BACKUPFS_NOW=2027-01-11T00:00:00Z backupfs backup --if-due --store $S 2>/dev/null && exit 1; echo $?
             rm $R/pause; wait $backup

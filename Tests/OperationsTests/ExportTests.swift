@@ -139,7 +139,8 @@ struct ExportTests {
         let document = try json(StatusDocument(of: store).json.prettyText)
         #expect(
             document.keys.sorted() == [
-                "adopted", "app", "databaseError", "history", "lastBackup", "lastError", "leftFileCount", "nextBackup",
+                "adopted", "app", "databaseError", "deviceSync", "history", "lastBackup", "lastError", "leftFileCount",
+                "nextBackup",
                 "operation",
                 "otherSnapshotCount", "records", "remotes", "removedBackupCount", "repositoryAsOf",
                 "repositoryError", "retention", "safetyBackupCount", "schedule",

@@ -9,7 +9,7 @@ struct LockWaitTests {
     private static let busy = """
         backupfs init --sample --store $S >/dev/null; backupfs backup --label one --store $S; touch $R/pause
         BACKUPFS_FAULT=backup.begun=pause:$R/pause backupfs backup --label two --store $S & backup=$!
-        wait_until 'backupfs status --json --store $S | grep -q "operation.: .backup"'
+        wait_until 'backupfs status --json --store $S | jq -e .operation'
 
         """
 
@@ -40,7 +40,7 @@ struct LockWaitTests {
         let text = try sandbox.sh(
             """
             touch $R/pause; BACKUPFS_FAULT=backup.begun=pause:$R/pause backupfs backup --label two --store $S >/dev/null & backup=$!
-            wait_until 'backupfs status --json --store $S | grep -q "operation.: .backup"'
+            wait_until 'backupfs status --json --store $S | jq -e .operation'
             backupfs \(command) --store $S >/dev/null 2>&1 && exit 1; echo $?
             (wait_until grep -q Waiting $R/waiting; rm $R/pause) &
             backupfs \(command) --wait=1min --verbose --store $S > $R/done 2> $R/waiting || cat $R/waiting; echo $?; wait $backup

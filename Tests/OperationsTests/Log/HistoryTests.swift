@@ -62,7 +62,7 @@ struct HistoryTests {
         try sandbox.sh(
             """
             touch $R/wait; BACKUPFS_FAULT=backup.begun=pause:$R/wait backupfs backup --store $S & backup=$!
-            wait_until 'backupfs status --json --store $S | grep -q "operation.: .backup"'
+            wait_until 'backupfs status --json --store $S | jq -e .operation'
             ! backupfs prune --store $S; backupfs cancel --store $S; rm $R/wait; ! wait $backup
             """)
         #expect(

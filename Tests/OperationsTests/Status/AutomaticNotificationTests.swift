@@ -108,7 +108,7 @@ struct AutomaticNotificationTests {
         try sandbox.sh(
             """
             trap 'rm -f $R/pause' EXIT; touch $R/pause; BACKUPFS_FAULT=backup.begun=pause:$R/pause backupfs backup --label two --store $S >/dev/null & backup=$!
-            wait_until 'backupfs status --json --store $S | grep -q "operation.: .backup"'
+            wait_until 'backupfs status --json --store $S | jq -e .operation'
             for now in 12T00:00 13T00:00 14T00:00 14T23:59 15T00:00 15T06:00; do
               BACKUPFS_NOW=2026-01-$now:00Z backupfs backup --if-due --store $S 2>/dev/null && exit 1; [ $? = 11 ] || exit 1
               if [ -e $S/told ]; then wc -l < $S/told; else echo 0; fi
