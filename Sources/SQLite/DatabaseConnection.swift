@@ -40,6 +40,21 @@ package struct DatabaseFailure {
     }
 }
 
+extension DatabaseFailure {
+    /// The code for a database of the program's own, which no other program uses.
+    /// - Parameter damaged: for one that is damaged.
+    package func code(damaged: BackupError.Code) -> BackupError.Code {
+        switch kind {
+        // The first is SQLite's error when there is no space for the index of the write-ahead log.
+        case .noSpaceForLogIndex, .full: .noSpace
+        case .damaged, .unexpected, .changedSchema: damaged
+        case .locked: .busy
+        case .readOnly, .cannotOpen, .forbidden: .readOnly
+        case .unauthorized, .tooBig, .refused, .interrupted, .other: .inputOutput
+        }
+    }
+}
+
 /// How a part of the program reports SQLite's failures.
 package struct DatabaseErrors: Sendable {
     /// Whether each step of a statement is a point where a cancelled operation ends.

@@ -70,7 +70,7 @@ import Testing
         #expect(server.usedBytes - before < 14_000, "\(server.usedBytes - before)")
     }
 
-    @Test func `equal names of two machines are told apart`() throws {
+    @Test func `two machines with one name for a backup keep both`() throws {
         let first = try create()
         let second = try open()
         try first.backUp("one")

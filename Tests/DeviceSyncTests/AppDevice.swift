@@ -7,7 +7,7 @@ import TestSupport
 @testable import DeviceSync
 
 /// A device with the database of KeepTrack, which sqlite3 writes as the app would.
-final class AppDevice {
+final class AppDevice: InterruptibleDevice {
     let folder: TemporaryFolder
     let database: AppDatabase
     let state: DeviceState
@@ -35,11 +35,7 @@ final class AppDevice {
             backUp: { [unowned self] () throws(BackupError) in
                 do { try backUp() } catch { throw BackupError(.inputOutput, "the backup has failed") }
             },
-            reached: { [unowned self] (point) throws(BackupError) in
-                guard point == interruption else { return }
-                interruption = nil
-                throw BackupError(.interrupted, "the device has crashed")
-            })
+            reached: { [unowned self] (point) throws(BackupError) in try reach(point) })
         var report = RoundReport()
         if finds { try round.findChanges(&report, acceptsDeletions: acceptsDeletions) }
         try round.exchange(&report)

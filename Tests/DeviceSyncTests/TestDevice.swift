@@ -7,15 +7,27 @@ import TestSupport
 
 @testable import DeviceSync
 
+protocol InterruptibleDevice: AnyObject {
+    /// Where the next round is interrupted.
+    var interruption: BatchMerge.Point? { get set }
+}
+
+extension InterruptibleDevice {
+    func reach(_ point: BatchMerge.Point) throws(BackupError) {
+        guard point == interruption else { return }
+        interruption = nil
+        throw BackupError(.interrupted, "the device has crashed")
+    }
+}
+
 /// A device with records in memory.
-final class TestDevice {
+final class TestDevice: InterruptibleDevice {
     let database = MemoryDatabase()
     private(set) var state: DeviceState
     let conflicts = ListedConflicts()
     let storage: FilteredStorage
     private(set) var backupCount = 0
     var now = Timestamp(seconds: 1_800_000_000)
-    /// Where the next round is interrupted.
     var interruption: BatchMerge.Point?
     var protection = LogProtection.none
 
@@ -34,11 +46,7 @@ final class TestDevice {
         let round = DeviceRound(
             database: database, state: state, storage: storage, protection: protection, conflicts: conflicts,
             now: { [unowned self] in now }, backUp: { [unowned self] () throws(BackupError) in backupCount += 1 },
-            reached: { [unowned self] (point) throws(BackupError) in
-                guard point == interruption else { return }
-                interruption = nil
-                throw BackupError(.interrupted, "the device has crashed")
-            })
+            reached: { [unowned self] (point) throws(BackupError) in try reach(point) })
         var report = RoundReport()
         if finds { try round.findChanges(&report, acceptsDeletions: acceptsDeletions) }
         try round.exchange(&report, looksForDevices: looksForDevices)

@@ -11,8 +11,8 @@ public enum Rounds {
         return Array(stride(from: UInt64.random(in: 0..<min(step, count)), to: count, by: Int(step)))
     }
 
-    /// Which of many moments are tried that are found one after another: each so many-th of them, from a random one on. If there
-    /// are that many, it is at least one.
+    /// Chooses among moments that occur one after another: every `step`-th one, beginning with a random one. Of `step` moments,
+    /// it chooses at least one.
     public struct Moments {
         private let step: UInt64
         private var number: UInt64

@@ -13,9 +13,7 @@ final class ChunkStore: Sendable {
         var full: [PackWriter] = []
         /// Packs that this backup created, to be removed if it is abandoned.
         var published: [PackID] = []
-        /// The same after the backup was completed.
-        var kept: [PackID] = []
-        /// Packs of earlier backups that this one relies on.
+        /// Packs that this backup relies on and must not remove: those of earlier ones, and its own once it is completed.
         var referencedPacks: Set<PackID> = []
         var failure: BackupError?
         var storedByteCount: UInt64 = 0
@@ -237,7 +235,7 @@ final class ChunkStore: Sendable {
     }
 
     /// The packs that this backup needs.
-    private var neededPacks: Set<PackID> { state.withLock { $0.referencedPacks.union($0.published).union($0.kept) } }
+    private var neededPacks: Set<PackID> { state.withLock { $0.referencedPacks.union($0.published) } }
 
     /// For a backup whose machine may have slept for days just before its record was stored.
     /// - Throws: `repositoryDamaged` when a prune of another machine has removed a pack that the backup needs.
@@ -253,7 +251,7 @@ final class ChunkStore: Sendable {
     /// From now on the packs belong to the repository.
     func keep() {
         state.withLock { state in
-            state.kept += state.published
+            state.referencedPacks.formUnion(state.published)
             state.published = []
         }
     }

@@ -112,16 +112,9 @@ extension DatabaseErrors {
     /// `repositoryDamaged` for a damaged file, `noSpace`, `busy`, `readOnly`, else `inputOutput`. Readers go on serving while an
     /// operation is cancelled.
     static let catalog = DatabaseErrors(isCancellable: false) { failure in
-        let code: BackupError.Code =
-            switch failure.kind {
-            // SQLite's error when there is no space for the index of the write-ahead log.
-            case .noSpaceForLogIndex, .full: .noSpace
-            case .damaged, .unexpected, .changedSchema: .repositoryDamaged
-            case .locked: .busy
-            case .readOnly, .cannotOpen, .forbidden: .readOnly
-            case .unauthorized, .tooBig, .refused, .interrupted, .other: .inputOutput
-            }
-        return BackupError(code, "the catalog cannot be used: \(Message.verbatim(failure.reason))", path: failure.path)
+        BackupError(
+            failure.code(damaged: .repositoryDamaged), "the catalog cannot be used: \(Message.verbatim(failure.reason))",
+            path: failure.path)
     }
 }
 

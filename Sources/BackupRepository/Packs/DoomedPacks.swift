@@ -51,27 +51,28 @@ struct DoomedPacks {
     /// - Throws: as `decode`, naming the list; errors of reading.
     static func read(in layout: RepositoryLayout) throws(BackupError) -> [DoomedPacks] {
         var lists: [DoomedPacks] = []
-        for name in try FileSystem.names(in: layout.doomed) where name.description.hasSuffix(nameExtension) {
-            let path = "\(layout.doomed)/\(name)"
-            guard let status = try FileSystem.look(path),
-                let bytes = try FileSystem.readFileIfPresent(path, limitBytes: byteCountLimit)
-            else { continue }
-            do throws(BackupError) {
-                lists.append(DoomedPacks(path: path, packs: try decode(bytes), since: status.modificationTime))
-            } catch {
-                throw error.at("\(layout.packSource?.location ?? layout.path)/doomed/\(name)")
-            }
+        for name in try FileSystem.names(in: layout.doomed) {
+            if let list = try read(name, in: layout) { lists.append(list) }
         }
         return lists
     }
 
+    /// - Returns: `nil` for a file that is no list, or is gone.
+    private static func read(_ name: FileName, in layout: RepositoryLayout) throws(BackupError) -> DoomedPacks? {
+        let path = "\(layout.doomed)/\(name)"
+        guard name.description.hasSuffix(nameExtension), let status = try FileSystem.look(path),
+            let bytes = try FileSystem.readFileIfPresent(path, limitBytes: byteCountLimit)
+        else { return nil }
+        do throws(BackupError) {
+            return DoomedPacks(path: path, packs: try decode(bytes), since: status.modificationTime)
+        } catch {
+            throw error.at("\(layout.packSource?.location ?? layout.path)/doomed/\(name)")
+        }
+    }
+
     /// All packs in readable lists. A prune decides nothing while one is unreadable, so a writer need not care.
     static func all(in layout: RepositoryLayout) -> Set<PackID> {
-        var packs: Set<PackID> = []
-        for name in (try? FileSystem.names(in: layout.doomed)) ?? [] {
-            guard let bytes = try? FileSystem.readFile("\(layout.doomed)/\(name)", limitBytes: byteCountLimit) else { continue }
-            packs.formUnion((try? decode(bytes)) ?? [])
-        }
-        return packs
+        let names = (try? FileSystem.names(in: layout.doomed)) ?? []
+        return Set(names.flatMap { (try? read($0, in: layout))?.packs ?? [] })
     }
 }

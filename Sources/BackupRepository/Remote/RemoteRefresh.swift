@@ -25,7 +25,8 @@ struct RemoteRefresh {
     func run(_ scope: RefreshScope) throws(BackupError) {
         for folder in layout.folders { try FileSystem.makeDirectories(folder) }
         // Before the listing: another program of this machine may store something meanwhile, and add it here.
-        var before = try CachedNames(layout)
+        let before = try CachedNames(layout)
+        var packs: Set<PackID> = []
         var scope = scope
         var objects: [MirrorObject: ObjectFacts] = [:]
         if scope == .records {
@@ -34,7 +35,7 @@ struct RemoteRefresh {
             for object in objects.keys where try isNewRecord(object) { scope = .everything }
         }
         if scope == .everything {
-            before = try CachedNames(layout)
+            packs = try PackFolder.names(layout)
             objects = try storage.mirrorObjects { (id) throws(BackupError) in
                 try FileSystem.exists(layout.snapshotPath(of: id))
             }
@@ -61,7 +62,7 @@ struct RemoteRefresh {
             }
         }
         try transfer(objects, versions) { $0 == .register }
-        try removeMissing(objects, before, scope)
+        try removeMissing(objects, before, packs, scope)
     }
 
     private func isNewRecord(_ object: MirrorObject) throws(BackupError) -> Bool {
@@ -123,14 +124,14 @@ struct RemoteRefresh {
 
     /// Removes from the cache what the storage no longer has, each record before its packs.
     private func removeMissing(
-        _ objects: [MirrorObject: ObjectFacts], _ before: CachedNames, _ scope: RefreshScope
+        _ objects: [MirrorObject: ObjectFacts], _ before: CachedNames, _ packs: Set<PackID>, _ scope: RefreshScope
     ) throws(BackupError) {
         for object in before.records where objects[object] == nil { try FileSystem.removeFile(object.path(in: layout)) }
         guard scope == .everything else { return }
         for object in [MirrorObject.key, .keyCopy, .configuration, .configurationCopy] where objects[object] == nil {
             try FileSystem.removeFile(object.path(in: layout))
         }
-        for pack in before.packs where objects[.pack(pack)] == nil { try cache.remove(pack) }
+        for pack in packs where objects[.pack(pack)] == nil { try cache.remove(pack) }
     }
 
     /// Replaces a file without waiting for the disk.
@@ -176,11 +177,10 @@ extension MirrorObject {
     }
 }
 
-/// What a cache has.
+/// What a cache has, beside packs.
 private struct CachedNames {
-    /// All but packs, and the files that make it a repository.
+    /// Without the files that make it a repository.
     var records: [MirrorObject] = []
-    let packs: Set<PackID>
 
     init(_ layout: RepositoryLayout) throws(BackupError) {
         let root = RepositoryLayout(path: "")
@@ -191,6 +191,5 @@ private struct CachedNames {
             }
         }
         if try FileSystem.exists(layout.register) { records.append(.register) }
-        packs = try PackFolder.names(layout)
     }
 }

@@ -6,7 +6,7 @@ import SystemIO
 extension ChangeBatch {
     static let magic: [UInt8] = Array("bfschang".utf8)
     static let formatVersion: UInt16 = 1
-    /// A batch is closed when it has so many bytes; one record may be larger.
+    /// A batch ends when it reaches this size. A single record may be larger.
     static let intendedSizeBytes = 1 << 20
     /// The size of the largest object that is read and written.
     static let limitBytes = 64 << 20

@@ -66,15 +66,8 @@ enum StateDatabase {
 
 extension DatabaseErrors {
     static let deviceState = DatabaseErrors(isCancellable: false) { failure in
-        let code: BackupError.Code =
-            switch failure.kind {
-            case .noSpaceForLogIndex, .full: .noSpace
-            case .damaged, .unexpected, .changedSchema: .damagedContent
-            case .locked: .busy
-            case .readOnly, .cannotOpen, .forbidden: .readOnly
-            case .unauthorized, .tooBig, .refused, .interrupted, .other: .inputOutput
-            }
-        return BackupError(
-            code, "the state of this device cannot be used: \(Message.verbatim(failure.reason))", path: failure.path)
+        BackupError(
+            failure.code(damaged: .damagedContent),
+            "the state of this device cannot be used: \(Message.verbatim(failure.reason))", path: failure.path)
     }
 }
