@@ -84,9 +84,11 @@ import Testing
         #expect(copied.snapshots().filter(\.isPinned).map(\.name) == ["two"])
         #expect(try copied.sources().map(\.title) == ["A"])
         #expect(copied.registerError == nil && copied.snapshotsWithoutLabel().isEmpty)
-        // All files of the repository are there with the same bytes, but for locks, the catalog and the register.
+        // All files of the repository are there with the same bytes, but for locks, the catalog and the register. A folder needs
+        // no batches of indexes.
         let diff = try run([
-            "diff", "-r", "-x", "*lock*", "-x", "catalog*", "-x", "register", "-x", "tmp", "-x", "removed", repository.path, path,
+            "diff", "-r", "-x", "*lock*", "-x", "catalog*", "-x", "register", "-x", "tmp", "-x", "removed", "-x", "indexes",
+            repository.path, path,
         ])
         #expect(diff.output == "")
     }
@@ -109,7 +111,7 @@ import Testing
         let repository = try make()
         let storage = SimulatedStorage(server)
         var state = MirrorState()
-        let mirror = RepositoryMirror(of: repository, in: storage)
+        let mirror = RepositoryMirror(of: repository, in: storage, stateFolder: folder("indexes"))
         _ = try mirror.update(&state)
         let usedBytes = server.usedBytes
         var before = storage.traffic

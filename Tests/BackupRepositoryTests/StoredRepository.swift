@@ -12,6 +12,7 @@ import Testing
 struct StoredRepository {
     let storage: SimulatedStorage
     let repository: Repository
+    let remote: RemoteRepository
 
     private static func remote(_ storage: SimulatedStorage, _ cache: String) throws -> RemoteRepository {
         try RemoteRepository(in: storage, cacheFolder: cache, writingTo: storage)
@@ -21,10 +22,11 @@ struct StoredRepository {
     /// - Parameter cache: a folder for the cache.
     static func create(on server: SimulatedServer, _ cache: String, isEncrypted: Bool = false) throws -> StoredRepository {
         let storage = SimulatedStorage(server)
-        let repository = try remote(storage, cache).create(
+        let remote = try remote(storage, cache)
+        let repository = try remote.create(
             password: isEncrypted ? EncryptionTests.secret("horse") : nil, catalogHome: .folder(cache + "/catalogs"),
             cost: EncryptionTests.cheap)
-        return StoredRepository(storage: storage, repository: repository)
+        return StoredRepository(storage: storage, repository: repository, remote: remote)
     }
 
     /// Opens it, after asking the server what is there.
@@ -36,7 +38,13 @@ struct StoredRepository {
             storage: storage,
             repository: try remote.open(
                 secret: { (_) throws(BackupError) in .password(EncryptionTests.secret("horse")) },
-                catalogHome: .folder(cache + "/catalogs")))
+                catalogHome: .folder(cache + "/catalogs")), remote: remote)
+    }
+
+    /// Asks the server what is new.
+    func refresh() throws {
+        try remote.refresh()
+        _ = try repository.refresh()
     }
 
     func backUp(_ name: FileName, seconds: Int64 = 1000) throws {

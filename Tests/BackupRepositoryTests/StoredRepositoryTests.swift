@@ -84,7 +84,8 @@ import Testing
         try first.backUp("two", seconds: 1_001)
         let path = try copy(to: "copy")
         let repository = try Repository.open(at: path) { (_) throws(BackupError) in .password(EncryptionTests.secret("horse")) }
-        #expect(try StoredRepository(storage: first.storage, repository: repository).flaw(["one": "one", "two": "two"]) == nil)
+        let copied = StoredRepository(storage: first.storage, repository: repository, remote: first.remote)
+        #expect(try copied.flaw(["one": "one", "two": "two"]) == nil)
         guard !isEncrypted else { return }
         let result = try run(["python3", Fixtures.reader, "restore", path, "two", folder("read")])
         #expect(result.status == 0, "\(result.output)")

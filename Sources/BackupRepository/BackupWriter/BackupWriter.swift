@@ -228,6 +228,7 @@ public final class BackupWriter: Sendable {
             try FaultInjection.reached("backup.catalog-updated")
             // From the moment in which the record may have become visible, the packs must stay, whatever happens.
             guard let held = lock.withLock({ $0 }) else { throw BackupError(.locked, "the backup has ended") }
+            try repository.layout.upstream?.storeIndexes(isCompacting: false, requireHeld: held.requireHeld)
             let snapshot = try repository.snapshotStore.publish(
                 record,
                 requireHeld: { () throws(BackupError) in

@@ -125,6 +125,11 @@ extension Catalog {
         // After the loss of a pack this runs for each of its chunks, so the packs are listed only if something may have changed.
         if try !isInLine() { try reconcile() }
         var found = try lookUpAll(ids)
+        // In an object storage, a pack may be in no batch of indexes, and so unknown here.
+        if let source = layout.packSource, Self.complete(found) == nil, try source.findPacks() {
+            try reconcile()
+            found = try lookUpAll(ids)
+        }
         // The catalog claims to know every pack. Usually the snapshot has been removed in the meantime; but if the catalog is
         // wrong, believe the packs.
         if try isInAnyPack(Set(zip(ids, found).filter { $0.1 == nil }.map(\.0))) {
@@ -358,8 +363,8 @@ extension Catalog {
     /// - Returns: `nil` for a pack that is gone or damaged.
     func readIndex(_ pack: PackID) throws(BackupError) -> (index: PackIndex, byteCount: UInt64)? {
         do {
-            let (index, file) = try PackIndex.open(pack, in: layout, protection)
-            return (index, file.size)
+            let (index, sizeBytes) = try PackIndex.readWithSize(pack, in: layout, protection)
+            return (index, sizeBytes)
         } catch {
             switch error.code {
             case .notFound: return nil

@@ -67,7 +67,7 @@ struct PackDataCheck {
         do {
             // What was read once proves nothing about what the storage holds now.
             try repository.layout.packSource?.renew(pack)
-            let chunks = try repository.packIndex(of: pack).storedChunks(in: pack)
+            let chunks = try repository.readPackIndex(of: pack).storedChunks(in: pack)
             var number = 0
             try reader.read(chunks, of: pack) { (chunk, stored) throws(BackupError) in
                 defer { number += 1 }

@@ -35,6 +35,7 @@ public struct RepositoryCheck {
         // A backup may run meanwhile; a prune would remove packs during the check.
         let lock = try Self.lock(repository)
         defer { withExtendedLifetime(lock) {} }
+        try repository.layout.packSource?.listPacks()
         try repository.refresh()
         // In this order: all packs of the listed snapshots were published before them.
         let snapshots = repository.snapshots()

@@ -198,6 +198,7 @@ extension ChunkReader {
             }
             guard error.code == .notFound else { throw error }
             // The folder is listed only now: files opened before their pack was rewritten get here on every read.
+            _ = try? catalog.layout.packSource?.findPacks()
             try? catalog.reconcile()
             for place in otherPacks(with: chunk) {
                 if let result = try? body(place) { return result }

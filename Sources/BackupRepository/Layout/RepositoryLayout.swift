@@ -16,6 +16,18 @@ protocol PackSource: Sendable {
     /// Transfers a pack once more, and forgets what was cached of it only when that has succeeded.
     /// - Throws: errors of the storage. A damaged pack is no error: its readers report it.
     func renew(_ id: PackID) throws(BackupError)
+
+    /// A copy of a pack's index that is here already, so that the pack need not be read; `nil` if there is none.
+    func storedIndex(of id: PackID) -> StoredPackIndex?
+
+    /// Brings the list of packs in line with the storage.
+    /// - Throws: errors of the storage.
+    func listPacks() throws(BackupError)
+
+    /// The same, after something was not found, unless that has just been done.
+    /// - Returns: whether it was done.
+    /// - Throws: errors of the storage.
+    func findPacks() throws(BackupError) -> Bool
 }
 
 /// The paths in a repository's folder.
@@ -103,6 +115,9 @@ struct RepositoryLayout: Sendable {
     /// Lists of packs that a prune has found unneeded, and that a later one removes. Only of a repository in an object storage.
     var doomed: String { "\(path)/doomed" }
 
+    /// Copies of the indexes of many packs in one object: see `IndexBatch`. Only of a repository in an object storage.
+    var indexes: String { "\(path)/indexes" }
+
     /// Damaged files that a repair has replaced or could not save; created when needed.
     var damaged: String { "\(path)/damaged" }
 
@@ -110,6 +125,7 @@ struct RepositoryLayout: Sendable {
     var folders: [String] { [packs, snapshots, labels, temporary, removed] }
 
     static let packExtension = ".pack"
+    static let indexBatchExtension = ".indexes"
     static let snapshotExtension = ".snapshot"
     static let labelExtension = ".label"
     static let sourceExtension = ".source"
@@ -152,6 +168,8 @@ struct RepositoryLayout: Sendable {
     func damagedRecordPath(of id: SnapshotID) -> String { "\(damaged)/\(id.hexadecimal)\(Self.snapshotExtension)" }
 
     func sourcePath(of id: SourceID) -> String { "\(sources)/\(id.hexadecimal)\(Self.sourceExtension)" }
+
+    func indexBatchPath(of id: IndexBatchID) -> String { "\(indexes)/\(id.hexadecimal)\(Self.indexBatchExtension)" }
 
     /// The source whose document has this name; `nil` for any other name.
     static func source(in name: FileName) -> SourceID? {

@@ -37,6 +37,15 @@ protocol RepositoryUpstream: PackSource {
     /// Moves a pack to `damaged/` in the storage.
     func setAside(_ id: PackID) throws(BackupError)
 
+    /// Stores copies of the indexes of all packs that are in no batch yet. Called before each record that needs new packs, so
+    /// that other machines find them without listing packs, and without reading each of them.
+    /// - Parameters:
+    ///   - isCompacting: whether batches that name many packs that are gone are replaced, too.
+    ///   - requireHeld: verifies that the lock of a writer is still held.
+    func storeIndexes(
+        isCompacting: Bool, requireHeld: () throws(BackupError) -> Void
+    ) throws(BackupError)
+
     /// Brings the cache in line with the storage.
     func refresh(_ scope: RefreshScope) throws(BackupError)
 
@@ -47,7 +56,7 @@ protocol RepositoryUpstream: PackSource {
 /// What a refresh of a cache looks at.
 enum RefreshScope {
     case everything
-    /// All but packs. If there is a new record, everything.
+    /// All but packs. Those of a new record are known from batches of indexes; without any, the packs are listed as well.
     case records
 }
 

@@ -44,8 +44,8 @@ public final class MirrorFetch: Sendable {
                 remedy: "Check the address.")
         }
         try prepareFolder()
-        let objects = try storage.mirrorObjects { _ in false }.map { (object: $0.key, facts: $0.value) }
-            .sorted { $0.facts.name < $1.facts.name }
+        let listed = try MirrorListing(storage: storage, isKnown: { _ in false }).everything()
+        let objects = listed.map { (object: $0.key, facts: $0.value) }.sorted { $0.facts.name < $1.facts.name }
         let last: [MirrorObject] = [.register, .keyCopy, .key, .configurationCopy, .configuration]
         try ParallelTransfer(phase: "Downloading...", progress: progress).run(
             objects.filter { !last.contains($0.object) }, sizeBytes: { $0.facts.sizeBytes }
@@ -97,9 +97,9 @@ public final class MirrorFetch: Sendable {
 
     /// Downloads an object, unless an earlier attempt has. A damaged one is noted, and left out.
     private func fetch(_ object: MirrorObject, _ facts: ObjectFacts) throws(BackupError) {
-        // A repository in a folder has no such lists: its next prune removes what is not needed.
+        // A repository in a folder has no such lists: its next prune removes what is not needed. Nor has it batches of indexes.
         switch object {
-        case .doomed, .primary: return
+        case .doomed, .primary, .indexBatch: return
         default: break
         }
         let path = object.path(in: layout)

@@ -1,43 +1,69 @@
 import BackupCore
 import ObjectStorage
 
-extension ObjectStorage {
-    /// All objects of a repository that are no packs: two requests for a small one.
+/// Lists what a repository in a storage consists of, in an order in which nothing is missed: what a record needs is stored before
+/// it, and so it is listed after it. A listing takes several requests, between which other machines store packs, labels and
+/// records.
+struct MirrorListing {
+    let storage: any ObjectStorage
+    /// Whether all that a record needs was seen before it.
+    let isKnown: (SnapshotID) throws(BackupError) -> Bool
+
+    /// All objects that are no packs: one request for a small repository in which nothing is new.
+    /// - Throws: errors of the storage, and those of `isKnown`.
     func records() throws(BackupError) -> [MirrorObject: ObjectFacts] {
-        var objects: [MirrorObject: ObjectFacts] = [:]
-        // A label is stored before the record that it pins, so the labels, which come before the packs, are listed later.
-        try forEachObject(after: ObjectName(MirrorObject.afterPacks)) { (facts) throws(BackupError) in
+        if let objects = try small() { return objects }
+        return try large()
+    }
+
+    /// All objects.
+    /// - Throws: as `records`.
+    func everything() throws(BackupError) -> [MirrorObject: ObjectFacts] {
+        if let objects = try small() { return objects }
+        var objects = try large()
+        try storage.forEachObject(prefix: MirrorObject.packsPrefix) { (facts) throws(BackupError) in
             if let object = MirrorObject(facts.name) { objects[object] = facts }
-            return true
-        }
-        try forEachObject(after: nil) { (facts) throws(BackupError) in
-            guard !facts.name.text.hasPrefix(MirrorObject.packsPrefix) else { return false }
-            if let object = MirrorObject(facts.name) { objects[object] = facts }
-            return true
         }
         return objects
     }
 
-    /// All objects of a mirror, in which each record has its packs.
-    ///
-    /// A listing takes several requests, and packs come before records in it. Between two of them, another machine may upload
-    /// packs that belong on a page that is already read, and then the record that needs them. What is listed after a record has
-    /// all its packs, so packs are listed again where a record is new.
-    /// - Parameter isKnown: whether the packs of a record were all seen before.
-    /// - Throws: errors of the storage, and those of `isKnown`.
-    func mirrorObjects(
-        isKnown: (SnapshotID) throws(BackupError) -> Bool
-    ) throws(BackupError) -> [MirrorObject: ObjectFacts] {
-        var objects: [MirrorObject: ObjectFacts] = [:]
+    /// The objects of a repository whose names fit on one page, with packs; `nil` if they do not.
+    private func small() throws(BackupError) -> [MirrorObject: ObjectFacts]? {
+        guard var objects = try page() else { return nil }
         var hasNewRecord = false
-        try forEachObject { (facts) throws(BackupError) in
-            guard let object = MirrorObject(facts.name) else { return }
-            objects[object] = facts
-            if case .snapshot(let id) = object, !hasNewRecord { hasNewRecord = try !isKnown(id) }
-        }
+        for case .snapshot(let id) in objects.keys where try !isKnown(id) { hasNewRecord = true }
         guard hasNewRecord else { return objects }
-        try forEachObject(prefix: MirrorObject.packsPrefix) { (facts) throws(BackupError) in
+        guard let later = try page() else { return nil }
+        for (object, facts) in later {
+            // A record that is new since then waits for the next listing.
+            if case .snapshot = object { continue }
+            objects[object] = facts
+        }
+        return objects
+    }
+
+    private func page() throws(BackupError) -> [MirrorObject: ObjectFacts]? {
+        let page = try storage.list(prefix: "", after: nil)
+        guard !page.hasMore else { return nil }
+        var objects: [MirrorObject: ObjectFacts] = [:]
+        for facts in page.objects {
             if let object = MirrorObject(facts.name) { objects[object] = facts }
+        }
+        return objects
+    }
+
+    private func large() throws(BackupError) -> [MirrorObject: ObjectFacts] {
+        var objects: [MirrorObject: ObjectFacts] = [:]
+        // A label is stored before the record that it pins, and a batch of indexes before the record that needs its packs. Their
+        // names come before those of packs.
+        try storage.forEachObject(after: ObjectName(MirrorObject.afterPacks)) { (facts) throws(BackupError) in
+            if let object = MirrorObject(facts.name) { objects[object] = facts }
+            return true
+        }
+        try storage.forEachObject(after: nil) { (facts) throws(BackupError) in
+            guard !facts.name.text.hasPrefix(MirrorObject.packsPrefix) else { return false }
+            if let object = MirrorObject(facts.name) { objects[object] = facts }
+            return true
         }
         return objects
     }

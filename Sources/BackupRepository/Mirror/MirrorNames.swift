@@ -15,6 +15,8 @@ enum MirrorObject: Hashable {
     case removed(SnapshotID)
     /// A list of packs that a prune will remove. Only a repository has it, no copy.
     case doomed(String)
+    /// Copies of the indexes of many packs.
+    case indexBatch(IndexBatchID)
     /// What a repair has set aside. Only a repository has it, no copy.
     case damaged(String)
 
@@ -56,6 +58,9 @@ enum MirrorObject: Hashable {
         case ("doomed", 2):
             guard parts[1].hasSuffix(DoomedPacks.nameExtension) else { return nil }
             self = .doomed(parts[1])
+        case ("indexes", 2):
+            guard let digest = digest(RepositoryLayout.indexBatchExtension) else { return nil }
+            self = .indexBatch(IndexBatchID(digest))
         case ("damaged", 2): self = .damaged(parts[1])
         default: return nil
         }
@@ -77,6 +82,7 @@ enum MirrorObject: Hashable {
         case .source(let id): layout.sourcePath(of: id)
         case .removed(let id): layout.removedPath(of: id)
         case .doomed(let name): "\(layout.doomed)/\(name)"
+        case .indexBatch(let id): layout.indexBatchPath(of: id)
         case .damaged(let name): "\(layout.damaged)/\(name)"
         }
     }

@@ -17,6 +17,15 @@ struct PackUpload {
 
     init(_ present: [MirrorObject: ObjectFacts]) { self.present = present }
 
+    /// All packs that the mirror has now, with their lengths in bytes.
+    var stored: [PackID: UInt64] {
+        var stored = uploaded
+        for (object, facts) in present {
+            if case .pack(let id) = object, stored[id] == nil { stored[id] = facts.sizeBytes }
+        }
+        return stored
+    }
+
     /// The packs that the mirror lacks, or has with another length, sorted.
     func missing(in layout: RepositoryLayout) throws(BackupError) -> [Pack] {
         try PackFolder.list(layout).filter { id, sizeBytes in

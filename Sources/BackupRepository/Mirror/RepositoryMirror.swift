@@ -7,8 +7,8 @@ import SystemIO
 /// a plain copy of all objects is a repository of the same format (Docs/reference/repository-format.md).
 ///
 /// At each moment, also after a crash, a lost connection or two updates at once: each record in the storage has all its packs
-/// there. An update uploads what is missing in that order, and the next one goes on where it ended. It removes nothing: a backup
-/// that was removed here stays in the mirror.
+/// there. An update uploads what is missing in that order, and the next one goes on where it ended. It removes nothing but
+/// batches of indexes that it has replaced: a backup that was removed here stays in the mirror.
 public final class RepositoryMirror: Sendable {
     /// What an update has done.
     public struct Summary: Sendable {
@@ -26,11 +26,15 @@ public final class RepositoryMirror: Sendable {
 
     let repository: Repository
     let storage: any ObjectStorage
+    private let stateFolder: String?
     private let summary = Mutex(Summary())
 
-    public init(of repository: Repository, in storage: any ObjectStorage) {
+    /// - Parameter stateFolder: for this mirror alone; created when needed. It keeps what was read of the mirror's batches of
+    ///   indexes, and can be removed at any time. Without it, they are read at each update.
+    public init(of repository: Repository, in storage: any ObjectStorage, stateFolder: String? = nil) {
         self.repository = repository
         self.storage = storage
+        self.stateFolder = stateFolder
     }
 
     var layout: RepositoryLayout { repository.layout }
@@ -63,6 +67,10 @@ public final class RepositoryMirror: Sendable {
         try uploadPacks(packs.missing(in: layout), &packs, mayBeGone: false, progress)
         let records = try complete(list.recorded, without: packs.damaged, present).map(\.id)
         try FaultInjection.reached("sync.packs-uploaded")
+        try MirrorIndexes(storage: storage, layout: layout, headFolder: stateFolder).update(present, packs: packs.stored) {
+            bytes in
+            summary.withLock { $0.uploadedBytes += UInt64(bytes) }
+        }
         try uploadSources(present, &state)
         try uploadRecords(records, &present)
         try uploadLabels(of: records, present, &state)

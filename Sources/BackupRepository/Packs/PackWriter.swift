@@ -31,7 +31,7 @@ final class PackWriter: @unchecked Sendable {
         temporaryPath = "\(temporaryFolder)/\(RandomToken.make()).pack"
         descriptor = try PrivateFile.createFile(temporaryPath)
         buffer.reserveCapacity(Self.bufferByteCount)
-        buffer.append(contentsOf: PackIndex.header(kind: kind, isSealed: protection.isSealing))
+        buffer.append(contentsOf: StoredPackIndex.header(kind: kind, isSealed: protection.isSealing))
         byteCount = UInt64(buffer.count)
     }
 
@@ -71,8 +71,8 @@ final class PackWriter: @unchecked Sendable {
         let id = PackID(SHA256Hasher.hash(indexBytes))
         var isNew = true
         try usable { () throws(BackupError) in
-            let footer = PackIndex.footer(
-                chunkByteCount: byteCount - UInt64(PackIndex.headerByteCount), indexByteCount: indexBytes.count)
+            let footer = StoredPackIndex.footer(
+                chunkByteCount: byteCount - UInt64(StoredPackIndex.headerByteCount), indexByteCount: indexBytes.count)
             try flush()
             try descriptor.writeAll(indexBytes)
             try descriptor.writeAll(footer)
@@ -107,7 +107,7 @@ final class PackWriter: @unchecked Sendable {
 
     private func makeIndex() throws(BackupError) -> (index: PackIndex, bytes: [UInt8]) {
         let index = PackIndex(kind: kind, entries: entries, isSealed: protection.isSealing)
-        let header = PackIndex.header(kind: kind, isSealed: protection.isSealing)
+        let header = StoredPackIndex.header(kind: kind, isSealed: protection.isSealing)
         return (index, try protection.seal(index.encode(), as: .packIndex(header: header)))
     }
 

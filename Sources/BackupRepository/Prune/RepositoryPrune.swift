@@ -128,6 +128,7 @@ public struct RepositoryPrune {
             throw error
         }
         try execution.forgetRemoved()
+        try repository.layout.upstream?.storeIndexes(isCompacting: true, requireHeld: lock.requireHeld)
         repository.snapshotStore.strikeOutRemoved()
         return execution.summary
     }

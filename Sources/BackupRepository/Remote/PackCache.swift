@@ -9,7 +9,7 @@ import SystemIO
 ///
 /// A file is never emptied in place, because another reader may have just learned that a block is in it: an empty one with
 /// another inode takes its place, and the name of a map has the inode of its file.
-final class PackCache: PackSource {
+final class PackCache: Sendable {
     private struct Weak {
         weak var pack: CachedPack?
     }
@@ -118,6 +118,30 @@ final class PackCache: PackSource {
         } catch {
             guard error.code == .repositoryDamaged || error.code == .damagedContent else { throw error }
             return false
+        }
+    }
+
+    /// Adds an empty file for a pack whose index is known otherwise. There may be a hundred thousand of them at once, so this
+    /// makes as few system calls as possible; the folders of the cache must be there.
+    /// - Parameter sizeBytes: of the pack.
+    func addEmpty(_ id: PackID, sizeBytes: UInt64) throws(BackupError) {
+        let path = layout.packPath(of: id)
+        let draft = "\(temporaryFolder)/\(RandomToken.make())"
+        let file = try PrivateFile.createFile(draft)
+        do throws(BackupError) {
+            try file.truncate(to: sizeBytes)
+            // Of a file of the past that had this inode.
+            try FileSystem.removeFile(mapPath(id, try file.status().inode))
+            do throws(BackupError) {
+                try FileSystem.rename(draft, to: path)
+            } catch {
+                guard error.code == .notFound else { throw error }
+                try FileSystem.makeDirectories(FileSystem.parentPath(path))
+                try FileSystem.rename(draft, to: path)
+            }
+        } catch {
+            try? FileSystem.removeFile(draft)
+            throw error
         }
     }
 

@@ -3,11 +3,11 @@ import ObjectStorage
 import Synchronization
 import SystemIO
 
-/// Brings a cached repository in line with its storage: lists all objects, and transfers what is small and new. Of packs, only
-/// their indexes are transferred.
+/// Brings a cached repository in line with its storage: lists objects, and transfers what is small and new. Of packs, only their
+/// indexes are transferred, most of them in batches.
 ///
 /// Nothing is synchronized: what a power cut takes is transferred again. A file appears as a whole under its name, and each
-/// record after its packs, so that readers of the cache see a whole repository at any moment.
+/// record after its packs, as far as these are in batches or were listed. Readers that miss a pack have the packs listed.
 struct RemoteRefresh {
     private static let versionLimitBytes = 64 << 20
 
@@ -18,27 +18,32 @@ struct RemoteRefresh {
     let versionsPath: String
     /// The files of which this process has seen that they have the noted bytes.
     let verified: VerifiedFiles
+    let batches: IndexBatchFolder
     let progress: ProgressHandler?
 
+    /// - Returns: the batches of indexes in the storage.
     /// - Throws: `noRepository` when the storage holds no repository; errors of the storage and of the disk. The cache is as
     ///   usable then as before.
-    func run(_ scope: RefreshScope) throws(BackupError) {
+    func run(_ scope: RefreshScope) throws(BackupError) -> Set<IndexBatchID> {
         for folder in layout.folders { try FileSystem.makeDirectories(folder) }
         // Before the listing: another program of this machine may store something meanwhile, and add it here.
         let before = try CachedNames(layout)
         var packs: Set<PackID> = []
         var scope = scope
         var objects: [MirrorObject: ObjectFacts] = [:]
+        let listing = MirrorListing(storage: storage) { (id) throws(BackupError) in
+            try FileSystem.exists(layout.snapshotPath(of: id))
+        }
         if scope == .records {
-            objects = try storage.records()
-            // Its packs have to be there before it.
-            for object in objects.keys where try isNewRecord(object) { scope = .everything }
+            objects = try listing.records()
+            // Older programs make no batches. Then the packs have to be there before the record.
+            if !objects.keys.contains(where: \.isIndexBatch) {
+                for object in objects.keys where try isNewRecord(object) { scope = .everything }
+            }
         }
         if scope == .everything {
             packs = try PackFolder.names(layout)
-            objects = try storage.mirrorObjects { (id) throws(BackupError) in
-                try FileSystem.exists(layout.snapshotPath(of: id))
-            }
+            objects = try listing.everything()
         }
         cache.transfers.noteOnline()
         guard objects[.configuration] != nil || objects[.configurationCopy] != nil else {
@@ -53,16 +58,19 @@ struct RemoteRefresh {
             let now = versions.withLock { $0 }
             if now != earlier { try? write(now.encoded, to: versionsPath) }
         }
+        let batchRefresh = IndexBatchRefresh(storage, layout, cache, batches, progress)
+        try batchRefresh.run(objects, versions, addsPacks: scope == .records)
         if scope == .everything { try addPacks(objects) }
         // The register last: until it is there, the labels that it lists are.
         try transfer(objects, versions) { object in
             switch object {
-            case .pack, .register: false
+            case .pack, .indexBatch, .register: false
             default: true
             }
         }
         try transfer(objects, versions) { $0 == .register }
         try removeMissing(objects, before, packs, scope)
+        return Set(objects.keys.compactMap { if case .indexBatch(let id) = $0 { id } else { nil } })
     }
 
     private func isNewRecord(_ object: MirrorObject) throws(BackupError) -> Bool {
@@ -72,6 +80,7 @@ struct RemoteRefresh {
 
     private func addPacks(_ objects: [MirrorObject: ObjectFacts]) throws(BackupError) {
         let known = try PackFolder.list(layout)
+        let indexed = try batches.contents()
         let missing = objects.compactMap { object, facts -> (id: PackID, sizeBytes: UInt64)? in
             guard case .pack(let id) = object, known[id] != facts.sizeBytes, facts.sizeBytes <= PackCache.packLimitBytes else {
                 return nil
@@ -81,6 +90,9 @@ struct RemoteRefresh {
         try ParallelTransfer(phase: "Reading the packs' indexes...", progress: progress).run(
             missing, sizeBytes: { _ in CachedPack.blockSizeBytes }
         ) { [cache] (pack) throws(BackupError) in
+            if indexed.packSizeBytes(of: pack.id) == pack.sizeBytes {
+                return try cache.addEmpty(pack.id, sizeBytes: pack.sizeBytes)
+            }
             do throws(BackupError) {
                 try cache.add(pack.id, sizeBytes: pack.sizeBytes)
             } catch {
@@ -113,13 +125,20 @@ struct RemoteRefresh {
         try ParallelTransfer(phase: "Reading the list of backups...", progress: progress).run(
             changed.sorted { $0.facts.name < $1.facts.name }, sizeBytes: { $0.facts.sizeBytes }
         ) { [self] (item) throws(BackupError) in
-            guard let (bytes, version) = try storage.contents(of: item.facts.name, limitBytes: item.object.byteCountLimit) else {
-                return
-            }
+            guard let (bytes, version) = try contents(of: item.object, item.facts) else { return }
             // The time of a removal and that of a source's document are those of their files.
             try write(bytes, to: item.object.path(in: layout), modificationTime: item.facts.storedAt)
             transferred.withLock { $0.append((item.facts.name, SHA256Hasher.hash(bytes), version)) }
         }
+    }
+
+    private func contents(
+        of object: MirrorObject, _ facts: ObjectFacts
+    ) throws(BackupError) -> (bytes: [UInt8], version: ObjectVersion)? {
+        if case .snapshot(let id) = object, let bytes = batches.record(of: id), UInt64(bytes.count) == facts.sizeBytes {
+            return (bytes, facts.version)
+        }
+        return try storage.contents(of: facts.name, limitBytes: object.byteCountLimit)
     }
 
     /// Removes from the cache what the storage no longer has, each record before its packs.
@@ -157,6 +176,7 @@ extension MirrorObject {
         case .readme, .primary: 1 << 20
         case .removed: SnapshotRecord.byteCountLimit
         case .doomed: DoomedPacks.byteCountLimit
+        case .indexBatch: IndexBatch.sizeLimitBytes
         case .damaged: 1 << 30
         case .pack: 0
         }
@@ -165,6 +185,11 @@ extension MirrorObject {
     /// Whether it is the record of a removed snapshot.
     var isRemoved: Bool {
         if case .removed = self { return true }
+        return false
+    }
+
+    var isIndexBatch: Bool {
+        if case .indexBatch = self { return true }
         return false
     }
 

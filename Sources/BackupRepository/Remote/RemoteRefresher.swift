@@ -10,6 +10,20 @@ final class RemoteRefresher: Sendable {
     private let cache: PackCache
     private let folder: String
     private let verified = VerifiedFiles()
+    /// The batches of indexes in the cache.
+    let batches: IndexBatchFolder
+    private let lastListing = Mutex<Listing?>(nil)
+    private let listed = Mutex<Set<IndexBatchID>>([])
+
+    /// A listing of all packs.
+    private struct Listing {
+        let begin: UInt64
+        /// Of the folder with the records.
+        let snapshots: FolderVersion
+    }
+
+    /// For how long a listing of all packs counts when something was not found.
+    private static let listingNanoseconds: UInt64 = 10_000_000_000
 
     /// - Parameters:
     ///   - layout: of the cached repository's folder.
@@ -19,7 +33,11 @@ final class RemoteRefresher: Sendable {
         self.layout = layout
         self.cache = cache
         self.folder = folder
+        batches = IndexBatchFolder(layout)
     }
+
+    /// The batches of indexes in the storage, as this process last listed them.
+    var listedBatches: Set<IndexBatchID> { listed.withLock { $0 } }
 
     private var lockPath: String { "\(folder)/lock" }
 
@@ -45,10 +63,29 @@ final class RemoteRefresher: Sendable {
         try cache.makeFolders()
         let lock = try acquireLock(waiting)
         defer { withExtendedLifetime(lock) {} }
-        try RemoteRefresh(
+        let begin = SystemClock.monotonicNanoseconds()
+        let names = try RemoteRefresh(
             storage: other ?? storage, layout: layout, cache: cache, versionsPath: "\(folder)/versions", verified: verified,
-            progress: progress
+            batches: batches, progress: progress
         ).run(scope)
+        listed.withLock { $0 = names }
+        guard scope == .everything else { return }
+        let snapshots = try FolderVersion(path: layout.snapshots)
+        lastListing.withLock { $0 = Listing(begin: begin, snapshots: snapshots) }
+    }
+
+    /// Lists all packs, after something was not found in those that are known, unless that has just been done, and no record has
+    /// come since: what is lost is asked for again and again.
+    /// - Returns: whether it was done.
+    /// - Throws: as `run`.
+    func findPacks() throws(BackupError) -> Bool {
+        if let last = lastListing.withLock({ $0 }), SystemClock.monotonicNanoseconds() < last.begin + Self.listingNanoseconds,
+            let snapshots = try? FolderVersion(path: layout.snapshots), last.snapshots == snapshots
+        {
+            return false
+        }
+        try run(.everything)
+        return true
     }
 
     private func acquireLock(_ waiting: Waiting) throws(BackupError) -> AdvisoryLock {

@@ -33,10 +33,11 @@ public final class RemoteRepository: Sendable {
         let plain = RepositoryLayout(path: Self.repositoryPath(inCache: folder))
         cache = PackCache(storage, layout: plain, folder: folder, limitBytes: cacheBytes)
         refresher = RemoteRefresher(storage, plain, cache, folder: folder)
+        let reader = RemoteReader(cache, refresher)
         if let writing {
-            layout = RepositoryLayout(path: plain.path, upstream: RemoteWriter(writing, plain, cache, refresher))
+            layout = RepositoryLayout(path: plain.path, upstream: RemoteWriter(writing, plain, reader))
         } else {
-            layout = RepositoryLayout(path: plain.path, packSource: cache)
+            layout = RepositoryLayout(path: plain.path, packSource: reader)
         }
         try cache.makeFolders()
     }
@@ -44,11 +45,12 @@ public final class RemoteRepository: Sendable {
     /// Whether the cache has ever been in line with the storage, so that `open` needs no request.
     public var isCached: Bool { (try? FileSystem.exists(layout.config)) == true }
 
-    /// Brings the cache in line with the storage.
+    /// Brings the cache in line with the storage. Packs are known from batches of indexes, and listed only where these
+    /// are missing.
     /// - Throws: `noRepository` when there is no repository in the storage; errors of the storage and of the disk. The cache
     ///   stays as usable as before.
     public func refresh(progress: ProgressHandler? = nil) throws(BackupError) {
-        try refresher.run(.everything, progress: progress)
+        try refresher.run(.records, progress: progress)
     }
 
     /// Opens the repository as the cache has it, and reduces the cache to its size.

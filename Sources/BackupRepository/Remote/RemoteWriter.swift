@@ -20,24 +20,28 @@ final class RemoteWriter: RepositoryUpstream {
 
     let storage: any ObjectStorage
     private let layout: RepositoryLayout
-    private let cache: PackCache
-    private let refresher: RemoteRefresher
+    private let reader: RemoteReader
     private let background = Mutex(Background())
 
     /// - Parameter layout: of the cached repository's folder.
-    init(_ storage: any ObjectStorage, _ layout: RepositoryLayout, _ cache: PackCache, _ refresher: RemoteRefresher) {
+    init(_ storage: any ObjectStorage, _ layout: RepositoryLayout, _ reader: RemoteReader) {
         self.storage = storage
         self.layout = layout
-        self.cache = cache
-        self.refresher = refresher
+        self.reader = reader
     }
+
+    private var cache: PackCache { reader.cache }
+    private var refresher: RemoteRefresher { reader.refresher }
 
     // MARK: Reading
 
-    var location: String { cache.location }
-    func open(_ id: PackID) throws(BackupError) -> SharedFile { try cache.open(id) }
-    func discard(_ id: PackID) throws(BackupError) { try cache.discard(id) }
-    func renew(_ id: PackID) throws(BackupError) { try cache.renew(id) }
+    var location: String { reader.location }
+    func open(_ id: PackID) throws(BackupError) -> SharedFile { try reader.open(id) }
+    func discard(_ id: PackID) throws(BackupError) { try reader.discard(id) }
+    func renew(_ id: PackID) throws(BackupError) { try reader.renew(id) }
+    func storedIndex(of id: PackID) -> StoredPackIndex? { reader.storedIndex(of: id) }
+    func listPacks() throws(BackupError) { try refresh(.everything) }
+    func findPacks() throws(BackupError) -> Bool { try reader.findPacks() }
     func has(_ id: PackID) throws(BackupError) -> Bool { try storage.look(MirrorObject.pack(id).name) != nil }
 
     // MARK: Small objects
@@ -167,6 +171,28 @@ final class RemoteWriter: RepositoryUpstream {
         try PrivateFile.makeFolder(layout.damaged)
         try PrivateFile.publish(bytes, to: aside, temporaryFolder: layout.temporary, isDurable: false)
         try removePack(id)
+    }
+
+    // MARK: Batches of indexes
+
+    func storeIndexes(isCompacting: Bool, requireHeld: () throws(BackupError) -> Void) throws(BackupError) {
+        let batches = refresher.batches
+        let contents = try batches.contents()
+        let useless = refresher.listedBatches.subtracting(contents.batches.keys).subtracting(contents.newer)
+        var update = IndexBatchUpdate(
+            storage, present: contents.batches, useless: useless.union(contents.replaced.intersection(contents.batches.keys)),
+            IndexBatchUpdate.Sources(
+                index: { [cache] (id) throws(BackupError) in try? StoredPackIndex(in: cache.open(id), pack: id) },
+                record: { [layout] (id) throws(BackupError) in try layout.recordBytes(of: id) },
+                batch: { (id) throws(BackupError) in batches.bytes(of: id) }))
+        let records = try FileSystem.names(in: layout.snapshots).compactMap {
+            RepositoryLayout.digest(in: $0, extension: RepositoryLayout.snapshotExtension).map { SnapshotID($0) }
+        }
+        try update.run(
+            packs: PackFolder.list(layout), records: Set(records), isCompacting: isCompacting, requireHeld: requireHeld,
+            didStore: { [cache] (id, bytes) throws(BackupError) in
+                try batches.add(id, bytes, temporaryFolder: cache.temporaryFolder)
+            }, didRemove: { (id) throws(BackupError) in try batches.remove(id) })
     }
 
     // MARK: Refreshing

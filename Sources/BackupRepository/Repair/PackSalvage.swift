@@ -63,9 +63,9 @@ struct PackSalvage {
 
     /// Searches for the index by the pack's name, since the footer with its position may be damaged or gone.
     private func findIndex(in bytes: [UInt8], of pack: PackID) -> PackIndex? {
-        for missing in 0...PackIndex.footerByteCount {
-            let end = bytes.count - PackIndex.footerByteCount + missing
-            let lowest = max(PackIndex.headerByteCount, end - Self.indexByteCountLimit)
+        for missing in 0...StoredPackIndex.footerByteCount {
+            let end = bytes.count - StoredPackIndex.footerByteCount + missing
+            let lowest = max(StoredPackIndex.headerByteCount, end - Self.indexByteCountLimit)
             var start = end - 8
             // Each byte of a pack is looked at.
             while start >= lowest {
@@ -83,13 +83,13 @@ struct PackSalvage {
 
     /// The bytes at the position that the footer gives: corrected if a single bit flipped, else unchanged.
     private func damagedIndex(in bytes: [UInt8], of pack: PackID) -> PackIndex? {
-        guard bytes.count >= PackIndex.headerByteCount + PackIndex.footerByteCount else { return nil }
-        var footer = ByteReader(Array(bytes.suffix(PackIndex.footerByteCount)))
+        guard bytes.count >= StoredPackIndex.headerByteCount + StoredPackIndex.footerByteCount else { return nil }
+        var footer = ByteReader(Array(bytes.suffix(StoredPackIndex.footerByteCount)))
         guard let chunkByteCount = try? footer.read(UInt64.self), let indexByteCount = try? footer.read(UInt32.self),
             chunkByteCount <= UInt64(bytes.count), Int(indexByteCount) <= bytes.count
         else { return nil }
-        let start = PackIndex.headerByteCount + Int(chunkByteCount)
-        guard start + Int(indexByteCount) + PackIndex.footerByteCount == bytes.count else { return nil }
+        let start = StoredPackIndex.headerByteCount + Int(chunkByteCount)
+        guard start + Int(indexByteCount) + StoredPackIndex.footerByteCount == bytes.count else { return nil }
         let found = Array(bytes[start..<start + Int(indexByteCount)])
         if let right = SingleBitRepair.repaired(found, sha256: pack.digest) { return index(right) }
         return index(found)
@@ -98,7 +98,7 @@ struct PackSalvage {
     private func index(_ bytes: [UInt8]) -> PackIndex? {
         let isSealed = repository.protection.isSealing
         for kind in [PackKind.data, .metadata] {
-            let header = PackIndex.header(kind: kind, isSealed: isSealed)
+            let header = StoredPackIndex.header(kind: kind, isSealed: isSealed)
             guard let plain = try? repository.protection.open(bytes, as: .packIndex(header: header)) else { continue }
             if let index = try? PackIndex(decoding: plain, isSealed: isSealed) { return index }
         }

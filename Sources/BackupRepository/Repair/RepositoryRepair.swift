@@ -91,7 +91,8 @@ private struct Execution {
         try Cancellation.check()
         for outcome in outcomes {
             let index = try repository.packIndex(of: outcome.pack)
-            try replace(outcome.pack, index.storedChunks(in: outcome.pack), index.kind, outcome.damaged[0].error)
+            guard let damage = outcome.damaged.first?.error ?? outcome.failure else { continue }
+            try replace(outcome.pack, index.storedChunks(in: outcome.pack), index.kind, damage)
         }
     }
 
@@ -109,7 +110,8 @@ private struct Execution {
     private func findDamage(_ inventory: PackInventory) -> [PackDataCheck.Outcome] {
         let damaged = LockedArray<PackDataCheck.Outcome>()
         PackDataCheck(repository: repository).run(inventory.packs.map(\.id), progress: progress) { outcome in
-            if !outcome.damaged.isEmpty { damaged.append(outcome) }
+            // The end of a pack may be damaged whose index is known from a copy.
+            if !outcome.damaged.isEmpty || outcome.failure?.code == .repositoryDamaged { damaged.append(outcome) }
         }
         return damaged.values.sorted { $0.pack < $1.pack }
     }

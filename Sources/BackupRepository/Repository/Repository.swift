@@ -248,9 +248,14 @@ extension Repository {
         }
     }
 
-    /// A pack's own index.
+    /// A pack's index, from the pack or from a copy of it.
     func packIndex(of pack: PackID) throws(BackupError) -> PackIndex {
         try PackIndex.read(pack, in: layout, protection)
+    }
+
+    /// The index that is in the pack itself.
+    func readPackIndex(of pack: PackID) throws(BackupError) -> PackIndex {
+        try PackIndex.read(layout.openPack(pack), pack: pack, protection: protection)
     }
 
     /// How often the catalog was rebuilt since the repository was opened.

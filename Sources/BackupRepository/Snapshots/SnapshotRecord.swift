@@ -135,3 +135,13 @@ public enum SnapshotKind: UInt8, Sendable, CaseIterable {
     /// Made by a restore, of the data it was about to replace.
     case safety = 1
 }
+
+extension RepositoryLayout {
+    /// The bytes of a record; `nil` if there is none, or it is damaged.
+    func recordBytes(of id: SnapshotID) throws(BackupError) -> [UInt8]? {
+        guard let bytes = try FileSystem.readFileIfPresent(snapshotPath(of: id), limitBytes: SnapshotRecord.byteCountLimit),
+            SnapshotID(SHA256Hasher.hash(bytes)) == id
+        else { return nil }
+        return bytes
+    }
+}

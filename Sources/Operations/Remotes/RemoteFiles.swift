@@ -15,6 +15,8 @@ struct RemoteFiles: Sendable {
     var state: String { "\(folder)/state.json" }
     /// `MirrorState`
     var mirror: String { "\(folder)/mirror" }
+    /// What was read of the remote's batches of indexes.
+    var indexes: String { "\(folder)/indexes" }
     /// Held by the process that uploads to the remote.
     var lockPath: String { "\(folder)/lock" }
 

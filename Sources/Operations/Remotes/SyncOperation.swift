@@ -76,7 +76,7 @@ public struct SyncOperation: Sendable {
             try store.repository.refresh()
             // Before the mirror lists the backups: one that is made meanwhile counts as pending, also if it is uploaded.
             let position = SyncedPosition(endOf: store.ownSnapshots(), source: store.source)
-            let mirror = RepositoryMirror(of: store.repository, in: storage)
+            let mirror = RepositoryMirror(of: store.repository, in: storage, stateFolder: files.indexes)
             var known = files.readMirrorState()
             defer { files.write(known) }
             let summary = try mirror.update(&known, progress: progress) { (size) throws(BackupError) in
