@@ -4,9 +4,9 @@ import SystemIO
 /// The contents of a batch: copies of the indexes of many packs, and of snapshot records, in one object of a storage.
 ///
 /// A machine that sees a repository for the first time would otherwise read each pack's end and each record with a request of
-/// its own. A batch is only a copy: without it, or with a part of one, everything is still found by listing the packs. Each pack's
-/// index and each record proves itself by its name, and a batch's own name is the SHA-256 of its bytes. A batch may name packs
-/// and records that are gone.
+/// its own. A batch is only a copy: without it, or with a part of one, everything is still found by listing the packs. Each
+/// pack's index and each record proves itself by its name, and a batch's own name is the SHA-256 of its bytes. A batch may name
+/// packs and records that are gone.
 ///
 /// Format: Docs/reference/repository-format.md, "Batches of indexes".
 struct IndexBatch: Sendable {
