@@ -25,7 +25,7 @@ public struct BackupFS: ParsableCommand {
             ListCommand.self, RestoreCommand.self, UndoCommand.self, ExportCommand.self, DiffCommand.self, FindCommand.self,
             TagCommand.self,
             PinCommand.self, UnpinCommand.self, StatsCommand.self, VerifyCommand.self, StatusCommand.self, HistoryCommand.self,
-            CheckCommand.self, SyncCommand.self, DeviceSyncCommand.self,
+            CheckCommand.self, SyncCommand.self, CopySnapshotsCommand.self, DeviceSyncCommand.self,
             PasswordCommand.self, ConfigCommand.self, RemoteCommand.self, CancelCommand.self, RetryCommand.self,
             DeleteCommand.self, UndeleteCommand.self, ForgetCommand.self, PruneCommand.self, UnlockCommand.self, AppCommand.self,
         ],

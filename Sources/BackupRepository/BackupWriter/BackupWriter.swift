@@ -9,7 +9,7 @@ import SystemIO
 /// backup reuses them.
 public final class BackupWriter: Sendable {
     private let repository: Repository
-    private let store: ChunkStore
+    let store: ChunkStore
     /// Parallel work of the backup. The queue is short, since waiting work takes memory.
     public let workers = WorkerPool(queueLimit: 16)
     /// Held as long as packs may be written.
@@ -17,9 +17,11 @@ public final class BackupWriter: Sendable {
     /// Of the operation that makes the backup: other threads work for it as well.
     private let cancellation = Cancellation.current
 
-    init(repository: Repository, packSizeBytes: UInt64, expectsSnapshots: Bool) throws(BackupError) {
+    init(
+        repository: Repository, packSizeBytes: UInt64, expectsSnapshots: Bool, operation: String = "backup"
+    ) throws(BackupError) {
         self.repository = repository
-        let held = try RepositoryLock(repository.layout, .writing, operation: "backup")
+        let held = try RepositoryLock(repository.layout, .writing, operation: operation)
         lock = Mutex(held)
         try repository.layout.markAsPrimary()
         store = ChunkStore(
@@ -220,6 +222,18 @@ public final class BackupWriter: Sendable {
     public func commit(
         _ record: SnapshotRecord, willAppear: (FileName) -> Bool = { _ in false }
     ) throws(BackupError) -> Snapshot {
+        try commit(record, label: nil, willAppear: willAppear)
+    }
+
+    /// The same with a label that the snapshot has from its first moment.
+    /// - Throws: also if the label cannot be written; no snapshot is left then.
+    func commit(_ record: SnapshotRecord, label: FirstLabel) throws(BackupError) -> Snapshot {
+        try commit(record, label: label) { _ in label.isPinned }
+    }
+
+    private func commit(
+        _ record: SnapshotRecord, label: FirstLabel?, willAppear: (FileName) -> Bool
+    ) throws(BackupError) -> Snapshot {
         guard isOpen else { throw BackupError(.invalidArgument, "a backup is committed after it was finished") }
         do throws(BackupError) {
             try requireStored([record.root.content])
@@ -230,7 +244,7 @@ public final class BackupWriter: Sendable {
             guard let held = lock.withLock({ $0 }) else { throw BackupError(.locked, "the backup has ended") }
             try repository.layout.upstream?.storeIndexes(isCompacting: false, requireHeld: held.requireHeld)
             let snapshot = try repository.snapshotStore.publish(
-                record,
+                record, label: label,
                 requireHeld: { () throws(BackupError) in
                     try held.requireHeld()
                     try store.requireNoneDoomed()
@@ -288,8 +302,13 @@ extension Repository {
         try makeWriter(packSizeBytes: OpenPack.standardSizeBytes, expectsSnapshots: expectsSnapshots)
     }
 
-    /// - Parameter packSizeBytes: a pack is published when it has reached this length.
-    func makeWriter(packSizeBytes: UInt64, expectsSnapshots: Bool = false) throws(BackupError) -> BackupWriter {
-        try BackupWriter(repository: self, packSizeBytes: packSizeBytes, expectsSnapshots: expectsSnapshots)
+    /// - Parameters:
+    ///   - packSizeBytes: a pack is published when it has reached this length.
+    ///   - operation: what the writer's lock is for, as shown to other processes.
+    func makeWriter(
+        packSizeBytes: UInt64, expectsSnapshots: Bool = false, operation: String = "backup"
+    ) throws(BackupError) -> BackupWriter {
+        try BackupWriter(
+            repository: self, packSizeBytes: packSizeBytes, expectsSnapshots: expectsSnapshots, operation: operation)
     }
 }

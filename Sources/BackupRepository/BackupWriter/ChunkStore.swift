@@ -84,30 +84,57 @@ final class ChunkStore: Sendable {
         similar: StoredChunk? = nil
     ) throws(BackupError) {
         try guarded { () throws(BackupError) in
-            guard state.withLock({ $0.claimed.insert(id).inserted }) else { return }
-            if try mayBeStored(id), let known = try catalog.findIntact(id) {
-                state.withLock { state in
-                    state.referencedPacks.insert(known.pack)
-                    state.claimed.remove(id)
-                }
-                return
-            }
-            let encoder = state.withLock { $0.encoders.popLast() } ?? ChunkEncoder()
-            defer { state.withLock { $0.encoders.append(encoder) } }
+            guard try claim(id) else { return }
+            let encoder = takeEncoder()
+            defer { giveBack(encoder) }
             var base: ChunkEncoder.Base?
             if let similar { base = try self.base(for: similar) }
-            let target = kind == .data ? dataPack : metadataPack
             try encoder.encode(id, plain, compression, against: base) { (entry, stored) throws(BackupError) in
-                let full = try protection.withPackedBytes(of: entry, stored: stored, buffer: &encoder.packed) {
-                    (packed) throws(BackupError) in
-                    noteStored(entry, packed.count, base)
-                    return try target.append(entry, packed)
-                }
-                guard let full else { return }
-                state.withLock { $0.full.append(full) }
-                publishing.submit { [self] () throws(BackupError) in try publish(full) }
+                try append(entry, stored, kind, basePack: base?.chunk.pack, encoder)
             }
         }
+    }
+
+    /// Stores a chunk in the form that it has in another repository, unless this one has it.
+    /// - Parameters:
+    ///   - entry: with this repository's names; a base must be in this repository, stored whole (`hasWhole`).
+    ///   - stored: verified.
+    func adopt(_ entry: PackEntry, _ stored: UnsafeRawBufferPointer) throws(BackupError) {
+        try guarded { () throws(BackupError) in
+            guard try claim(entry.id) else { return }
+            let encoder = takeEncoder()
+            defer { giveBack(encoder) }
+            try append(entry, stored, .data, basePack: nil, encoder)
+        }
+    }
+
+    /// - Returns: whether the caller must store the chunk now. If not, it is in the repository, or another thread stores it.
+    private func claim(_ id: ChunkID) throws(BackupError) -> Bool {
+        guard state.withLock({ $0.claimed.insert(id).inserted }) else { return false }
+        guard try mayBeStored(id), let known = try catalog.findIntact(id) else { return true }
+        state.withLock { state in
+            state.referencedPacks.insert(known.pack)
+            state.claimed.remove(id)
+        }
+        return false
+    }
+
+    private func takeEncoder() -> ChunkEncoder { state.withLock { $0.encoders.popLast() } ?? ChunkEncoder() }
+
+    private func giveBack(_ encoder: ChunkEncoder) { state.withLock { $0.encoders.append(encoder) } }
+
+    private func append(
+        _ entry: PackEntry, _ stored: UnsafeRawBufferPointer, _ kind: PackKind, basePack: PackID?, _ encoder: ChunkEncoder
+    ) throws(BackupError) {
+        let target = kind == .data ? dataPack : metadataPack
+        let full = try protection.withPackedBytes(of: entry, stored: stored, buffer: &encoder.packed) {
+            (packed) throws(BackupError) in
+            noteStored(entry, packed.count, basePack)
+            return try target.append(entry, packed)
+        }
+        guard let full else { return }
+        state.withLock { $0.full.append(full) }
+        publishing.submit { [self] () throws(BackupError) in try publish(full) }
     }
 
     /// - Returns: false for a chunk that is certainly not in the repository.
@@ -136,10 +163,11 @@ final class ChunkStore: Sendable {
         state.withLock { $0.isFilterFilled = true }
     }
 
-    private func noteStored(_ entry: PackEntry, _ packedByteCount: Int, _ base: ChunkEncoder.Base?) {
+    /// - Parameter basePack: of a chunk that it may have been stored against.
+    private func noteStored(_ entry: PackEntry, _ packedByteCount: Int, _ basePack: PackID?) {
         state.withLock { state in
             state.storedByteCount += UInt64(packedByteCount)
-            if entry.base != nil, let pack = base?.chunk.pack { state.referencedPacks.insert(pack) }
+            if entry.base != nil, let basePack { state.referencedPacks.insert(basePack) }
         }
     }
 
@@ -168,12 +196,15 @@ final class ChunkStore: Sendable {
     }
 
     /// Checks which chunks exist, so that a new snapshot can rely on them.
-    func hold(_ ids: [ChunkID]) throws(BackupError) -> [Bool] {
+    func hold(_ ids: [ChunkID]) throws(BackupError) -> [Bool] { try holdPlaces(ids).map { $0 != nil } }
+
+    /// The same with their places.
+    private func holdPlaces(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk?] {
         let found = try catalog.findIntact(ids)
         state.withLock { state in
             for case .some(let chunk) in found { state.referencedPacks.insert(chunk.pack) }
         }
-        return found.map { $0 != nil }
+        return found
     }
 
     /// A chunk of an earlier backup, if it is in an intact pack.
@@ -302,5 +333,35 @@ extension ChunkStore {
                 similar: try earlier.flatMap { (id) throws(BackupError) in try find(id) })
             return id
         }
+    }
+}
+
+/// For a copy of snapshots of another repository.
+extension ChunkStore {
+    /// What a writer knows of a chunk that it may have to store.
+    enum Presence {
+        case missing
+        /// An earlier backup has it.
+        case held(plainLength: UInt32)
+        /// This writer has stored it, or another thread is about to.
+        case beingStored
+    }
+
+    /// Holds those chunks that the repository has.
+    func presence(of ids: [ChunkID]) throws(BackupError) -> [Presence] {
+        let own = state.withLock { state in ids.map { state.claimed.contains($0) } }
+        var held = try holdPlaces(zip(ids, own).filter { !$0.1 }.map(\.0))[...]
+        return own.map { isOwn in
+            if isOwn { return .beingStored }
+            guard let place = held.popFirst() ?? nil else { return .missing }
+            return .held(plainLength: place.plainLength)
+        }
+    }
+
+    /// Whether a chunk can be a base, and is held as one. A writer that adopts chunks stores each that is whole elsewhere whole.
+    func hasWhole(_ id: ChunkID) throws(BackupError) -> Bool {
+        // First what the repository has: another thread may claim the chunk for a moment, until it finds it there.
+        if let place = try holdPlaces([id])[0] { return place.base == nil }
+        return state.withLock { $0.claimed.contains(id) }
     }
 }

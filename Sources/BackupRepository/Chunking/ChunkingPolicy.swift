@@ -71,6 +71,12 @@ struct ChunkerParameters: Hashable, Sendable {
             databasePieceBytes: 16 << 10)
     }
 
+    /// Whether pieces have the same lengths, though perhaps at other places.
+    func hasLengths(of other: ChunkerParameters) -> Bool {
+        media == other.media && structuredText == other.structuredText && metadata == other.metadata
+            && databasePieceBytes == other.databasePieceBytes
+    }
+
     func cutter(for policy: ChunkingPolicy, gear: GearTable) -> ChunkCutter {
         switch policy {
         case .media: .contentDefined(ContentDefinedCutter(sizes: media, gear: gear))

@@ -82,8 +82,11 @@ public struct Snapshot: Hashable, Sendable {
     /// The attribute with the owner of media files whose entries name none: user and group IDs, separated by a colon.
     public static let mediaOwnerAttribute = "media-owner"
 
+    /// The attribute of a copy of a snapshot: the ID of the snapshot that is not a copy, 64 hexadecimal digits.
+    public static let originalAttribute = "original"
+
     private static let ownAttributes: Set = [
-        mediaMetadataAttribute, mediaOwnerAttribute,
+        originalAttribute, mediaMetadataAttribute, mediaOwnerAttribute,
         sequenceAttribute, mediaFileSystemAttribute, mediaReadAttribute, mediaFilesAttribute, mediaBytesAttribute,
         archiveNamesAttribute, stampAttribute, archiveVersionAttribute, tarSizeAttribute, tarVersionAttribute,
         databaseStateAttribute,
@@ -98,6 +101,12 @@ public struct Snapshot: Hashable, Sendable {
         var attributes = record.attributes.filter { !Self.ownAttributes.contains($0.key) }
         attributes[Self.tagAttribute] = tags.isEmpty ? nil : tags.joined(separator: ",")
         return attributes
+    }
+
+    /// The snapshot that this one is a copy of, usually in another repository; its own ID if it is no copy. Equal for all copies
+    /// of one snapshot.
+    public var originalID: SnapshotID {
+        record.attributes[Self.originalAttribute].flatMap { SHA256Digest(hexadecimal: $0) }.map { SnapshotID($0) } ?? id
     }
 
     /// The owner of media files whose entries name none; `nil` where it is unknown.

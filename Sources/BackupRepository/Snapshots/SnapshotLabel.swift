@@ -40,6 +40,20 @@ struct SnapshotLabel: Hashable, Sendable {
     }
 }
 
+/// What a snapshot that is copied from another repository has from its first moment, besides its name.
+struct FirstLabel {
+    let isPinned: Bool
+    /// `nil` if they were never changed.
+    let tags: [String]?
+
+    /// Whether the record alone does not say it.
+    var isNeeded: Bool { isPinned || tags != nil }
+
+    func label(named name: FileName) -> SnapshotLabel {
+        SnapshotLabel(name: name, isPinned: isPinned, verifiedAt: nil, tags: tags)
+    }
+}
+
 extension SnapshotLabel {
     /// - Throws: `repositoryDamaged`, also for the label of another snapshot; `unsupportedVersion`.
     init(decoding bytes: [UInt8], for snapshot: SnapshotID) throws(BackupError) {

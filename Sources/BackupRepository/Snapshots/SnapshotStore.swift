@@ -196,6 +196,7 @@ final class SnapshotStore: Sendable {
 extension SnapshotStore {
     /// Makes a snapshot visible. Everything it refers to must be durable.
     /// - Parameters:
+    ///   - label: a label that it must have, or else it does not appear.
     ///   - requireHeld: called just before the record gets its name; throws if the writer's lock is no longer held.
     ///   - willAppear: called just before the record gets its name, with the snapshot's name; returns whether to pin it. An error
     ///     before that leaves nothing;
@@ -203,7 +204,8 @@ extension SnapshotStore {
     /// - Returns: the snapshot, with the next free name if another visible one has its name: hours of work must not be lost for a
     ///   name. It is pinned from the first moment, unless the label could not be written.
     func publish(
-        _ record: SnapshotRecord, requireHeld: () throws(BackupError) -> Void, willAppear: (FileName) -> Bool
+        _ record: SnapshotRecord, label first: FirstLabel? = nil, requireHeld: () throws(BackupError) -> Void,
+        willAppear: (FileName) -> Bool
     ) throws(BackupError) -> Snapshot {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
@@ -230,10 +232,19 @@ extension SnapshotStore {
                 try lock.requireHeld()
                 let isPinned = willAppear(record.name)
                 mayBeThere = true
-                guard isPinned else { return }
                 // Before the record: a crash between the two leaves an orphaned label, which the next writer removes.
-                let pinned = SnapshotLabel(name: record.name, isPinned: true, verifiedAt: nil)
-                if (try? write(pinned, of: id, lock)) != nil { label = pinned }
+                if let first {
+                    // The label that an equal snapshot had before it was removed must not be this one's.
+                    let isReplacing = try FileSystem.exists(layout.labelPath(of: id))
+                    guard first.isNeeded || isReplacing else { return }
+                    let given = first.label(named: record.name)
+                    try write(given, of: id, lock)
+                    label = given
+                } else {
+                    guard isPinned else { return }
+                    let pinned = SnapshotLabel(name: record.name, isPinned: true, verifiedAt: nil)
+                    if (try? write(pinned, of: id, lock)) != nil { label = pinned }
+                }
                 try lock.requireHeld()
             }
         } catch {

@@ -20,6 +20,8 @@ public enum OperationKind: String, CaseIterable, Sendable {
     case recovery
     /// Uploads the repository to a remote.
     case sync
+    /// Copies backups to or from another repository.
+    case copySnapshots = "copy-snapshots"
     /// Exchanges changes with other devices.
     case deviceSync = "device-sync"
     case mount

@@ -14,7 +14,16 @@ extension StoreSettings {
 extension RemoteSettings {
     /// The server that keeps a repository, reached in the usual way. Messages name its host.
     public static func ofRepository(at url: String) throws(BackupError) -> RemoteSettings {
-        var settings = try RemoteSettings(name: StoreSettings.primaryName, url: url)
+        try ofRepository(at: url, name: StoreSettings.primaryName)
+    }
+
+    /// The server that keeps a repository of no store. What is read of it is kept as that of no remote of the settings.
+    public static func ofOtherRepository(at url: String) throws(BackupError) -> RemoteSettings {
+        try ofRepository(at: url, name: "_other-repository")
+    }
+
+    private static func ofRepository(at url: String, name: String) throws(BackupError) -> RemoteSettings {
+        var settings = try RemoteSettings(name: name, url: url)
         settings.kind = .primary
         settings.label = settings.hostName
         return settings

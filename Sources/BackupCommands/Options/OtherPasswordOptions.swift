@@ -1,0 +1,45 @@
+import ArgumentParser
+import BackupCore
+import BackupRepository
+import Glibc
+import Operations
+import SystemIO
+
+/// The source of the password of a second repository: as `PasswordOptions`, with other names, so that one command line can open
+/// two encrypted repositories.
+struct OtherPasswordOptions: ParsableArguments {
+    static let fileVariable = "BACKUPFS_OTHER_PASSWORD_FILE"
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "A file whose first line is the password of the other repository, if it is encrypted (default: $\(fileVariable), else asked for).",
+            valueName: "file"), completion: .file())
+    var otherPasswordFile: String?
+
+    init() {}
+
+    /// The password of an existing repository.
+    func password(of repository: String) throws(BackupError) -> SecretBytes {
+        if let named = try fromFile() { return named }
+        guard Terminal.isInputTerminal else {
+            throw BackupError(
+                .wrongPassword, "the other repository is encrypted, and no password was given", path: repository,
+                remedy: "Name a file that holds it with --other-password-file or \(Self.fileVariable), or run this on a terminal."
+            )
+        }
+        return try Terminal.askSecret("Password of \(repository): ")
+    }
+
+    /// A password for a new repository.
+    func newPassword() throws(BackupError) -> SecretBytes {
+        if let named = try fromFile() { return named }
+        return try PasswordOptions.askForNewPassword(option: "--other-password-file")
+    }
+
+    private func fromFile() throws(BackupError) -> SecretBytes? {
+        if let otherPasswordFile { return try PasswordFile.read(otherPasswordFile) }
+        if let path = getenv(Self.fileVariable).map({ String(cString: $0) }), !path.isEmpty { return try PasswordFile.read(path) }
+        return nil
+    }
+}
