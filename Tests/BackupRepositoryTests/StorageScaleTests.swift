@@ -64,7 +64,8 @@ import Testing
             guard offset < end else { return 0 }
             buffer.initializeMemory(as: UInt8.self, repeating: 0)
             for part in parts {
-                let range = max(offset, part.start)..<max(max(offset, part.start), min(end, part.start + UInt64(part.bytes.count)))
+                let range =
+                    max(offset, part.start)..<max(max(offset, part.start), min(end, part.start + UInt64(part.bytes.count)))
                 guard !range.isEmpty else { continue }
                 let source = part.bytes[Int(range.lowerBound - part.start)..<Int(range.upperBound - part.start)]
                 UnsafeMutableRawBufferPointer(rebasing: buffer[Int(range.lowerBound - offset)...]).copyBytes(from: source)
@@ -74,7 +75,8 @@ import Testing
     }
 
     /// Counts what a step costs.
-    private func measure(_ title: String, _ storage: SimulatedStorage, _ body: () throws -> Void) throws -> SimulatedTraffic.Count {
+    private func measure(_ title: String, _ storage: SimulatedStorage, _ body: () throws -> Void) throws -> SimulatedTraffic.Count
+    {
         let (before, begin) = (storage.traffic.total, SystemClock.monotonicNanoseconds())
         try body()
         let seconds = Double(SystemClock.monotonicNanoseconds() - begin) / 1e9
