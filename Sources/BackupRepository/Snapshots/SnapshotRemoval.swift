@@ -83,7 +83,7 @@ extension SnapshotStore {
             defer {
                 _ = try? scan()
                 changeRegister { register in
-                    if isForGood { register.strikeOut(going.filter { list[$0] == nil }) }
+                    if isForGood { register.strikeOut(going.filter { list[$0] == nil } + perhapsGone(going)) }
                     for id in going where list[id] != nil && (try? FileSystem.exists(layout.labelPath(of: id))) == true {
                         register.enterLabel(of: id)
                     }
@@ -97,6 +97,11 @@ extension SnapshotStore {
             }
         }
     }
+
+    /// Those of removed snapshots that the register must not name after an error. In an object storage, a removal may have taken
+    /// effect though it has failed, and the cache shows the record all the same: named again, it would count as lost for ever.
+    /// One that is still there is no finding without an entry, and gets it with the next change.
+    func perhapsGone(_ ids: [SnapshotID]) -> [SnapshotID] { layout.upstream == nil ? [] : ids }
 
     /// Moves a record to the other folder by a copy: a power cut may tear a rename between folders and leave the record without a
     /// name. A record in both folders counts as not removed. On a full disk, a rename is the only way.
@@ -166,7 +171,7 @@ extension SnapshotStore {
         let damaged = all.damages.filter { grace.isOver(for: $0) }.map(\.id)
         if !(ids + damaged).isEmpty { changeRegister { $0.strikeOut(ids + damaged) } }
         // On a full disk there may be space for the register only afterwards.
-        defer { changeRegister { _ in } }
+        defer { changeRegister { $0.strikeOut(perhapsGone(ids + damaged)) } }
         for id in ids {
             try requireHeld()
             try unlinkRemoved(id, lock)

@@ -306,6 +306,7 @@ extension SnapshotStore {
         defer {
             changeRegister { register in
                 register.strikeOut(ids.filter { (try? FileSystem.exists(layout.snapshotPath(of: $0))) == false })
+                register.strikeOut(perhapsGone(ids))
             }
         }
         try synchronizeRemoved()
