@@ -429,6 +429,8 @@ import Testing
 /// A storage that calls a function before it creates an object.
 struct HookedStorage: ObjectStorage {
     let storage: SimulatedStorage
+    /// As for a key that may store and replace objects, but not delete them.
+    var deniesRemoval = false
     let willCreate: @Sendable (ObjectName) throws(BackupError) -> Void
 
     var location: String { storage.location }
@@ -453,5 +455,8 @@ struct HookedStorage: ObjectStorage {
         try storage.replace(name, version: version, draft)
     }
 
-    func remove(_ name: ObjectName, version: ObjectVersion?) throws(BackupError) { try storage.remove(name, version: version) }
+    func remove(_ name: ObjectName, version: ObjectVersion?) throws(BackupError) {
+        if deniesRemoval { throw BackupError(.accessDenied, "the key may not delete", path: name.text) }
+        try storage.remove(name, version: version)
+    }
 }

@@ -49,6 +49,25 @@ struct RemoteCopyOption: ParsableArguments {
     init() {}
 }
 
+/// The option of verbs that can change a remote's copy of the repository.
+struct ChangedRemoteOption: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Change the copy of the repository in this remote, instead of the repository.", valueName: "name"),
+        completion: .remote)
+    var remote: String?
+
+    init() {}
+
+    /// The copy in the remote; `nil` without the option.
+    func open(_ store: Store, isJSON: Bool) throws(BackupError) -> RemoteRemoval? {
+        guard let remote else { return nil }
+        let printer = ProgressPrinter(isJSON: isJSON)
+        defer { printer.finish() }
+        return try RemoteRemoval(store: store, remote: remote, progress: printer.handler)
+    }
+}
+
 extension StoreOptions {
     /// Opens the store, or the store with the copy of its repository in a remote.
     func open(_ options: RemoteCopyOption, isJSON: Bool = false) throws(BackupError) -> Store {

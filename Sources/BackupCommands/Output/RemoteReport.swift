@@ -55,7 +55,7 @@ enum RemoteReport {
     static func json(_ remote: RemoteSettings, capabilities: [String]?) -> OrderedJSON {
         [
             "name": remote.name, "url": remote.url, "label": remote.shownLabel, "after_backup": remote.isAutomatic,
-            "capabilities": capabilities,
+            "capabilities": capabilities, "rules": remote.retention.isEmpty ? nil : remote.retention.rule,
         ]
     }
 }

@@ -99,8 +99,15 @@ struct StatusText {
                     ?? "the upload is to be retried; there was no complete one"
             }
         let line: Message = "Copied to \(remote.label) (\(remote.url)): \(state)"
-        guard let failure = remote.failure else { return [line] }
-        return [line, "Last error of \(remote.label): \(SystemClock.localTime(failure.at)), \(failure.message)"]
+        var lines = [line]
+        if let count = remote.removedCount, let time = remote.removedAt {
+            lines.append("Removed from \(remote.label) by its rules: backups: \(count); \(SystemClock.localTime(time))")
+        }
+        if let notice = remote.notice {
+            lines.append("Notice about \(remote.label): \(SystemClock.localTime(notice.at)), \(notice.message)")
+        }
+        guard let failure = remote.failure else { return lines }
+        return lines + ["Last error of \(remote.label): \(SystemClock.localTime(failure.at)), \(failure.message)"]
     }
 
     private var devices: [Message] {

@@ -1,4 +1,5 @@
 import BackupCore
+import BackupRepository
 import Formats
 import Operations
 
@@ -15,6 +16,8 @@ struct SyncReport {
     let store: Store
     let isJSON: Bool
     let failure: Failure
+    /// The packs in each remote that are read and compared with their checksums; `nil` for none.
+    var verified: DataSubset?
 
     /// - Returns: the first failure; `nil` when all remotes are up to date. A failure does not keep the others from being synced.
     func run(_ remotes: [RemoteSettings]) -> BackupError? {
@@ -24,7 +27,7 @@ struct SyncReport {
             let error: BackupError?
             var result: SyncOperation.Result?
             do throws(BackupError) {
-                let operation = SyncOperation(store: store, remote: remote, isAutomatic: failure == .warning)
+                let operation = SyncOperation(store: store, remote: remote, isAutomatic: failure == .warning, verifying: verified)
                 let done = try operation.run(progress: printer.handler)
                 result = done
                 error = done.damage
@@ -33,7 +36,10 @@ struct SyncReport {
             }
             printer.finish()
             if isJSON { Terminal.write(jsonLine: Self.json(remote, result, error)) }
-            if let result, !isJSON { report(Self.text(remote, result)) }
+            if let result, !isJSON {
+                report(Self.text(remote, result))
+                if let notice = result.notice { Terminal.writeError("warning: \(remote.shownLabel): \(notice.summary)") }
+            }
             if let error { report(error, remote) }
             first = first ?? error
             if error?.code == .interrupted { break }
@@ -64,12 +70,27 @@ struct SyncReport {
 
     private static func text(_ remote: RemoteSettings, _ result: SyncOperation.Result) -> Message {
         let summary = result.summary
-        if summary.uploadedBytes == 0, result.damage == nil {
-            return "\(remote.shownLabel): nothing to upload. Backups there: \(summary.snapshotCount)"
-        }
         let size = ByteCount.text(summary.uploadedBytes)
-        return
-            "\(remote.shownLabel): uploaded backups: \(summary.addedSnapshotCount) (\(size)). Backups there: \(summary.snapshotCount)"
+        let first: Message =
+            summary.uploadedBytes == 0 && result.damage == nil
+            ? "\(remote.shownLabel): nothing to upload. Backups there: \(summary.snapshotCount)"
+            : "\(remote.shownLabel): uploaded backups: \(summary.addedSnapshotCount) (\(size)). Backups there: \(summary.snapshotCount)"
+        var lines = [first]
+        if summary.waitingSnapshotCount > 0 {
+            lines.append(
+                "\(remote.shownLabel): backups that wait, since data that they need is being removed there: \(summary.waitingSnapshotCount). They are uploaded a day later."
+            )
+        }
+        if !result.removed.isEmpty {
+            lines.append("\(remote.shownLabel): removed backups by its rules: \(result.removed.count)")
+        }
+        if result.freedBytes > 0 { lines.append("\(remote.shownLabel): freed \(ByteCount.text(result.freedBytes))") }
+        if let found = result.verification {
+            lines.append(
+                "\(remote.shownLabel): read packs: \(found.packCount) (\(ByteCount.text(found.byteCount))); damaged and uploaded again: \(found.repairedPackCount)"
+            )
+        }
+        return .joined(lines, separator: "\n")
     }
 
     private static func json(
@@ -81,7 +102,11 @@ struct SyncReport {
             "snapshots_added": summary?.addedSnapshotCount, "snapshots": summary?.snapshotCount,
             "packs_uploaded": summary?.uploadedPackCount, "bytes_uploaded": summary?.uploadedBytes,
             "error": error?.code.rawValue, "message": error?.message, "remedy": error?.remedy,
-            "findings": error?.findings ?? [],
+            "findings": error?.findings ?? [], "snapshots_waiting": summary?.waitingSnapshotCount,
+            "snapshots_removed": result?.removed.map(\.name),
+            "bytes_freed": result?.freedBytes, "notice": result?.notice?.summary,
+            "packs_read": result?.verification?.packCount, "packs_repaired": result?.verification?.repairedPackCount,
+            "packs_damaged": result?.verification?.damages.count,
         ]
     }
 }

@@ -12,7 +12,8 @@ struct DeleteCommand: ParsableCommand {
         discussion: """
             As rmdir does in the mounted folder. Pinned backups are not deleted by name, and --all leaves them and safety backups alone. \
             Deleted backups can be brought back with undelete for 7 days (the setting undelete-days); prune frees their space after that. With \
-            --now they are deleted immediately, with all data that only they needed; those of another store only with --other-source.
+            --now they are deleted immediately, with all data that only they needed; those of another store only with --other-source. \
+            With --remote, they are deleted from the copy in a remote; one that is still here would be uploaded again, and is refused.
 
             Example:
               backupfs delete before-upgrade
@@ -20,6 +21,7 @@ struct DeleteCommand: ParsableCommand {
             """)
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var remote: ChangedRemoteOption
     @OptionGroup var output: OutputOptions
     @Argument(help: ArgumentHelp("Backups to delete.", valueName: "snap"))
     var names: [String] = []
@@ -34,15 +36,25 @@ struct DeleteCommand: ParsableCommand {
 
     func validate() throws {
         if names.isEmpty != all { throw ValidationError("Name the backups to delete, or give --all.") }
+        if now, remote.remote != nil {
+            throw ValidationError("--now is not for remotes: use backupfs delete --remote, then backupfs prune --remote --now.")
+        }
     }
 
     func run() throws {
-        let store = try store.open()
+        let own = try store.open()
+        let removal = try remote.open(own, isJSON: output.json)
+        let store = removal?.copy ?? own
         let operation = ForgetOperation(store: store)
-        let plan =
-            all
-            ? try operation.planAll(isFinal: now)
-            : try operation.plan(names: names, isFinal: now, allowsOtherSources: otherSource)
+        let plan: ForgetOperation.Plan
+        if let removal {
+            plan = all ? try removal.planAll() : try removal.plan(names: names)
+        } else {
+            plan =
+                all
+                ? try operation.planAll(isFinal: now)
+                : try operation.plan(names: names, isFinal: now, allowsOtherSources: otherSource)
+        }
         SuccessorWarning.show(store)
         OtherSourceWarning.show(plan.removed, store)
         guard !plan.isEmpty else {
@@ -108,7 +120,11 @@ struct DeleteCommand: ParsableCommand {
         Terminal.writeUnlessQuiet(text)
         if all, kept > 0 {
             Terminal.writeUnlessQuiet(
-                .plural(kept, one: "\(kept) pinned backup was kept.", other: "\(kept) pinned backups were kept."))
+                remote.remote != nil
+                    ? .plural(
+                        kept, one: "\(kept) backup was kept, since it is pinned or still here.",
+                        other: "\(kept) backups were kept, since they are pinned or still here.")
+                    : .plural(kept, one: "\(kept) pinned backup was kept.", other: "\(kept) pinned backups were kept."))
         }
     }
 }
@@ -129,6 +145,7 @@ struct UndeleteCommand: ParsableCommand {
             """)
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var remote: ChangedRemoteOption
     @OptionGroup var output: OutputOptions
     @Argument(help: ArgumentHelp("Names of removed backups, or the first 8 or more digits of their IDs.", valueName: "snap"))
     var names: [String]
@@ -140,7 +157,8 @@ struct UndeleteCommand: ParsableCommand {
     }
 
     func run() throws {
-        let store = try store.open()
+        let own = try store.open()
+        let store = try remote.open(own, isJSON: output.json)?.copy ?? own
         SuccessorWarning.show(store)
         let results = try UndeleteOperation(store: store).run(names, as: self.as.map { FileName($0) })
         MountRecord.letMountNotice(store.paths)
@@ -150,7 +168,7 @@ struct UndeleteCommand: ParsableCommand {
             } else {
                 Terminal.writeUnlessQuiet("Brought back \(result.snapshot.name)")
                 if result.wasPinned {
-                    let name = result.snapshot.name
+                    let name = (remote.remote.map { "--remote \($0) " } ?? "") + "\(result.snapshot.name)"
                     Terminal.write(
                         "It is pinned now, since a rule would remove it with the next backup. Let it go with: backupfs unpin \(name)"
                     )

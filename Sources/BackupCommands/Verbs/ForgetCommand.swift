@@ -12,7 +12,8 @@ struct ForgetCommand: ParsableCommand {
         discussion: """
             Without names and rules, the rule of the store's settings applies, or else of the app's definition. Each --keep option keeps what it says; the rest is removed. \
             The newest backup and pinned ones are always kept. Safety backups are left alone unless they are named. \
-            Removed backups can be brought back with undelete for 7 days (the setting undelete-days).
+            Removed backups can be brought back with undelete for 7 days (the setting undelete-days). \
+            With --remote, backups are removed from the copy in a remote: without names and rules, by the rules in its settings.
 
             Example:
               backupfs forget --keep-last 3 --keep-daily 7 --keep-monthly 12 --dry-run
@@ -20,6 +21,7 @@ struct ForgetCommand: ParsableCommand {
             """)
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var remote: ChangedRemoteOption
     @OptionGroup var output: OutputOptions
     @Argument(help: ArgumentHelp("Backups to remove.", valueName: "snap"), completion: .snapshot)
     var names: [String] = []
@@ -55,13 +57,22 @@ struct ForgetCommand: ParsableCommand {
         guard names.isEmpty || policy.isEmpty else {
             throw BackupError(.usage, "names of backups and --keep options exclude each other", remedy: "Leave one of them out.")
         }
-        let store = try store.open()
+        let own = try store.open()
+        let removal = try remote.open(own, isJSON: output.json)
+        let store = removal?.copy ?? own
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
         let operation = ForgetOperation(store: store)
-        let plan =
-            !names.isEmpty
-            ? try operation.plan(names: names) : policy.isEmpty ? try operation.planByRule() : try operation.plan(policy)
+        let plan: ForgetOperation.Plan
+        if let removal {
+            plan =
+                !names.isEmpty
+                ? try removal.plan(names: names) : policy.isEmpty ? try removal.planByRule() : try removal.plan(policy)
+        } else {
+            plan =
+                !names.isEmpty
+                ? try operation.plan(names: names) : policy.isEmpty ? try operation.planByRule() : try operation.plan(policy)
+        }
         SuccessorWarning.show(store)
         if !names.isEmpty { OtherSourceWarning.show(plan.removed, store) }
         if !output.json, !dryRun, !yes, !plan.removed.isEmpty { Terminal.writeError(verbatim: Self.table(plan)) }
@@ -89,7 +100,8 @@ struct ForgetCommand: ParsableCommand {
             if dryRun { Terminal.write(told) } else { Terminal.writeUnlessQuiet(told) }
         }
         guard prune else { return }
-        let summary = try PruneOperation(store: store).run(maxUnused: .standard, isDryRun: dryRun, progress: printer.handler)
+        let summary = try PruneOperation(store: store).run(
+            maxUnused: removal?.standardUnused ?? .standard, isDryRun: dryRun, progress: printer.handler)
         printer.finish()
         if output.json {
             Terminal.write(jsonLine: PruneReport.json(summary, isDryRun: dryRun))

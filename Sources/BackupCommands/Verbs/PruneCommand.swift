@@ -10,7 +10,8 @@ struct PruneCommand: ParsableCommand {
         abstract: "Free the space of removed backups.",
         discussion: """
             Removes what no backup needs from the repository. What removed backups need stays for as long as they can be brought back (the setting \
-            undelete-days). It may be interrupted at any time; a mount goes on serving.
+            undelete-days). It may be interrupted at any time; a mount goes on serving. With --remote, the copy in a remote is pruned, in two \
+            steps: what no backup needs stays there for a day, and a later prune removes it.
 
             Example:
               backupfs prune --dry-run
@@ -18,12 +19,14 @@ struct PruneCommand: ParsableCommand {
             """)
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var remote: ChangedRemoteOption
     @OptionGroup var output: OutputOptions
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "How much of what is not needed may stay: 5% of what is needed, 100M or unlimited.", valueName: "limit"))
-    var maxUnused = "5%"
+            "How much of what is not needed may stay: 5% of what is needed, 100M or unlimited (default: 5%; for a remote with rules 20%, for another one unlimited).",
+            valueName: "limit"))
+    var maxUnused: String?
     @Flag(name: .long, help: "Give up this store's removed backups that could still be brought back.")
     var now = false
     @Flag(name: .long, help: "Also remove everything from a repository that has no backup at all.")
@@ -36,15 +39,18 @@ struct PruneCommand: ParsableCommand {
     var dryRun = false
 
     func run() throws {
-        let limit = try UnusedLimit(parsing: maxUnused)
-        let store = try store.open()
+        let limit = try maxUnused.map { text throws(BackupError) in try UnusedLimit(parsing: text) }
+        let own = try store.open()
+        let removal = try remote.open(own, isJSON: output.json)
+        let store = removal?.copy ?? own
         if now { try store.requireClaimedSource() }
         SuccessorWarning.show(store)
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
         let operation = PruneOperation(
             store: store, givesUpRemoved: now, allowsEmpty: empty, forgetsMissing: forgetMissing)
-        let summary = try operation.run(maxUnused: limit, isDryRun: dryRun, progress: printer.handler)
+        let summary = try operation.run(
+            maxUnused: limit ?? removal?.standardUnused ?? .standard, isDryRun: dryRun, progress: printer.handler)
         printer.finish()
         if output.json {
             Terminal.write(jsonLine: PruneReport.json(summary, isDryRun: dryRun))

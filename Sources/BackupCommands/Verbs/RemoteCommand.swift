@@ -99,8 +99,13 @@ struct RemoteListCommand: ParsableCommand {
         } else {
             Terminal.write(
                 verbatim: Table.text(
-                    ["Name", "Service", "After each backup", "Place"],
-                    remotes.map { [$0.name, $0.shownLabel, $0.isAutomatic ? "yes" : "no", $0.url] }))
+                    ["Name", "Service", "After each backup", "Keeps", "Place"],
+                    remotes.map { remote in
+                        [
+                            remote.name, remote.shownLabel, remote.isAutomatic ? "yes" : "no",
+                            remote.retention.isEmpty ? "all" : remote.retention.rule, remote.url,
+                        ]
+                    }))
         }
     }
 }

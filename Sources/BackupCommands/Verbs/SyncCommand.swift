@@ -1,5 +1,6 @@
 import ArgumentParser
 import BackupCore
+import BackupRepository
 import Operations
 import SystemIO
 
@@ -8,12 +9,14 @@ struct SyncCommand: ParsableCommand {
         commandName: "sync",
         abstract: "Upload to remotes what they lack.",
         discussion: """
-            Backups can be made meanwhile. An upload that was interrupted goes on where it ended. Nothing is removed from a remote. \
-            The exit code is 0 when all remotes are up to date, else that of the first failure.
+            Backups can be made meanwhile. An upload that was interrupted goes on where it ended. Nothing is removed from a remote, \
+            unless its settings have rules which backups are kept there (keep-last, keep-daily, …). With --verify, the packs in the \
+            remote are read and compared with their checksums, and each damaged one is uploaded again from here. The exit code is 0 when all remotes are up to date, else that of the first failure.
 
             Example:
               backupfs sync
               backupfs sync offsite
+              backupfs sync offsite --verify --read-data-subset 1/30
             """)
 
     @OptionGroup var store: StoreOptions
@@ -21,10 +24,24 @@ struct SyncCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The names of the remotes (default: all).", valueName: "remote"), completion: .remote)
     var remotes: [String] = []
 
+    @Flag(name: .long, help: "Also read the packs in the remote, and upload again from here what is damaged there.")
+    var verify = false
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "With --verify, read a part of the data: 10% of the packs by chance, or 1/5, 2/5, … in turn.", valueName: "part"))
+    var readDataSubset: String?
+
+    func validate() throws {
+        if readDataSubset != nil, !verify { throw ValidationError("--read-data-subset needs --verify.") }
+    }
+
     func run() throws {
         DescriptorLimit.raise()
+        let subset = try readDataSubset.map { text throws(BackupError) in try DataSubset(parsing: text) }
         let store = try store.open()
-        let report = SyncReport(store: store, isJSON: output.json, failure: .error)
+        let report = SyncReport(
+            store: store, isJSON: output.json, failure: .error, verified: verify ? subset ?? .all : nil)
         guard let failure = report.run(try chosen(store.settings.remotes)) else { return }
         throw ExitCode(ExitStatus(failure.code).rawValue)
     }

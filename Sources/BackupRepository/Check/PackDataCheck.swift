@@ -118,16 +118,21 @@ public enum DataSubset: Sendable, Equatable {
             remedy: "Give a percentage such as 10%, or a part such as 1/5.")
     }
 
-    func select(_ packs: [PackInventory.Pack]) -> [PackInventory.Pack] {
+    func select(_ packs: [PackInventory.Pack]) -> [PackInventory.Pack] { select(packs) { $0.id } }
+
+    /// - Parameters:
+    ///   - packs: sorted by their IDs.
+    ///   - id: the ID of one of them.
+    func select<Pack>(_ packs: [Pack], id: (Pack) -> PackID) -> [Pack] {
         switch self {
         case .all: return packs
         case .percent(let percent):
             let count = Int((Double(packs.count) * percent / 100).rounded(.up))
-            return Array(packs.shuffled().prefix(count)).sorted { $0.id < $1.id }
+            return Array(packs.shuffled().prefix(count)).sorted { id($0) < id($1) }
         case .part(let part, let count):
             return packs.filter { pack in
                 // The name is a digest, so its first bytes are evenly distributed.
-                let number = pack.id.digest.withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
+                let number = id(pack).digest.withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
                 return number % UInt64(count) == UInt64(part - 1)
             }
         }

@@ -5,15 +5,15 @@ import ObjectStorage
 /// is a repository.
 enum MirrorObject: Hashable {
     case configuration, configurationCopy, key, keyCopy, register, readme
-    /// Only a repository has it, no copy: see `RepositoryLayout.primaryMark`.
+    /// Only a repository has it, no copy: see `RepositoryLayout.primaryMark`. It tells the two apart.
     case primary
     case pack(PackID)
     case snapshot(SnapshotID)
     case label(SnapshotID)
     case source(SourceID)
-    /// The record of a removed snapshot. Only a repository has it, no copy.
+    /// The record of a removed snapshot.
     case removed(SnapshotID)
-    /// A list of packs that a prune will remove. Only a repository has it, no copy.
+    /// A list of packs that a prune will remove.
     case doomed(String)
     /// Copies of the indexes of many packs.
     case indexBatch(IndexBatchID)
@@ -24,6 +24,17 @@ enum MirrorObject: Hashable {
     static let packsPrefix = "packs/"
     /// It comes after the names of all packs, and before those of records.
     static let afterPacks = "packs0"
+
+    /// The names of all lists of packs that a prune will remove begin with it.
+    static let doomedPrefix = "doomed/"
+
+    /// Whether there is such an object only where backups are removed.
+    var showsRemovals: Bool {
+        switch self {
+        case .removed, .doomed: true
+        default: false
+        }
+    }
 
     /// - Returns: `nil` for an object that a mirror does not have.
     init?(_ name: ObjectName) {

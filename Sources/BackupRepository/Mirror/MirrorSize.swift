@@ -12,9 +12,10 @@ extension RepositoryMirror {
     }
 
     /// - Throws: errors of reading the repository's folders.
-    func missingBytes(_ packs: PackUpload) throws(BackupError) -> UInt64 {
+    func missingBytes(_ packs: PackUpload, _ managed: ManagedMirror?) throws(BackupError) -> UInt64 {
         var bytes = try packs.missing(in: layout).reduce(UInt64(0)) { $0.addingSaturating($1.sizeBytes) }
-        for snapshot in repository.snapshots() where packs.present[.snapshot(snapshot.id)] == nil {
+        for snapshot in repository.snapshots()
+        where packs.present[.snapshot(snapshot.id)] == nil && managed?.includes(snapshot.id) != false {
             bytes = bytes.addingSaturating(try FileSystem.look(layout.snapshotPath(of: snapshot.id))?.size ?? 0)
         }
         return bytes

@@ -8,7 +8,8 @@ import SystemIO
 ///
 /// At each moment, also after a crash, a lost connection or two updates at once: each record in the storage has all its packs
 /// there. An update uploads what is missing in that order, and the next one goes on where it ended. It removes nothing but
-/// batches of indexes that it has replaced: a backup that was removed here stays in the mirror.
+/// batches of indexes that it has replaced: a backup that was removed here stays in the mirror. Where backups are removed from a
+/// mirror all the same, `MirrorSelection` says what it lacks.
 public final class RepositoryMirror: Sendable {
     /// What an update has done.
     public struct Summary: Sendable {
@@ -22,12 +23,14 @@ public final class RepositoryMirror: Sendable {
         public var uploadedBytes: UInt64 = 0
         /// Files of this repository that are damaged, and were not uploaded.
         public var unreadable: [BackupError] = []
+        /// Backups that need a pack that a prune of the mirror is going to remove: they are uploaded when it is gone.
+        public var waitingSnapshotCount = 0
     }
 
     let repository: Repository
     let storage: any ObjectStorage
     private let stateFolder: String?
-    private let summary = Mutex(Summary())
+    let summary = Mutex(Summary())
 
     /// - Parameter stateFolder: for this mirror alone; created when needed. It keeps what was read of the mirror's batches of
     ///   indexes, and can be removed at any time. Without it, they are read at each update.
@@ -42,20 +45,48 @@ public final class RepositoryMirror: Sendable {
     /// Brings the mirror up to date.
     /// - Parameter state: what the last update knew of the mirror, which saves requests; it is changed to what this one knows,
     ///   also before an error. It may be lost at any time.
+    /// - Parameter selection: which backups belong into the mirror; `nil` for a mirror that only grows.
     /// - Parameter admit: called before anything is uploaded; may throw when the mirror would become too large.
     /// - Returns: also what is damaged here: it is not uploaded, and no new record that needs it is.
     /// - Throws: `notEmpty` and `notPermitted` when the storage holds something else; `conflict` when another update runs;
     ///   `busy`; errors of the storage. What was uploaded stays, and the next update needs not upload it again.
     public func update(
-        _ state: inout MirrorState, progress: ProgressHandler? = nil, admit: (Size) throws(BackupError) -> Void = { _ in }
+        _ state: inout MirrorState, selecting selection: MirrorSelection? = nil, progress: ProgressHandler? = nil,
+        admit: (Size) throws(BackupError) -> Void = { _ in }
     ) throws(BackupError) -> Summary {
-        try layout.requireOpened()
         summary.withLock { $0 = Summary() }
+        while true {
+            if try attempt(&state, selection, progress, admit) { return summary.withLock { $0 } }
+            try Cancellation.check()
+        }
+    }
+
+    /// - Returns: false when what it has found in the mirror at its beginning need not be there any more: it is to be repeated,
+    ///   and has less to do then.
+    private func attempt(
+        _ state: inout MirrorState, _ selection: MirrorSelection?, _ progress: ProgressHandler?,
+        _ admit: (Size) throws(BackupError) -> Void
+    ) throws(BackupError) -> Bool {
+        try layout.requireOpened()
+        let begin = SystemClock.bootNanoseconds()
         let listed = try inventory()
         var present = listed.present
         var packs = PackUpload(present)
-        try admit(Size(storedBytes: listed.storedBytes, missingBytes: missingBytes(packs)))
+        var managed = try ManagedMirror(of: repository, in: storage, present, selection)
+        if let managed { try packs.limit(to: managed.needs(present)) }
+        try admit(Size(storedBytes: listed.storedBytes, missingBytes: missingBytes(packs, managed)))
         try claim(&present, &state)
+        var remoteLock: RepositoryLock?
+        defer { withExtendedLifetime(remoteLock) {} }
+        var mustAdd = managed?.lacksRecords(present) == true
+        if managed != nil, !mustAdd { mustAdd = try !packs.missing(in: layout).isEmpty }
+        if mustAdd {
+            // From now on, no prune of another machine removes what this update finds there.
+            remoteLock = try managed?.lock()
+            present = try inventory().present
+            packs.renew(present)
+            if let managed { try packs.limit(to: managed.needs(present)) }
+        }
         try uploadMostPacks(&packs, progress)
         // A prune would remove packs between their listing and the upload of the records that need them.
         let lock = try RepositoryLock(layout, .keepingPacks, operation: "sync")
@@ -64,24 +95,47 @@ public final class RepositoryMirror: Sendable {
         try repository.snapshotStore.scan()
         let list = repository.snapshotStore.list
         summary.withLock { $0.unreadable += list.damages.filter { $0.path?.hasPrefix(layout.snapshots + "/") == true } }
+        let chosen = list.recorded.filter { managed?.includes($0.id) != false }
+        // Packs that a prune has rewritten here since they were looked at have other names.
+        if let managed, remoteLock != nil { try packs.limit(to: managed.needs(present)) }
         try uploadPacks(packs.missing(in: layout), &packs, mayBeGone: false, progress)
-        let records = try complete(list.recorded, without: packs.damaged, present).map(\.id)
+        let sound = try complete(chosen, without: packs.damaged, present)
+        let records = try complete(sound, without: packs.blocked, present).map(\.id)
+        summary.withLock { $0.waitingSnapshotCount = sound.count - records.count }
         try FaultInjection.reached("sync.packs-uploaded")
         try MirrorIndexes(storage: storage, layout: layout, headFolder: stateFolder).update(present, packs: packs.stored) {
             bytes in
             summary.withLock { $0.uploadedBytes += UInt64(bytes) }
         }
+        if managed == nil, records.contains(where: { present[.snapshot($0)] == nil }) {
+            guard try !mayLackPacks(since: begin) else { return false }
+        }
         try uploadSources(present, &state)
-        try uploadRecords(records, &present)
+        try uploadRecords(records, &present, remoteLock)
         try uploadLabels(of: records, present, &state)
-        try uploadRegister(records, present, &state)
+        if managed == nil {
+            try uploadRegister(records, present)
+        } else {
+            try updateRegister()
+        }
+        try remoteLock?.requireHeld()
         // A disk that was unmounted meanwhile looks like one whose records and labels were removed.
         try layout.requireOpened()
-        return summary.withLock { summary in
+        summary.withLock { summary in
             summary.snapshotCount = present.keys.count { if case .snapshot = $0 { true } else { false } }
-            return summary
         }
+        return true
     }
+
+    /// Whether packs that were there when an update began may be gone before its records are stored. A prune of the mirror lists
+    /// them a day before it removes them, so one listing of these lists shows it, unless the update has taken as long.
+    private func mayLackPacks(since begin: UInt64) throws(BackupError) -> Bool {
+        if SystemClock.bootNanoseconds() - begin > Self.trustedNanoseconds { return true }
+        return try !storage.list(prefix: MirrorObject.doomedPrefix, after: nil).objects.isEmpty
+    }
+
+    /// Half of the time for which a pack is listed before it is removed.
+    private static let trustedNanoseconds = UInt64(DoomedPacks.graceSeconds / 2) * 1_000_000_000
 
     /// All objects of the mirror, and the bytes of all objects in the storage.
     private func inventory() throws(BackupError) -> (present: [MirrorObject: ObjectFacts], storedBytes: UInt64) {
@@ -94,7 +148,7 @@ public final class RepositoryMirror: Sendable {
                 if !Self.isBeside(facts.name) { foreign = foreign ?? facts.name }
                 return
             }
-            try Self.requireNoPrimary(object, storage)
+            try Self.requireNoPrimary(object, at: storage.location)
             present[object] = facts
         }
         let isBegun = present.keys.allSatisfy(Self.mayPrecedeConfiguration)
@@ -108,7 +162,7 @@ public final class RepositoryMirror: Sendable {
     /// - Throws: `notEmpty` when it holds something else; errors of the storage.
     public static func facts(in storage: any ObjectStorage) throws(BackupError) -> RepositoryFacts? {
         if let found = try declaredFacts(in: storage) {
-            if try storage.look(MirrorObject.primary.name) != nil { try requireNoPrimary(.primary, storage) }
+            if try storage.look(MirrorObject.primary.name) != nil { try requireNoPrimary(.primary, at: storage.location) }
             return found
         }
         try storage.forEachObject { (facts) throws(BackupError) in
@@ -119,13 +173,10 @@ public final class RepositoryMirror: Sendable {
     }
 
     /// A copy in the place of a repository would undo what other machines do there: removals, pins, another password.
-    private static func requireNoPrimary(_ object: MirrorObject, _ storage: any ObjectStorage) throws(BackupError) {
-        switch object {
-        case .primary, .doomed, .removed: break
-        default: return
-        }
+    static func requireNoPrimary(_ object: MirrorObject, at location: String) throws(BackupError) {
+        guard object == .primary else { return }
         throw BackupError(
-            .notPermitted, "machines make backups in the repository here, so it cannot be a copy", path: storage.location,
+            .notPermitted, "machines make backups in the repository here, so it cannot be a copy", path: location,
             remedy: "Choose another folder or prefix for the copy.")
     }
 
@@ -338,7 +389,7 @@ extension RepositoryMirror {
     }
 
     /// A damaged pack in the mirror would be as bad as none, and would look like one.
-    private func requireSound(_ pack: PackID, _ file: SharedFile) throws(BackupError) {
+    func requireSound(_ pack: PackID, _ file: SharedFile) throws(BackupError) {
         let chunks = try PackIndex.read(file, pack: pack, protection: repository.protection).storedChunks(in: pack)
         let verifier = ChunkVerifier(repository)
         try PackDataReader(repository).read(chunks, of: pack) { (chunk, packed) throws(BackupError) in
@@ -364,7 +415,9 @@ extension RepositoryMirror {
         }
     }
 
-    private func uploadRecords(_ ids: [SnapshotID], _ present: inout [MirrorObject: ObjectFacts]) throws(BackupError) {
+    private func uploadRecords(
+        _ ids: [SnapshotID], _ present: inout [MirrorObject: ObjectFacts], _ lock: RepositoryLock?
+    ) throws(BackupError) {
         for id in ids {
             try Cancellation.check()
             let object = MirrorObject.snapshot(id)
@@ -376,6 +429,7 @@ extension RepositoryMirror {
                     .repositoryDamaged, "the snapshot record does not fit its name", path: object.path(in: layout),
                     remedy: "See what is affected with: backupfs check")
             }
+            if present[object] == nil { try lock?.requireHeld() }
             if let known = present[object] {
                 guard known.sizeBytes != UInt64(bytes.count) else { continue }
                 _ = try storage.replace(object.name, version: known.version, ObjectDraft(bytes))
@@ -405,38 +459,5 @@ extension RepositoryMirror {
                 _ = try SnapshotLabel(decoding: repository.protection.open(bytes, as: .snapshotLabel(id)), for: id)
             }
         }
-    }
-
-    /// The mirror's register lists what the mirror should have: all that it had, and what was added.
-    private func uploadRegister(
-        _ ids: [SnapshotID], _ present: [MirrorObject: ObjectFacts], _ state: inout MirrorState
-    ) throws(BackupError) {
-        var register = SnapshotRegister()
-        let known = present[.register]
-        var found: [UInt8]?
-        if known != nil,
-            let (bytes, _) = try storage.contents(
-                of: MirrorObject.register.name, limitBytes: SnapshotRegister.byteCountLimit)
-        {
-            found = bytes
-            do throws(BackupError) {
-                register = try SnapshotRegister(decoding: repository.protection.open(bytes, as: .register))
-            } catch {
-                // A damaged one is made again from what is there; one of a later version belongs to a later program.
-                guard error.code != .unsupportedVersion else { return }
-            }
-        }
-        let before = register
-        for object in present.keys {
-            switch object {
-            case .snapshot(let id): register.enter([id])
-            case .label(let id): register.enterLabel(of: id)
-            default: break
-            }
-        }
-        for id in ids where try FileSystem.exists(layout.labelPath(of: id)) { register.enterLabel(of: id) }
-        guard found == nil || register != before else { return }
-        try put(
-            repository.protection.seal(register.encode(), as: .register), as: .register, present[.register], &state)
     }
 }

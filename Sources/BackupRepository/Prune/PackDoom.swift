@@ -86,3 +86,17 @@ struct PackDoom {
         (new, lists) = ([], [])
     }
 }
+
+extension Repository {
+    /// Whether a prune would give up a removed snapshot now, or remove packs that an earlier one has listed. Sends no request:
+    /// for a repository in an object storage that has just been refreshed. By the clock of this machine, so that a prune may
+    /// still find nothing to do.
+    /// - Throws: `repositoryDamaged`, `unsupportedVersion` for a list; errors of reading.
+    public func isPruneDue(_ grace: RemovalGrace) throws(BackupError) -> Bool {
+        let now = SystemClock.systemTime()
+        if try DoomedPacks.read(in: layout).contains(where: { now.secondsSince($0.since) >= DoomedPacks.graceSeconds }) {
+            return true
+        }
+        return try snapshotStore.readRemoved().snapshots.contains { grace.isOver(for: $0) }
+    }
+}

@@ -44,6 +44,9 @@ extension Repository {
         snapshotStore.list.damages.filter { $0.path?.hasPrefix(layout.snapshots + "/") == true }
     }
 
+    /// Why snapshot records and labels cannot be read.
+    public var listDamages: [BackupError] { snapshotStore.list.damages }
+
     /// Snapshots with missing labels: they count as pinned, and have their first names.
     public func snapshotsWithoutLabel() -> [Snapshot] {
         let list = snapshotStore.list

@@ -127,6 +127,11 @@ public struct Snapshot: Hashable, Sendable {
         Snapshot(id: id, record: record, name: name, isPinned: isPinned, verifiedAt: verifiedAt, changedTags: changedTags)
     }
 
+    /// The same snapshot, pinned.
+    public var pinned: Snapshot {
+        Snapshot(id: id, record: record, name: name, isPinned: true, verifiedAt: verifiedAt, changedTags: changedTags)
+    }
+
     var label: SnapshotLabel { SnapshotLabel(name: name, isPinned: isPinned, verifiedAt: verifiedAt, tags: changedTags) }
 
     /// The order in which the snapshots of one source were made, independent of the clock.

@@ -64,7 +64,7 @@ public struct OtherRepository {
         if case .encrypted(let ask)? = creation { password = try ask() }
         let catalogs = CatalogHome.folder(store.paths.catalogs)
         guard let server else { return try Repository.create(at: location, password: password, catalogHome: catalogs) }
-        return try RemoteCopy(server, in: store.paths, isRepository: true).create(password: password, catalogHome: catalogs)
+        return try RemoteCopy(server, in: store.paths, isWritable: true).create(password: password, catalogHome: catalogs)
     }
 
     private func find(
@@ -78,7 +78,7 @@ public struct OtherRepository {
                 path, { () throws(BackupError) in try Repository.open(at: path, secret: secret, catalogHome: catalogs) }
             )
         }
-        let remote = try RemoteCopy(server, in: paths, isRepository: true)
+        let remote = try RemoteCopy(server, in: paths, isWritable: true)
         do throws(BackupError) {
             try remote.refresh(progress: progress)
         } catch {

@@ -38,7 +38,7 @@ public struct OperationFacts: Sendable, Equatable {
     public var format: String?
     /// The outcome of a recovery: `completed` or `undone`.
     public var outcome: String?
-    /// The name of the remote that was uploaded to.
+    /// The name of the remote that was uploaded to, or whose copy was read or changed.
     public var remote: String?
     /// Whether a command that runs around a restore failed.
     public var hasFailedHook = false

@@ -63,6 +63,7 @@ extension OperationRecord {
             "snapshot": facts.snapshot, "sizeBytes": facts.sizeBytes, "files": facts.fileCount,
             "records": facts.recordCount, "storedBytes": facts.storedByteCount,
             "freedBytes": facts.freedByteCount, "removed": facts.removedCount,
+            "remote": facts.remote,
         ]
     }
 
@@ -82,6 +83,7 @@ extension OperationRecord {
         facts.storedByteCount = members.number("storedBytes")
         facts.freedByteCount = members.number("freedBytes")
         facts.removedCount = members.number("removed")
+        facts.remote = members.text("remote")
         self.init(
             operation, isAutomatic: members.flag("automatic"), startedAt: startedAt, durationMilliseconds: milliseconds,
             result: result, facts: facts)

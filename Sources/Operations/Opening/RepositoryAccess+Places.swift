@@ -14,7 +14,7 @@ extension RepositoryAccess {
         asksServer: Bool = true
     ) throws(BackupError) -> RepositoryAccess {
         if let server = settings.primary {
-            let remote = try RemoteCopy(server, in: paths, isRepository: true)
+            let remote = try RemoteCopy(server, in: paths, isWritable: true)
             let staleness = asksServer ? try remote.refreshIfPossible(progress: progress) : nil
             return access(to: remote, name: nil, staleness, secret)
         }

@@ -81,7 +81,7 @@ struct StoreDraft {
 
     /// What is on the server; `nil` for nothing.
     private func repositoryOnServer(_ server: RemoteSettings) throws(BackupError) -> RemoteCopy? {
-        let remote = try RemoteCopy(server, in: paths, isRepository: true)
+        let remote = try RemoteCopy(server, in: paths, isWritable: true)
         do throws(BackupError) {
             try remote.refresh()
             return remote
@@ -126,7 +126,7 @@ struct StoreDraft {
             return try Repository.create(
                 at: settings.repositoryFolder(in: paths), password: password, catalogHome: .memory)
         }
-        return try RemoteCopy(server, in: paths, isRepository: true).create(password: password, catalogHome: .memory)
+        return try RemoteCopy(server, in: paths, isWritable: true).create(password: password, catalogHome: .memory)
     }
 
     private mutating func choose(in repository: Repository, _ app: String?) throws(BackupError) {

@@ -11,9 +11,9 @@ struct RemoteCopy: Sendable {
     private let catalogHome: CatalogHome
 
     /// Sends no request: what is known already can be read while the remote cannot be reached.
-    /// - Parameter isRepository: whether it is the store's own repository, which is changed there.
+    /// - Parameter isWritable: whether it is changed there: the store's own repository, or a copy from which backups are removed.
     /// - Throws: errors of the settings, and of the store's disk.
-    init(_ settings: RemoteSettings, in paths: StorePaths, isRepository: Bool = false) throws(BackupError) {
+    init(_ settings: RemoteSettings, in paths: StorePaths, isWritable: Bool = false) throws(BackupError) {
         self.settings = settings
         let folder = paths.remoteCache(settings.name)
         let storage = DeferredStorage(at: settings.url) { () throws(BackupError) in
@@ -21,7 +21,7 @@ struct RemoteCopy: Sendable {
         }
         // Reading gives up a silent server soon, since programs wait for it. A transfer to it has more time.
         let writing =
-            isRepository
+            isWritable
             ? DeferredStorage(at: settings.url) { () throws(BackupError) in try settings.open(in: paths) } : nil
         try Self.forgetOtherPlace(folder, settings.url)
         remote = try RemoteRepository(in: storage, cacheFolder: folder, writingTo: writing)
@@ -51,11 +51,15 @@ struct RemoteCopy: Sendable {
     /// - Throws: with the texts of `RemoteMessages`. What was known before stays.
     func refresh(progress: ProgressHandler? = nil) throws(BackupError) {
         do throws(BackupError) {
-            try remote.refresh(progress: progress)
+            try readNews(progress: progress)
         } catch {
             throw messages.reading(error)
         }
     }
+
+    /// Asks the remote what is new.
+    /// - Throws: the errors as they are. What was known before stays.
+    func readNews(progress: ProgressHandler? = nil) throws(BackupError) { try remote.refresh(progress: progress) }
 
     /// Asks the remote what is new, if it can be reached. What is known already can be read without it.
     /// - Returns: why it could not be asked.
@@ -85,5 +89,16 @@ struct RemoteCopy: Sendable {
     /// - Throws: `notPermitted` when the remote has a copy of another repository.
     func open(copyOf original: Repository) throws(BackupError) -> Repository {
         try remote.open(sharingKeysOf: original, catalogHome: catalogHome)
+    }
+
+    /// The same for a copy that is going to be changed.
+    /// - Throws: `notPermitted` also for a repository in which machines make backups.
+    func openWritable(copyOf original: Repository) throws(BackupError) -> Repository {
+        let repository = try open(copyOf: original)
+        guard !repository.isPrimary else {
+            throw BackupError(
+                .notPermitted, "machines make backups in the repository here, so it is no copy", path: settings.url)
+        }
+        return repository
     }
 }

@@ -32,6 +32,12 @@ public struct RemoteState: Sendable, Equatable {
     public private(set) var uploadedBytes: UInt64?
     /// `nil` after a sync that ended well.
     public private(set) var failure: Failure?
+    /// How many backups a sync has removed there, the last time that one has removed any.
+    public private(set) var removedCount: Int?
+    /// When that was.
+    public private(set) var removedAt: Timestamp?
+    /// Why the last sync has removed nothing although rules say so, or has freed no space. The upload was complete all the same.
+    public private(set) var notice: Failure?
     /// Whether a sync has begun and not ended well since. It is set before the first request, so that a crash leaves it.
     public private(set) var isPendingRetry = false
     /// How many syncs have failed in a row.
@@ -68,11 +74,25 @@ extension RemoteState {
 
     /// A sync has ended, and the mirror is complete.
     mutating func noteSuccess(_ summary: RepositoryMirror.Summary, position: SyncedPosition, at now: Timestamp) {
+        let (removedCount, removedAt, notice) = (removedCount, removedAt, notice)
         self = RemoteState(url: url)
+        (self.removedCount, self.removedAt, self.notice) = (removedCount, removedAt, notice)
         syncedAt = now.wholeSeconds
         self.position = position
         snapshotCount = summary.snapshotCount
         uploadedBytes = summary.uploadedBytes
+    }
+
+    /// What a sync has removed, or why not.
+    mutating func note(_ removed: Int, _ notice: BackupError?, at now: Timestamp) {
+        self.notice = notice.map { Self.failure($0, at: now) }
+        guard removed > 0 else { return }
+        (removedCount, removedAt) = (removed, now.wholeSeconds)
+    }
+
+    private static func failure(_ error: BackupError, at now: Timestamp) -> Failure {
+        let text = [error.message, error.remedy].compactMap { $0?.english }.joined(separator: " ")
+        return Failure(code: error.code, message: text, at: now.wholeSeconds)
     }
 
     /// A sync has ended without success; the next one goes on where it ended.
@@ -86,8 +106,7 @@ extension RemoteState {
         failureCount = min(failureCount.addingSaturating(1), Int(Int32.max))
         let delay = min(Self.firstRetrySeconds << Int64(min(failureCount - 1, 10)), Self.longestRetrySeconds)
         retryAt = now.adding(seconds: delay).wholeSeconds
-        let text = [error.message, error.remedy].compactMap { $0?.english }.joined(separator: " ")
-        failure = Failure(code: error.code, message: text, at: now.wholeSeconds)
+        failure = Self.failure(error, at: now)
     }
 
     /// Whether an automatic sync should begin now.
@@ -135,6 +154,11 @@ extension RemoteState {
         if let code: BackupError.Code = members.word("errorCode"), let at = members.time("errorAt") {
             failure = Failure(code: code, message: members.text("errorMessage") ?? "", at: at)
         }
+        removedCount = members.number("removedCount").map { (count: Int) in max(0, count) }
+        removedAt = members.time("removedAt")
+        if let code: BackupError.Code = members.word("noticeCode"), let at = members.time("noticeAt") {
+            notice = Failure(code: code, message: members.text("noticeMessage") ?? "", at: at)
+        }
     }
 
     private var json: OrderedJSON {
@@ -143,6 +167,8 @@ extension RemoteState {
             "sequence": position?.sequence, "snapshotCount": snapshotCount, "uploadedBytes": uploadedBytes,
             "pendingRetry": isPendingRetry, "failureCount": failureCount, "retryAt": retryAt,
             "errorCode": failure?.code.rawValue, "errorMessage": failure?.message, "errorAt": failure?.at,
+            "removedCount": removedCount, "removedAt": removedAt, "noticeCode": notice?.code.rawValue,
+            "noticeMessage": notice?.message, "noticeAt": notice?.at,
         ]
     }
 

@@ -37,6 +37,12 @@ public struct RemoteStatus: JSONConvertible, Sendable {
     public let retryAt: Timestamp?
     /// `nil` after a sync that ended well.
     public let failure: RemoteState.Failure?
+    /// How many backups a sync has removed there, the last time that one has removed any.
+    public let removedCount: Int?
+    /// When that was.
+    public let removedAt: Timestamp?
+    /// Why the last sync has removed nothing although rules say so, or has freed no space.
+    public let notice: RemoteState.Failure?
 
     /// - Parameter own: the store's own backups.
     init(_ remote: RemoteSettings, _ paths: StorePaths, own: [Snapshot], source: SourceID) {
@@ -51,6 +57,9 @@ public struct RemoteStatus: JSONConvertible, Sendable {
         failureCount = known.failureCount
         retryAt = known.isPendingRetry && remote.isAutomatic ? known.retryAt : nil
         failure = known.failure
+        removedCount = known.removedCount
+        removedAt = known.removedAt
+        notice = known.notice
         if files.isUploading {
             state = .uploading
         } else if known.isPendingRetry {
@@ -66,10 +75,12 @@ public struct RemoteStatus: JSONConvertible, Sendable {
         [
             "name": name, "label": label, "url": url, "state": state.rawValue, "lastSync": lastSync,
             "pendingSnapshots": pendingSnapshotCount, "snapshotCount": snapshotCount, "failureCount": failureCount,
-            "retryAt": retryAt,
-            "lastError": failure.map { failure -> OrderedJSON in
-                ["at": failure.at, "code": failure.code.rawValue, "message": failure.message]
-            },
+            "retryAt": retryAt, "lastError": failure.map(Self.json), "removedSnapshots": removedCount, "lastRemoval": removedAt,
+            "notice": notice.map(Self.json),
         ]
+    }
+
+    private static func json(_ failure: RemoteState.Failure) -> OrderedJSON {
+        ["at": failure.at, "code": failure.code.rawValue, "message": failure.message]
     }
 }

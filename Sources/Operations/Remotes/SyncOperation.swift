@@ -11,21 +11,35 @@ public struct SyncOperation: Sendable {
     /// What a sync has done.
     public struct Result: Sendable {
         /// Of all objects.
-        public let summary: RepositoryMirror.Summary
-        /// What is damaged in the repository and was not uploaded; `nil` when the mirror is complete.
+        public internal(set) var summary: RepositoryMirror.Summary
+        /// What is damaged in the repository and was not uploaded, and what is damaged in the remote and could not be replaced;
+        /// `nil` when the mirror is complete.
         public let damage: BackupError?
+        /// Backups that the rules of the remote have removed there.
+        public internal(set) var removed: [Snapshot] = []
+        /// Bytes that became free in the remote.
+        public internal(set) var freedBytes: UInt64 = 0
+        /// Why nothing was removed although the rules would have removed something, or why no space was freed. The upload is
+        /// complete all the same.
+        public internal(set) var notice: BackupError?
+        /// `nil` unless it was asked for.
+        public internal(set) var verification: RepositoryMirror.Verification?
     }
 
     private let store: Store
     private let remote: RemoteSettings
     private let isAutomatic: Bool
+    private let verified: DataSubset?
     private let files: RemoteFiles
 
-    /// - Parameter isAutomatic: whether no user has asked for it.
-    public init(store: Store, remote: RemoteSettings, isAutomatic: Bool = false) {
+    /// - Parameters:
+    ///   - isAutomatic: whether no user has asked for it.
+    ///   - verified: the packs in the remote that are read and compared with their checksums; `nil` for none.
+    public init(store: Store, remote: RemoteSettings, isAutomatic: Bool = false, verifying verified: DataSubset? = nil) {
         self.store = store
         self.remote = remote
         self.isAutomatic = isAutomatic
+        self.verified = verified
         files = RemoteFiles(store.paths, remote: remote.name)
     }
 
@@ -44,6 +58,7 @@ public struct SyncOperation: Sendable {
             do throws(BackupError) {
                 let (result, position) = try cancellable { () throws(BackupError) in try upload(progress) }
                 facts.sizeBytes = result.summary.uploadedBytes
+                state.note(result.removed.count, result.notice, at: SystemClock.now())
                 if let damage = result.damage {
                     facts.note(damage)
                     (facts.result, facts.fileKind) = (.failed, .repository)
@@ -77,12 +92,20 @@ public struct SyncOperation: Sendable {
             // Before the mirror lists the backups: one that is made meanwhile counts as pending, also if it is uploaded.
             let position = SyncedPosition(endOf: store.ownSnapshots(), source: store.source)
             let mirror = RepositoryMirror(of: store.repository, in: storage, stateFolder: files.indexes)
+            let cleaning = RemoteCleaning(store: store, remote: remote, isAutomatic: isAutomatic)
             var known = files.readMirrorState()
             defer { files.write(known) }
-            let summary = try mirror.update(&known, progress: progress) { (size) throws(BackupError) in
-                try requireSpace(size, storage)
+            let summary = try mirror.update(
+                &known, selecting: cleaning.selection(isThorough: verified != nil), progress: progress
+            ) { (size) throws(BackupError) in try requireSpace(size, storage) }
+            let verification = try verified.map { (subset) throws(BackupError) in
+                try mirror.verify(cleaning.refreshedCopy(), subset, progress: progress)
             }
-            return (Result(summary: summary, damage: damage(summary.unreadable)), position)
+            var result = Result(
+                summary: summary, damage: damage(summary.unreadable) ?? verification.flatMap { damage($0, at: storage.location) })
+            result.verification = verification
+            try cleaning.run(&result, in: storage, progress)
+            return (result, position)
         } catch {
             throw isLocal(error, messages.location) ? error : messages.uploading(error)
         }
@@ -124,5 +147,17 @@ public struct SyncOperation: Sendable {
                 other: "\(unreadable.count) files of the repository are damaged and were not uploaded"),
             path: store.repository.path, remedy: "See what is affected with: backupfs check",
             findings: unreadable.map(\.summary))
+    }
+
+    private func damage(_ verification: RepositoryMirror.Verification, at location: String) -> BackupError? {
+        let damages = verification.damages
+        guard !damages.isEmpty else { return nil }
+        return BackupError(
+            .repositoryDamaged,
+            .plural(
+                damages.count, one: "\(damages.count) pack there is damaged and could not be uploaded again from here",
+                other: "\(damages.count) packs there are damaged and could not be uploaded again from here"),
+            path: location, remedy: "See which backups are affected with: backupfs check --read-data --remote \(remote.name)",
+            findings: damages.map(\.summary))
     }
 }

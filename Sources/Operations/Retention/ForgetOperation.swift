@@ -95,7 +95,7 @@ public struct ForgetOperation: Sendable {
         let now = SystemClock.now()
         let rule = settings.policy.isEmpty ? Self.rule(definition) : Self.rule(settings.policy)
         let plan = try plan(
-            rule, counting: settings.counted ?? definition.counted, returned: returned,
+            rule, counting: settings.counted ?? definition.counted, adding: returned.map { [$0] } ?? [],
             countedTimes: { RetentionAge.countedTimes(of: $0, now: now) }
         ) { candidates in
             let next = RetentionCandidate(name: "next", creationTime: now, tags: [], isPinned: false, sequence: .max)
@@ -111,9 +111,11 @@ public struct ForgetOperation: Sendable {
 
     /// The same plan without the removals that a rule must not do by itself.
     /// - Parameter reasonToKeep: why a backup is kept whatever the rule says; `nil` if it may be removed.
-    private func guarded(_ plan: Plan, reasonToKeep: (Snapshot) -> Message? = { _ in nil }) -> Plan {
+    private func guarded(
+        _ plan: Plan, _ copy: Repository? = nil, reasonToKeep: (Snapshot) -> Message? = { _ in nil }
+    ) -> Plan {
         guard !plan.removed.isEmpty else { return plan }
-        let fuller = RetentionGuard(store: store).heldBackups(among: plan.items.map(\.snapshot))
+        let fuller = RetentionGuard(store: store, copy: copy).heldBackups(among: plan.items.map(\.snapshot))
         var held: [Snapshot] = []
         let items = plan.items.map { item in
             guard item.reasons.isEmpty else { return item }
@@ -175,8 +177,7 @@ public struct ForgetOperation: Sendable {
     }
 
     private static func rule(_ policy: RetentionPolicy) -> String {
-        let tags = policy.tags.map { "keep-tag \($0.joined(separator: ","))" }
-        return (policy.description.map { "\($0.name) \($0.value)" } + tags).joined(separator: ", ")
+        policy.rule
     }
 
     private static func rule(_ definition: RetentionDefinition) -> String {
@@ -185,14 +186,18 @@ public struct ForgetOperation: Sendable {
         return [last, within].compactMap { $0 }.joined(separator: ", ")
     }
 
-    /// - Parameter countedTimes: receives backups, oldest first.
+    /// - Parameters:
+    ///   - others: backups that are considered, too. One that is in the repository as well counts once, and as pinned if it is
+    ///     pinned in either place.
+    ///   - countedTimes: receives backups, oldest first.
     private func plan(
-        _ rule: String, counting counted: RetentionScope, returned: Snapshot? = nil, countedTimes: ([Snapshot]) -> [Timestamp],
+        _ rule: String, counting counted: RetentionScope, adding others: [Snapshot] = [],
+        countedTimes: ([Snapshot]) -> [Timestamp],
         _ decide: ([RetentionCandidate]) -> [RetentionDecision]
     ) throws(BackupError) -> Plan {
         try store.repository.refresh()
         if let problem = registerProblem { throw problem }
-        let snapshots = store.own(store.repository.snapshots(kind: .snapshot) + [returned].compactMap(\.self))
+        let snapshots = store.own(Self.union(store.repository.snapshots(kind: .snapshot), others))
         let times = Dictionary(zip(snapshots.map(\.id), countedTimes(snapshots))) { first, _ in first }
         var reasons: [SnapshotID: [Message]] = [:]
         // Each channel separately.
@@ -211,6 +216,24 @@ public struct ForgetOperation: Sendable {
             items: snapshots.map { Plan.Item(snapshot: $0, reasons: reasons[$0.id] ?? [counted.reasonToKeepOthers]) }, rule: rule)
     }
 
+    private static func union(_ snapshots: [Snapshot], _ others: [Snapshot]) -> [Snapshot] {
+        let known = Set(snapshots.map(\.id))
+        let pinned = Set(others.filter(\.isPinned).map(\.id))
+        return snapshots.map { pinned.contains($0.id) ? $0.pinned : $0 } + others.filter { !known.contains($0.id) }
+    }
+
+    /// What the rules of a remote keep and remove of all own backups that are here or there, as the store's own rules would.
+    /// - Parameter copy: the remote's copy of the repository; `nil` when it is still empty.
+    /// - Throws: as `plan`.
+    func plan(forRemote policy: RetentionPolicy, _ copy: Repository?) throws(BackupError) -> Plan {
+        let now = SystemClock.now()
+        let plan = try plan(
+            policy.rule, counting: store.settings.retention.counted ?? store.definition.retention.counted,
+            adding: copy?.snapshots(kind: .snapshot) ?? [], countedTimes: { RetentionAge.countedTimes(of: $0, now: now) }
+        ) { policy.decide($0, now: now) }
+        return guarded(plan, copy) { $0.source == nil ? "does not say which store made it" : nil }
+    }
+
     /// Carries out a plan, each removal durably before the next. Skips backups that were pinned or removed meanwhile.
     /// - Parameters:
     ///   - kind: the operation's name for the user.
@@ -222,7 +245,8 @@ public struct ForgetOperation: Sendable {
     ) throws(BackupError) -> [Snapshot] {
         try store.recorded(kind) { (facts) throws(BackupError) in
             let lock = try store.lockForOperation()
-            defer { withExtendedLifetime(lock) {} }
+            let remoteLock = try store.lockRemote()
+            defer { withExtendedLifetime((lock, remoteLock)) {} }
             let removed = try store.monitor.run(kind.rawValue, phase: "Removing backups...", progress) {
                 (report) throws(BackupError) in
                 isFinal ? try removeFinally(plan, report) : try remove(plan, report)

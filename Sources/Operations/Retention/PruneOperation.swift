@@ -43,7 +43,8 @@ public struct PruneOperation: Sendable {
         if isDryRun { return try prune(maxUnused, grace(), progress).plan() }
         return try store.recorded(.prune) { (facts) throws(BackupError) in
             let lock = try store.lockForOperation()
-            defer { withExtendedLifetime(lock) {} }
+            let remoteLock = try store.lockRemote()
+            defer { withExtendedLifetime((lock, remoteLock)) {} }
             return try run(maxUnused, grace(), progress, &facts)
         }
     }

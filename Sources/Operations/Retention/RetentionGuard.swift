@@ -12,6 +12,19 @@ struct RetentionGuard {
     static let aheadSeconds: Int64 = 31 * 86_400
 
     let store: Store
+    /// The copy of the repository in a remote, with backups that the repository may lack.
+    var copy: Repository?
+
+    /// A suspected problem of the newest backup that is here, because of which the rules of a remote must not remove anything;
+    /// `nil` if there is none.
+    func problem(now: Timestamp) -> Message? {
+        guard let newest = store.ownSnapshots(kind: .snapshot).last else { return "there is no backup here" }
+        if now.secondsSince(newest.creationTime) < -Self.behindSeconds {
+            return
+                "the clock is behind the newest backup, of \(SystemClock.localTime(newest.creationTime)). Is the clock right?"
+        }
+        return clockProblem(after: newest, now: now) ?? contentProblem(of: newest)
+    }
 
     /// A suspected problem after a backup, because of which a rule must not remove anything; `nil` if there is none.
     func problem(after result: BackupResult, now: Timestamp) -> BackupWarning? {
@@ -67,7 +80,10 @@ struct RetentionGuard {
         return before != now
     }
 
-    private func amount(of snapshot: Snapshot) -> BackupAmount { BackupAmount(of: snapshot, in: store.repository) }
+    private func amount(of snapshot: Snapshot) -> BackupAmount {
+        let isHere = store.repository.snapshot(id: snapshot.id) != nil
+        return BackupAmount(of: snapshot, in: isHere ? store.repository : copy ?? store.repository)
+    }
 
     /// The backups that no rule removes because the newest one of their channel holds much less: the missing data may be lost in
     /// the app too.

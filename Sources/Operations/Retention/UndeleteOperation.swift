@@ -32,7 +32,8 @@ public struct UndeleteOperation: Sendable {
         }
         return try store.recorded(.undelete) { (facts) throws(BackupError) in
             let lock = try store.lockForOperation()
-            defer { withExtendedLifetime(lock) {} }
+            let remoteLock = try store.lockRemote()
+            defer { withExtendedLifetime((lock, remoteLock)) {} }
             try store.repository.refresh()
             let removed = try store.repository.removedSnapshots()
             var found: [RemovedSnapshot] = []
@@ -70,6 +71,8 @@ public struct UndeleteOperation: Sendable {
     /// unknown here, or by the limit of safety backups.
     private func mustBePinned(_ snapshot: Snapshot) -> Bool {
         guard !snapshot.isPinned else { return false }
+        // The rules of a remote are not those of the store.
+        guard store.remoteName == nil else { return true }
         guard snapshot.kind == .snapshot, store.owns(snapshot) else { return true }
         // Where the rule cannot be evaluated, the backup is kept.
         return (try? ForgetOperation(store: store).removesSoon(returned: snapshot)) != false

@@ -38,6 +38,32 @@ public struct RemoteSetting: Sendable {
             { $0.map(format) ?? "" }, example: example)
     }
 
+    /// A rule of retention, with the name and the values that it has for the store.
+    private init(
+        rule name: String, _ take: @escaping @Sendable (inout RetentionPolicy, _ text: String) throws(BackupError) -> Void,
+        _ text: @escaping @Sendable (RetentionPolicy) -> String?, example: String
+    ) {
+        self.name = name
+        self.example = example
+        isForServers = false
+        self.take = { (remote, text) throws(BackupError) in try take(&remote.retention, text) }
+        self.text = { text($0.retention) }
+    }
+
+    private static let rules: [RemoteSetting] =
+        RetentionPolicy.limits.map { rule in
+            let key = rule.key
+            return RemoteSetting(
+                rule: rule.name,
+                { (policy, text) throws(BackupError) in policy[keyPath: key] = try RetentionPolicy.Limit(parsing: text) },
+                { $0[keyPath: key]?.text }, example: rule.example)
+        } + [
+            RemoteSetting(
+                rule: RetentionPolicy.withinName,
+                { (policy, text) throws(BackupError) in policy.within = try RetentionPeriod(parsing: text) }, { $0.within?.text },
+                example: "1y")
+        ]
+
     /// - Returns: `nil` for an unknown name.
     public static func named(_ name: String) -> RemoteSetting? { all.first { $0.name == name } }
 
@@ -49,32 +75,33 @@ public struct RemoteSetting: Sendable {
         "url", \.url, isForServers: false, word, standard: "", { $0 }, example: "s3:https://s3.example.org/bucket/cars")
 
     /// In the order of the file.
-    public static let all: [RemoteSetting] = [
-        url,
-        RemoteSetting(
-            "kind", \.kind, { (text) throws(BackupError) in try kind(text) }, standard: .copy, \.rawValue, example: "copy"),
-        RemoteSetting(
-            "after-backup", \.isAutomatic, isForServers: false, Setting.yesOrNo, standard: true, yesOrNo, example: "yes"),
-        RemoteSetting("label", \.label, isForServers: false, line, { $0 }, example: "Example Cloud"),
-        RemoteSetting("region", \.region, header, { $0 }, example: "eu-central-1"),
-        RemoteSetting(
-            "addressing", \.addressingStyle, { (text) throws(BackupError) in try addressing(text) }, \.rawValue,
-            example: "virtual-host"),
-        RemoteSetting("plain-http", \.permitsPlainHTTP, Setting.yesOrNo, standard: false, yesOrNo, example: "no"),
-        RemoteSetting("profile", \.profile, line, { $0 }, example: "backups"),
-        RemoteSetting("credentials-command", \.credentialsCommand, line, { $0 }, example: "pass show cars-backup"),
-        RemoteSetting("certificate-file", \.certificateFile, line, { $0 }, example: "server.pem"),
-        RemoteSetting("storage-class", \.storageClass, header, { $0 }, example: "STANDARD_IA"),
-        RemoteSetting("encryption", \.serverSideEncryption, encryption, text, example: "managed"),
-        RemoteSetting("object-lock", \.objectLock, objectLock, text, example: "governance:30d"),
-        RemoteSetting("upload-limit", \.uploadBytesPerSecond, rate, ByteSize.text, example: "10 MB"),
-        RemoteSetting("download-limit", \.downloadBytesPerSecond, rate, ByteSize.text, example: "10 MB"),
-        RemoteSetting(
-            "parallel-requests", \.parallelRequests, Setting.number(1...64, of: "requests"),
-            standard: RemoteSettings.standardParallelRequests, { "\($0)" },
-            example: "\(RemoteSettings.standardParallelRequests)"),
-        RemoteSetting("quota", \.quotaBytes, isForServers: false, size, ByteSize.text, example: "100 GB"),
-    ]
+    public static let all: [RemoteSetting] =
+        [
+            url,
+            RemoteSetting(
+                "kind", \.kind, { (text) throws(BackupError) in try kind(text) }, standard: .copy, \.rawValue, example: "copy"),
+            RemoteSetting(
+                "after-backup", \.isAutomatic, isForServers: false, Setting.yesOrNo, standard: true, yesOrNo, example: "yes"),
+            RemoteSetting("label", \.label, isForServers: false, line, { $0 }, example: "Example Cloud"),
+            RemoteSetting("region", \.region, header, { $0 }, example: "eu-central-1"),
+            RemoteSetting(
+                "addressing", \.addressingStyle, { (text) throws(BackupError) in try addressing(text) }, \.rawValue,
+                example: "virtual-host"),
+            RemoteSetting("plain-http", \.permitsPlainHTTP, Setting.yesOrNo, standard: false, yesOrNo, example: "no"),
+            RemoteSetting("profile", \.profile, line, { $0 }, example: "backups"),
+            RemoteSetting("credentials-command", \.credentialsCommand, line, { $0 }, example: "pass show cars-backup"),
+            RemoteSetting("certificate-file", \.certificateFile, line, { $0 }, example: "server.pem"),
+            RemoteSetting("storage-class", \.storageClass, header, { $0 }, example: "STANDARD_IA"),
+            RemoteSetting("encryption", \.serverSideEncryption, encryption, text, example: "managed"),
+            RemoteSetting("object-lock", \.objectLock, objectLock, text, example: "governance:30d"),
+            RemoteSetting("upload-limit", \.uploadBytesPerSecond, rate, ByteSize.text, example: "10 MB"),
+            RemoteSetting("download-limit", \.downloadBytesPerSecond, rate, ByteSize.text, example: "10 MB"),
+            RemoteSetting(
+                "parallel-requests", \.parallelRequests, Setting.number(1...64, of: "requests"),
+                standard: RemoteSettings.standardParallelRequests, { "\($0)" },
+                example: "\(RemoteSettings.standardParallelRequests)"),
+            RemoteSetting("quota", \.quotaBytes, isForServers: false, size, ByteSize.text, example: "100 GB"),
+        ] + rules
 }
 
 /// Parsers of values, which throw `usage`, and the opposite direction.

@@ -48,6 +48,8 @@ public struct RemoteSettings: Sendable, Equatable {
     public var parallelRequests = Self.standardParallelRequests
     /// Nothing is uploaded that would make the copy larger than this; `nil` for no limit.
     public var quotaBytes: UInt64?
+    /// Which backups are kept there. Without any rule, all are uploaded and none is removed.
+    public var retention = RetentionPolicy()
 
     /// The number of requests that run at once, unless it is set.
     public static let standardParallelRequests = 8

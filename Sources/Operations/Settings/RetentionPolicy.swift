@@ -53,15 +53,25 @@ public struct RetentionPolicy: Sendable, Equatable {
     /// Whether it has no rule.
     public var isEmpty: Bool { self == RetentionPolicy() }
 
+    /// The rules that count, by their names in the settings.
+    static let limits: [(name: String, key: WritableKeyPath<RetentionPolicy, Limit?> & Sendable, example: String)] = [
+        ("keep-last", \.last, "5"), ("keep-hourly", \.hourly, "24"), ("keep-daily", \.daily, "7"), ("keep-weekly", \.weekly, "4"),
+        ("keep-monthly", \.monthly, "12"), ("keep-yearly", \.yearly, "unlimited"),
+    ]
+
+    /// The name of the rule with a length of time.
+    static let withinName = "keep-within"
+
     /// Its rules in the form of the settings.
-    var description: [(name: String, value: String)] {
-        let limits = [
-            ("keep-last", last), ("keep-hourly", hourly), ("keep-daily", daily), ("keep-weekly", weekly),
-            ("keep-monthly", monthly),
-            ("keep-yearly", yearly),
-        ]
-        return limits.compactMap { name, limit in limit.map { (name, $0.text) } }
-            + (within.map { [("keep-within", $0.text)] } ?? [])
+    public var description: [(name: String, value: String)] {
+        Self.limits.compactMap { rule in self[keyPath: rule.key].map { (rule.name, $0.text) } }
+            + (within.map { [(Self.withinName, $0.text)] } ?? [])
+    }
+
+    /// Its rules as one text: `keep-last 5, keep-daily 7`.
+    public var rule: String {
+        let tags = tags.map { "keep-tag \($0.joined(separator: ","))" }
+        return (description.map { "\($0.name) \($0.value)" } + tags).joined(separator: ", ")
     }
 }
 

@@ -127,6 +127,12 @@ public struct StoreSettings: Sendable, Equatable {
                 .usage, "remotes.\(remote.name).kind: the remote \(primaryOptions.name) is the primary one",
                 remedy: "Make one of them a copy.")
         }
+        guard remote.retention.isEmpty else {
+            return BackupError(
+                .usage,
+                "remotes.\(remote.name): the primary remote keeps the repository itself, which has the rules of the store",
+                remedy: "Remove keep-… here, and write it among the store's own settings.")
+        }
         guard var own = try? RemoteSettings(name: Self.primaryName, url: repositoryPath) else { return nil }
         (own.addressingStyle, own.permitsPlainHTTP) = (remote.addressingStyle, remote.permitsPlainHTTP)
         guard !own.isOnServer || !own.isAtSamePlace(as: remote) else { return nil }

@@ -48,3 +48,14 @@ struct RemoteFiles: Sendable {
     /// For the holder of the lock.
     func write(_ state: MirrorState) { try? FileSystem.writeFileAtomically(mirror, state.encoded) }
 }
+
+extension Store {
+    /// Keeps syncs of this store away from the remote whose copy is changed; `nil` for the store's own repository.
+    /// - Throws: `busy`.
+    func lockRemote() throws(BackupError) -> AdvisoryLock? {
+        guard let remoteName else { return nil }
+        return try LockTimeout.waiting { () throws(BackupError) in
+            try RemoteFiles(paths, remote: remoteName).lock(remoteName)
+        }
+    }
+}

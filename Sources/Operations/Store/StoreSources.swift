@@ -306,6 +306,8 @@ struct SourceUpdate {
 extension Store {
     /// Called before backups are removed: their grace period follows the current settings. A removal does not fail because of it.
     func updateSource() {
+        // A copy gets it with the next upload.
+        guard remoteName == nil else { return }
         try? SourceUpdate(paths: paths, identity: identity, repository: repository).run(.read(paths.settings), definition)
     }
 }

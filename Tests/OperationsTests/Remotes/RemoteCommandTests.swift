@@ -58,7 +58,7 @@ extension Sandbox {
                 == #"["off","\#(url)/cars","Example Cloud",true,["conditional-create","compare-and-swap","conditional-remove","ranged-reads","removal"]]"#
         )
         #expect(
-            try sandbox.sh("backupfs remote list --store $S | tail -1 | tr -s ' '") == "off Example Cloud yes \(url)/cars")
+            try sandbox.sh("backupfs remote list --store $S | tail -1 | tr -s ' '") == "off Example Cloud yes all \(url)/cars")
         #expect(
             try sandbox.sh(
                 "backupfs remote test off --json --store $S | jq -c '[.message_type, .name, .has_copy, .leftovers, (.findings | length)]'"

@@ -1,0 +1,99 @@
+import BackupCore
+import ObjectStorage
+import SystemIO
+
+/// The packs that an update of a mirror has to upload.
+struct MirrorNeeds {
+    /// Packs of this repository with a chunk that the mirror lacks.
+    var packs: Set<PackID> = []
+    /// Packs like these that the mirror has, but is going to remove. The same name cannot be stored beside them.
+    var blocked: Set<PackID> = []
+}
+
+/// A mirror from which backups are removed. It need not have all packs of the repository, and may have the same chunks in packs
+/// of its own, so chunks are compared, not packs.
+struct ManagedMirror {
+    private let repository: Repository
+    private let selection: MirrorSelection
+    /// The snapshots that belong into the mirror.
+    private let chosen: Set<SnapshotID>
+    /// `nil` before the first update.
+    private var copy: Repository?
+
+    /// - Returns: `nil` for a mirror that only grows.
+    /// - Throws: `notSupported` for a mirror from which backups are removed, without a selection; errors of opening it.
+    init?(
+        of repository: Repository, in storage: any ObjectStorage, _ present: [MirrorObject: ObjectFacts],
+        _ selection: MirrorSelection?
+    ) throws(BackupError) {
+        guard let selection else {
+            guard present.keys.contains(where: \.showsRemovals) else { return nil }
+            throw BackupError(.notSupported, "backups are removed from this copy", path: storage.location)
+        }
+        guard selection.isPartial || present.keys.contains(where: \.showsRemovals) else {
+            return nil
+        }
+        self.repository = repository
+        self.selection = selection
+        if present[.configuration] != nil { copy = try selection.openCopy() }
+        chosen = try selection.choose(copy)
+    }
+
+    /// Whether a snapshot of the repository belongs into the mirror.
+    func includes(_ id: SnapshotID) -> Bool { chosen.contains(id) }
+
+    /// The snapshots of the repository that belong into the mirror.
+    private var snapshots: [Snapshot] { repository.snapshots().filter { includes($0.id) } }
+
+    /// Whether the mirror lacks the record of a snapshot that belongs into it.
+    func lacksRecords(_ present: [MirrorObject: ObjectFacts]) -> Bool {
+        snapshots.contains { present[.snapshot($0.id)] == nil }
+    }
+
+    /// Keeps prunes of other machines away from the mirror, and brings what is known of it up to date.
+    /// - Throws: `busy` while one runs.
+    mutating func lock() throws(BackupError) -> RepositoryLock {
+        let known: Repository
+        if let copy { known = copy } else { known = try selection.openCopy() }
+        copy = known
+        return try RepositoryLock(known.layout, .keepingPacks, operation: "sync")
+    }
+
+    /// Walks through all that belongs into the mirror, if it lacks a record of it.
+    /// - Throws: errors of reading the packs' indexes.
+    func needs(_ present: [MirrorObject: ObjectFacts]) throws(BackupError) -> MirrorNeeds {
+        var needs = MirrorNeeds()
+        guard selection.isThorough || lacksRecords(present) else { return needs }
+        let doomed = copy.map { DoomedPacks.all(in: $0.layout) } ?? []
+        var there = try copy.map { (copy) throws(BackupError) in try PackInventory(copy.catalog) }
+        for pack in there?.packs ?? [] where doomed.contains(pack.id) || present[.pack(pack.id)] == nil {
+            for row in pack.firstRow..<pack.firstRow + pack.chunkCount { there?.table.setDamaged(row) }
+        }
+        let walk = try TreeWalk(repository, PackInventory(repository.catalog), usesUnlistedChunks: false) { _ in }
+        for snapshot in snapshots {
+            try Cancellation.check()
+            _ = try walk.visit(snapshot)
+        }
+        for pack in walk.inventory.packs {
+            let rows = pack.firstRow..<pack.firstRow + pack.chunkCount
+            let isNeeded = rows.contains { row in
+                guard walk.inventory.table.isNeeded(row) else { return false }
+                let key = walk.inventory.table.rows[row].key
+                return there?.table.hasUsable(key) != true
+            }
+            guard isNeeded else { continue }
+            if doomed.contains(pack.id) { needs.blocked.insert(pack.id) } else { needs.packs.insert(pack.id) }
+        }
+        return needs
+    }
+}
+
+extension CompactChunkIndex {
+    /// Whether any row can provide the chunk's bytes.
+    func hasUsable(_ key: Key) -> Bool { allRows(of: key).contains { isUsable($0) } }
+}
+
+extension Repository {
+    /// Whether machines make backups in it: of an object storage, as last read. It is no copy then.
+    public var isPrimary: Bool { (try? FileSystem.exists(layout.primaryMark)) != false }
+}
