@@ -47,7 +47,7 @@ extension RepositoryMirror {
             let found = try storage.contents(
                 of: MirrorObject.register.name, limitBytes: SnapshotRegister.byteCountLimit)
             // After the register was read: what is struck out of it since then makes its replacement fail.
-            let present = try storage.records()
+            let present = try MirrorListing(storage: storage, isKnown: { _ in true }).records()
             var register = SnapshotRegister()
             if let found {
                 do throws(BackupError) {
