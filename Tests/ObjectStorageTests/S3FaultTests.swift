@@ -65,6 +65,34 @@ import Testing
         #expect(try storage(server).bytes(named("digits"), range) == Array(expected.utf8))
     }
 
+    /// JuiceFS and rclone do so for an object that is stored or removed at this moment.
+    @Test func `a listing with an entry that lacks its ETag is asked for again`() throws {
+        func listing(_ tag: String) -> FaultServer.Rule.Fault {
+            let entry = "<Key>p/a</Key><Size>1</Size><ETag>\(tag)</ETag><LastModified>2026-11-26T10:14:03Z</LastModified>"
+            let contents = "<KeyCount>1</KeyCount><Contents>\(entry)</Contents>"
+            return .answer(200, body: Self.emptyListing.replacing("<KeyCount>0</KeyCount>", with: contents))
+        }
+        let server = try FaultServer([.init("GET", "list-type", times: 2, listing("")), .init("GET", "list-type", listing("x"))])
+        #expect(try storage(server).list(prefix: "", after: nil).objects.map(\.version.text) == ["x"])
+        #expect(server.requests.count == 3)
+        #expect(pauses.withLock { $0.count } == 2)
+        let never = try FaultServer([.init("GET", "list-type", times: 9, listing(""))])
+        #expect(errorCode { _ = try storage(never).list(prefix: "", after: nil) } == .inputOutput)
+        #expect(never.requests.count == 5)
+    }
+
+    /// `rclone serve s3` does so.
+    @Test func `a range that comes with status 200 is the range, if the server says so`() throws {
+        let headers = Self.facts(["Content-Range": "bytes 2-4/10"])
+        let server = try FaultServer([.init("GET", "digits", times: 9, .answer(200, headers: headers, body: "234"))])
+        #expect(try storage(server).bytes(named("digits"), 2..<5) == Array("234".utf8))
+        for text in ["bytes 3-5/10", "bytes 2-3/10", "bytes 2-4"] {
+            let other = FaultServer.Rule.Fault.answer(200, headers: Self.facts(["Content-Range": text]), body: "234")
+            let wrong = try FaultServer([.init("GET", "digits", times: 9, other)])
+            #expect(errorCode { _ = try storage(wrong).bytes(named("digits"), 2..<5) } == .inputOutput, "\(text)")
+        }
+    }
+
     @Test func `a broken transfer is continued where it ended, and only of the same version`() throws {
         let first = FaultServer.Rule.Fault.answer(200, headers: Self.facts(["Content-Length": "10"]), body: "0123")
         let rest = FaultServer.Rule.Fault.answer(206, headers: Self.facts(["Content-Range": "bytes 4-9/10"]), body: "456789")

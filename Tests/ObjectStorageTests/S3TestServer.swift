@@ -14,16 +14,26 @@ struct S3TestServer: Sendable {
 
     init() throws {
         guard let text = Machine.environment("BACKUPFS_TEST_S3") else {
-            let server = try ObjectServer.shared()
-            (accessKeyID, secretAccessKey) = (server.administrator.accessKey, server.administrator.secretKey)
-            (host, bucket) = ("127.0.0.1:\(server.port)", try server.makeBucket())
+            try self.init(.seaweedfs)
             return
         }
         let parts = text.split { "/@:".contains($0) }.map(String.init)
         guard parts.count == 6, parts[0] == "http" else {
             throw Machine.Unusable("BACKUPFS_TEST_S3 is not http://KEY:SECRET@HOST:PORT/BUCKET")
         }
-        (accessKeyID, secretAccessKey, host, bucket) = (parts[1], parts[2], "\(parts[3]):\(parts[4])", parts[5])
+        let keys = ObjectServer.Keys(accessKey: parts[1], secretKey: parts[2])
+        self.init(host: "\(parts[3]):\(parts[4])", bucket: parts[5], keys)
+    }
+
+    /// The server of this kind that all tests share.
+    init(_ kind: ObjectServer.Kind) throws {
+        let server = try ObjectServer.shared(kind)
+        self.init(host: "127.0.0.1:\(server.port)", bucket: try server.makeBucket(), server.administrator)
+    }
+
+    private init(host: String, bucket: String, _ keys: ObjectServer.Keys) {
+        (self.host, self.bucket) = (host, bucket)
+        (accessKeyID, secretAccessKey) = (keys.accessKey, keys.secretKey)
     }
 
     static let allCapabilities: StorageCapabilities = [
@@ -51,19 +61,9 @@ struct S3TestServer: Sendable {
     /// What boto3 does with the bucket. The script has the client as `s3`, the bucket as `bucket`, and its arguments in
     /// `sys.argv`.
     func boto3(_ script: String, _ arguments: [String] = []) throws -> String {
-        let folder = try TemporaryFolder()
-        let prelude = """
-            import boto3, os, sys, hashlib, json
-            from botocore.config import Config
-            s3 = boto3.client("s3", endpoint_url="http://\(host)", region_name="us-east-1", aws_access_key_id="\(accessKeyID)",
-                aws_secret_access_key="\(secretAccessKey)", config=Config(s3={"addressing_style": "path"}))
-            bucket = "\(bucket)"
-
-            """
-        try folder.write(prelude + script, to: "script.py")
-        let result = try Job(["python3", folder("script.py")] + arguments, scratch: folder("job")).wait()
-        guard result.exitCode == 0 else { throw Machine.Unusable(result.errors) }
-        return result.trimmed
+        let keys = ObjectServer.Keys(accessKey: accessKeyID, secretKey: secretAccessKey)
+        return try Boto3(endpoint: "http://\(host)", region: "us-east-1", keys: keys).run(
+            "bucket = \"\(bucket)\"\n" + script, arguments)
     }
 }
 

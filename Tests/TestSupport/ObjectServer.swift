@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 import SystemIO
+import Testing
 
 /// A real object server on this machine, started by a script in `mount-scripts/object-servers`.
 ///
@@ -8,13 +9,43 @@ import SystemIO
 /// each make a bucket of their own.
 public final class ObjectServer: Sendable {
     /// The scripts' names.
-    public enum Kind: String, CaseIterable, Sendable {
+    public enum Kind: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case seaweedfs, radosgw, swift, juicefs, rclone
+
+        public var testDescription: String { rawValue }
+
+        /// The servers besides SeaweedFS that this run tests. `BACKUPFS_REMOTE_SERVERS` names them, as `radosgw,swift`, or says
+        /// `all`, which are those that are installed. Without it, there are none: they need seconds to start.
+        public static let chosen: [Kind] = {
+            let others = allCases.filter { $0 != .seaweedfs }
+            guard let text = Machine.environment("BACKUPFS_REMOTE_SERVERS") else { return [] }
+            guard text != "all" else { return others.filter(\.isInstalled) }
+            return text.split(separator: ",").map { word in
+                guard let kind = others.first(where: { $0.rawValue == word }) else {
+                    preconditionFailure("BACKUPFS_REMOTE_SERVERS: there is no server \(word)")
+                }
+                return kind
+            }
+        }()
+
+        /// Whether `mount-scripts/install-dependencies.sh remotes` could install it.
+        public var isInstalled: Bool {
+            let program = ["seaweedfs": "weed", "swift": "swift-proxy-server"][rawValue] ?? rawValue
+            let tools =
+                Machine.environment("BACKUPFS_TEST_TOOLS")
+                ?? (Machine.environment("XDG_CACHE_HOME") ?? (Machine.environment("HOME") ?? "") + "/.cache") + "/backupfs-test"
+            return access("\(tools)/venv/bin/\(program)", X_OK) == 0 || Machine.hasTool(program)
+        }
     }
 
     public struct Keys: Equatable, Sendable {
         public let accessKey: String
         public let secretKey: String
+
+        public init(accessKey: String, secretKey: String) {
+            self.accessKey = accessKey
+            self.secretKey = secretKey
+        }
 
         /// The environment in which programs use them.
         public var variables: [String: String] { ["AWS_ACCESS_KEY_ID": accessKey, "AWS_SECRET_ACCESS_KEY": secretKey] }
@@ -126,10 +157,15 @@ public final class ObjectServer: Sendable {
 
     // MARK: Use
 
-    /// Makes a bucket with a new name, by curl.
+    /// Makes a bucket with a new name, by curl or boto3.
     /// - Returns: its name.
     public func makeBucket() throws -> String {
         let name = "bucket-" + RandomToken.make().lowercased()
+        // The names of Swift's users have a colon, where curl would end them.
+        guard kind != .swift else {
+            _ = try boto3("s3.create_bucket(Bucket=sys.argv[1])", [name])
+            return name
+        }
         let result = try curl(["--request", "PUT", "\(endpoint)/\(name)"])
         guard result.exitCode == 0 else { throw Machine.Unusable("no bucket on \(kind): \(result.text)") }
         return name
@@ -145,7 +181,13 @@ public final class ObjectServer: Sendable {
         let trust = certificatePath.map { ["--cacert", $0] } ?? []
         let command =
             ["curl", "--silent", "--show-error", "--fail-with-body", "--noproxy", "*", "--max-time", "60", "--config", settings]
-            + ["--aws-sigv4", "aws:amz:\(region):s3"] + trust + arguments
+            // Old versions of curl leave the header out, and Ceph then refuses the signature.
+            + ["--aws-sigv4", "aws:amz:\(region):s3", "--header", "x-amz-content-sha256: UNSIGNED-PAYLOAD"] + trust + arguments
         return try Job(command, scratch: scratch("curl")).wait(limitSeconds: 90)
+    }
+
+    /// Runs a script of Python with boto3, which is no code of ours.
+    public func boto3(_ script: String, _ arguments: [String] = []) throws -> String {
+        try Boto3(endpoint: endpoint, region: region, keys: administrator).run(script, arguments)
     }
 }

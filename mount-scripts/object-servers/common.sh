@@ -10,6 +10,7 @@
 #   append_access_key …    may read, write and list, but not remove (where the server can tell these apart)
 #   read_access_key …      may read and list
 #   certificate            the authority that signed the server's certificate (--tls)
+#   metrics                a page with counters of what clients have asked (where the server has one)
 #   version                of the server
 #   processes              their ids
 #

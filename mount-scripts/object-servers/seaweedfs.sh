@@ -7,7 +7,7 @@ server_name=SeaweedFS
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 
-port_count=9
+port_count=10
 
 readonly append_policy='{"Version": "2012-10-17", "Statement": [{"Effect": "Allow",
   "Action": ["s3:GetObject", "s3:PutObject", "s3:ListBucket", "s3:GetBucketLocation", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts",
@@ -42,7 +42,7 @@ launch_all() {
     fi
     HOME=$folder/home GOMEMLIMIT=512MiB launch seaweedfs weed -logtostderr=true server -dir="$folder/data" -ip=127.0.0.1 -ip.bind=127.0.0.1 \
         -master.port="${ports[0]}" -master.port.grpc="${ports[1]}" -master.volumeSizeLimitMB=1024 -master.volumePreallocate=false \
-        -master.telemetry=false -master.peers=none \
+        -metricsIp=127.0.0.1 -metricsPort="${ports[9]}" -master.telemetry=false -master.peers=none \
         -volume.port="${ports[2]}" -volume.port.grpc="${ports[3]}" -volume.max=1000 -volume.preStopSeconds=0 -volume.minFreeSpace=1 \
         -filer -filer.port="${ports[4]}" -filer.port.grpc="${ports[5]}" -filer.localSocket="$folder/filer.sock" \
         -s3 -s3.port="${ports[6]}" -s3.port.grpc="${ports[7]}" -s3.localSocket="$folder/s3.sock" -s3.config="$folder/s3.json" \
@@ -63,6 +63,7 @@ describe() {
         echo "endpoint=http://127.0.0.1:${ports[6]}"
     fi
     echo "region=us-east-1"
+    echo "metrics=http://127.0.0.1:${ports[9]}/metrics"
     cat "$folder/keys"
     echo "version=$(weed version | head -n 1 | awk '{print $3}')"
 }

@@ -95,12 +95,14 @@ struct InitCommand: ParsableCommand {
         let created = try creation.make(at: path)
         let made = created.store
         let isEncrypted = made.repository.isEncrypted
+        let isForOneMachine = made.settings.primary?.mixesWriters(in: made.paths) ?? false
         if output.json {
             Terminal.write(jsonLine: [
                 "message_type": "initialized", "store": path, "app": made.definition.name, "encrypted": isEncrypted,
                 "source": made.source.hexadecimal, "adopted": created.adopted != nil,
                 "other_sources": created.others.map { $0.id?.hexadecimal ?? $0.name },
                 "settings_left_out": created.settingsLeftOut, "settings_unreadable": created.hasUnreadableSettings,
+                "one_machine_only": isForOneMachine,
             ])
         } else {
             Terminal.writeUnlessQuiet("Made the store \(path) for \(made.definition.title).")
@@ -109,6 +111,11 @@ struct InitCommand: ParsableCommand {
             }
             let option = store.store == nil ? "" : " --store \(path)"
             report(created, option)
+            if isForOneMachine {
+                Terminal.writeError(
+                    "warning: this server does not keep apart what several machines write at the same moment. Let only one machine make backups in this repository."
+                )
+            }
             Terminal.writeUnlessQuiet("Back up with: backupfs backup\(option)")
             Terminal.writeUnlessQuiet("Mount it with: backupfs MOUNTPOINT\(option)")
         }

@@ -23,6 +23,7 @@ final class FolderDraft: Sendable {
     /// Writes all bytes, and makes them durable.
     /// - Throws: `damagedContent` when they do not fit the SHA-256 or the size.
     func write(_ draft: ObjectDraft) throws(BackupError) {
+        let source = draft.shielded.source
         var hasher = SHA256Hasher()
         var buffer = [UInt8](repeating: 0, count: Int(min(draft.sizeBytes, Self.blockSizeBytes)))
         var offset: UInt64 = 0
@@ -31,7 +32,7 @@ final class FolderDraft: Sendable {
             let wanted = Int(min(draft.sizeBytes - offset, UInt64(buffer.count)))
             try buffer.withUnsafeMutableBytesThrowing { (bytes) throws(BackupError) in
                 let part = UnsafeMutableRawBufferPointer(rebasing: bytes[..<wanted])
-                guard try Self.read(draft.source, at: offset, into: part) == wanted else { throw differs }
+                guard try source.readFully(at: offset, into: part) == wanted else { throw differs }
                 hasher.update(UnsafeRawBufferPointer(part))
                 try file.write(UnsafeRawBufferPointer(part), at: offset)
             }
@@ -42,17 +43,6 @@ final class FolderDraft: Sendable {
         let seconds = try file.status().modificationTime.seconds
         try set(Timestamp(seconds: seconds, nanoseconds: .random(in: 0..<1_000_000_000)))
         try file.synchronize()
-    }
-
-    /// An error of the source says nothing of the storage's objects.
-    private static func read(
-        _ source: any ByteSource, at offset: UInt64, into part: UnsafeMutableRawBufferPointer
-    ) throws(BackupError) -> Int {
-        do throws(BackupError) {
-            return try source.readFully(at: offset, into: part)
-        } catch {
-            throw [.notFound, .alreadyExists, .conflict].contains(error.code) ? error.with(.inputOutput) : error
-        }
     }
 
     private var differs: BackupError {

@@ -32,7 +32,10 @@ enum S3Answers {
         }
         let isEscaped = root["EncodingType"]?.text == "url"
         func decoded(_ text: String) -> String? { isEscaped ? PercentEncoding.decode(text) : text }
-        if let prefix = root["Prefix"]?.text, decoded(prefix)?.utf8.elementsEqual(question.prefix.utf8) != true {
+        // SeaweedFS and Ceph do not escape it.
+        if let prefix = root["Prefix"]?.text,
+            ![prefix, decoded(prefix)].contains(where: { $0?.utf8.elementsEqual(question.prefix.utf8) == true })
+        {
             throw damaged("the listing is for another prefix")
         }
         if let bucket = root["Name"]?.text, bucket != question.bucket { throw damaged("the listing is for another bucket") }
@@ -64,9 +67,20 @@ enum S3Answers {
         return listing
     }
 
+    /// Whether a listing has a name without its size, time or ETag: JuiceFS and rclone do so for what is stored or removed at
+    /// the same moment.
+    static func hasIncompleteEntry(_ bytes: [UInt8]) -> Bool {
+        guard let root = XMLElement.parse(bytes), root.name == "ListBucketResult" else { return false }
+        return root.all("Contents").contains { element in
+            ["Size", "ETag", "LastModified"].contains { element[$0].map { S3Tag.bare($0.text).isEmpty } ?? true }
+        }
+    }
+
     /// The identifier of a new multipart upload.
     static func uploadID(_ bytes: [UInt8]) throws(BackupError) -> String {
-        guard let root = XMLElement.parse(bytes), root.name == "InitiateMultipartUploadResult",
+        // The shorter name is rclone's.
+        guard let root = XMLElement.parse(bytes),
+            ["InitiateMultipartUploadResult", "InitiateMultipartUpload"].contains(root.name),
             let id = root["UploadId"]?.text, !id.isEmpty
         else { throw damaged("the server did not begin the upload in parts") }
         return id

@@ -48,7 +48,7 @@ final class S3Client: Sendable {
     private let credentials: S3CredentialSource
     private let observer: (any StorageRequestObserver)?
     private let random: @Sendable () -> Double
-    private let sleep: @Sendable (Double) throws(BackupError) -> Void
+    let sleep: @Sendable (Double) throws(BackupError) -> Void
     /// What to add to the clock of this machine for that of the server.
     private let clockOffsetSeconds = Atomic<Int64>(0)
 

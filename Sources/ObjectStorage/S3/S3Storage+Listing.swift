@@ -2,11 +2,16 @@ import BackupCore
 import Synchronization
 
 extension S3Storage {
+    /// How often a listing is asked for that has an incomplete entry.
+    private static let listTryLimit = 5
+
     /// Keys that cannot be names of objects are left out: the markers of folders that some programs make.
     ///
     /// Some servers list folder by folder, so that `a/x` comes before `a-b`, although the byte `/` is greater than `-`. Once
     /// such a place is found, each page is cut from a listing of all names with the prefix.
     public func list(prefix: String, after previous: ObjectName?) throws(BackupError) -> ObjectPage {
+        // Servers that keep keys as paths list something else for these.
+        guard ObjectName.canBegin(with: prefix) else { return ObjectPage(objects: [], hasMore: false) }
         if let previous, !previous.text.utf8.starts(with: prefix.utf8) {
             // Behind all names with the prefix, or before them: then SeaweedFS would answer with nothing.
             if prefix.utf8.lexicographicallyPrecedes(previous.text.utf8) { return ObjectPage(objects: [], hasMore: false) }
@@ -56,7 +61,7 @@ extension S3Storage {
         return ObjectPage(objects: Array(objects.prefix(pageLimit)), hasMore: objects.count > pageLimit)
     }
 
-    /// One request.
+    /// One request, unless the answer tells of a change at the same moment.
     /// - Parameter continuation: the server's own mark of the page; takes the place of `after`.
     func listPage(
         keyPrefix: String, after: String?, continuation: String?, limit: Int
@@ -70,14 +75,19 @@ extension S3Storage {
         } else if let after {
             request.query.append(("start-after", after))
         }
-        let answer = try client.sendExpectingSuccess(request)
         let question = S3Answers.ListingQuestion(bucket: place.bucket, prefix: keyPrefix, limit: limit)
-        do throws(BackupError) {
-            let listing = try S3Answers.listing(answer.body, question)
-            noteBucket()
-            return listing
-        } catch {
-            throw error.at(location)
+        var tries = 0
+        while true {
+            tries += 1
+            let answer = try client.sendExpectingSuccess(request)
+            do throws(BackupError) {
+                let listing = try S3Answers.listing(answer.body, question)
+                noteBucket()
+                return listing
+            } catch {
+                guard tries < Self.listTryLimit, S3Answers.hasIncompleteEntry(answer.body) else { throw error.at(location) }
+            }
+            try client.sleep(S3Backoff.seconds(failedTries: tries, retryAfterSeconds: nil, random: Double.random(in: 0...1)))
         }
     }
 

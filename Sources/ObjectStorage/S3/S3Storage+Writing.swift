@@ -23,11 +23,11 @@ extension S3Storage {
     }
 
     public func create(_ name: ObjectName, _ draft: ObjectDraft) throws(BackupError) -> ObjectVersion {
-        try write(Writing(name: name, draft: draft, condition: .isNew))
+        try write(Writing(name: name, draft: draft.shielded, condition: .isNew))
     }
 
     public func replace(_ name: ObjectName, version: ObjectVersion, _ draft: ObjectDraft) throws(BackupError) -> ObjectVersion {
-        try write(Writing(name: name, draft: draft, condition: .hasVersion(version)))
+        try write(Writing(name: name, draft: draft.shielded, condition: .hasVersion(version)))
     }
 
     private func write(_ writing: Writing) throws(BackupError) -> ObjectVersion {

@@ -104,6 +104,11 @@ public struct ObjectName: Hashable, Comparable, Sendable, CustomStringConvertibl
 
     public var description: String { text }
 
+    /// Whether there can be a name that begins with these bytes.
+    static func canBegin(with prefix: String) -> Bool {
+        prefix.isEmpty || ObjectName(prefix) != nil || ObjectName(prefix + "x") != nil
+    }
+
     private static func isPermitted(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F && byte != UInt8(ascii: "\\") }
 
     public static func < (left: ObjectName, right: ObjectName) -> Bool {

@@ -43,6 +43,13 @@ extension RemoteSettings {
         return record.read().map(RemoteCapabilities.names)
     }
 
+    /// Whether the remote's server mixes what several machines write at the same moment. That is tried out if it is not known
+    /// yet; where it cannot be, for want of a permission, nothing is claimed. No for a folder.
+    public func mixesWriters(in paths: StorePaths) -> Bool {
+        guard isOnServer, (try? open(in: paths)) != nil, let known = knownCapabilities(in: paths) else { return false }
+        return !Set(known).isSuperset(of: RemoteCapabilities.names(of: [.conditionalCreate, .compareAndSwap]))
+    }
+
     /// The storage of a remote that no store has, for reading. Relative paths start at the current folder.
     public func openWithoutStore(observer: (any StorageRequestObserver)? = nil) throws(BackupError) -> any ObjectStorage {
         guard isOnServer else { return try FolderStorage(path: url) }

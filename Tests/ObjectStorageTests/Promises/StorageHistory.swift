@@ -13,7 +13,7 @@ extension StoragePromises {
             else {
                 return
             }
-            var history = StorageHistory(seed: seed)
+            var history = StorageHistory(seed: seed, repeatsBytes: tellsEqualStatesApart)
             for _ in 0..<40 { try history.step(clients) }
             try history.compareListings(clients[0])
         }
@@ -25,12 +25,16 @@ private struct StorageHistory {
     private static let names = ["a-b", "a/b", "a/c/d", "a0", "b", "b0/x", "b0/x\u{301}", "c/1", "c/10", "c/2"]
 
     private let seed: UInt64
+    /// Whether two states can have the same bytes.
+    private let repeatsBytes: Bool
+    private var stepCount: UInt8 = 0
     private var generator: SeededGenerator
     private var model: [String: (bytes: [UInt8], version: ObjectVersion)] = [:]
     private var oldVersions: [ObjectVersion] = [ObjectVersion("unknown")]
 
-    init(seed: UInt64) {
+    init(seed: UInt64, repeatsBytes: Bool) {
         self.seed = seed
+        self.repeatsBytes = repeatsBytes
         generator = SeededGenerator(seed: seed)
     }
 
@@ -41,7 +45,8 @@ private struct StorageHistory {
         let text = Self.names[Int.random(in: 0..<Self.names.count, using: &generator)]
         let name = try name(text)
         let known = model[text]
-        let bytes = generator.noise(Int.random(in: 0..<40, using: &generator))
+        let bytes = generator.noise(Int.random(in: 0..<40, using: &generator)) + (repeatsBytes ? [] : [stepCount])
+        stepCount += 1
         // Mostly the right one.
         let isRight = Int.random(in: 0..<4, using: &generator) > 0
         let version =

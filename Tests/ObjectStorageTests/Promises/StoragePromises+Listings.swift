@@ -23,7 +23,7 @@ extension StoragePromises {
     func listingIsInOrder() throws {
         let client = try makeClient()
         // `a` is no folder where names are paths.
-        let names = Self.sortedNames.filter { $0 != "a" && $0 != "ab" }
+        let names = Self.sortedNames.filter { $0 != "a" && $0 != "ab" && hasOwnName($0) }
         var generator = SeededGenerator(seed: 5)
         for text in names.shuffled(using: &generator) { _ = try client.create(name(text), ObjectDraft(text)) }
         let page = try client.list(prefix: "", after: nil)
@@ -35,16 +35,21 @@ extension StoragePromises {
         }
     }
 
+    private func hasOwnName(_ text: String) -> Bool {
+        tellsNormalFormsApart || !text.unicodeScalars.contains("\u{301}")
+    }
+
     func prefixesAndStarts() throws {
         let client = try makeClient()
         let names = ["a-b", "a/b", "a/bc", "a/bc0/d", "a/c/1", "a/c/2", "a0", "ab/1", "b", "cafe\u{301}/1", "caf\u{E9}/1"]
+            .filter(hasOwnName)
         for text in names { _ = try client.create(name(text), ObjectDraft(text)) }
         let prefixes = [
             "", "a", "a/", "a/b", "a/bc", "a/bc0/", "a/c", "a/c/", "a/c/1", "a/c/1/", "a//", "/", "..", "../", "a/../", "./", "b",
             "b/", "caf",
             "cafe", "caf\u{E9}", "x", "x/y", "a\u{0}",
         ]
-        for prefix in prefixes {
+        for prefix in prefixes where !refusedPrefixes.contains(prefix) {
             let expected = names.filter { $0.utf8.starts(with: prefix.utf8) }
             #expect(try client.names(prefix: prefix) == expected, "\(prefix)")
             for start in names + ["0", "a", "a/b0", "a/c/0", "a/zz", "zz"] {
@@ -59,7 +64,12 @@ extension StoragePromises {
         let clients = try makeClients(2)
         // In one folder, and in several.
         let lasting = (0..<2_500).map { $0 < 1_700 ? "packs/\($0 * 2)" : "packs/d\($0 % 7)/\($0)" }
-        for text in lasting { _ = try clients[0].create(name(text), ObjectDraft([])) }
+        // A server takes some time for each.
+        _ = try concurrently(8) { part in
+            for index in stride(from: part, to: lasting.count, by: 8) {
+                _ = try clients[0].create(name(lasting[index]), ObjectDraft([]))
+            }
+        }
         let isListing = Atomic(true)
         let lists = try concurrently(2) { number -> [String] in
             if number == 0 {

@@ -44,6 +44,12 @@ struct StoragePromises: Sendable {
     var historySeeds: [UInt64] = [0]
     /// How many threads change one object at the same time.
     var threadCount = 4
+    /// Whether two states of an object with the same bytes have two versions. An ETag is often a checksum of the bytes.
+    var tellsEqualStatesApart = true
+    /// Whether names that only differ in their Unicode normalization are two names.
+    var tellsNormalFormsApart = true
+    /// A server may refuse to list what begins with `..`.
+    var refusedPrefixes: Set<String> = []
     /// Of the large object.
     var largeSizeBytes: UInt64 = 16 << 20
 
@@ -130,14 +136,15 @@ struct StoragePromises: Sendable {
         let client = try makeClient()
         guard client.capabilities.isSuperset(of: [.compareAndSwap, .removal]) else { return }
         let name = try name("label")
-        var versions = [try client.create(name, ObjectDraft("0"))]
+        var versions = [try client.create(name, ObjectDraft("00"))]
         for number in 1..<20 {
             let last = versions[versions.count - 1]
+            let draft = ObjectDraft("\(tellsEqualStatesApart ? number % 10 : number / 10)\(number % 10)")
             if number.isMultiple(of: 4) {
                 try client.remove(name, version: last)
-                versions.append(try client.create(name, ObjectDraft("\(number % 10)")))
+                versions.append(try client.create(name, draft))
             } else {
-                versions.append(try client.replace(name, version: last, ObjectDraft("\(number % 10)")))
+                versions.append(try client.replace(name, version: last, draft))
             }
         }
         #expect(Set(versions).count == versions.count)

@@ -1,0 +1,20 @@
+import BackupCore
+
+extension ObjectDraft {
+    /// The same bytes, whose errors say nothing of the storage's objects: a file that is not there is no missing object.
+    var shielded: ObjectDraft { ObjectDraft(source: ShieldedSource(source), sizeBytes: sizeBytes, sha256: sha256) }
+}
+
+private final class ShieldedSource: ByteSource {
+    private let source: any ByteSource
+
+    init(_ source: any ByteSource) { self.source = source }
+
+    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+        do throws(BackupError) {
+            return try source.read(at: offset, into: buffer)
+        } catch {
+            throw [.notFound, .alreadyExists, .conflict].contains(error.code) ? error.with(.inputOutput) : error
+        }
+    }
+}
