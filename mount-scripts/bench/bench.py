@@ -1,5 +1,5 @@
-"""Compares backupfs with restic and BorgBackup, its mount with other mounts, and its exports and imports with sqlite3 and Python, on
-the same data.
+"""Compares backupfs with restic and BorgBackup, its mount with other mounts, its repositories on a server with restic's, and its
+exports and imports with sqlite3 and Python, on the same data.
 
 See Docs/explanation/internals.md, “Benchmarks”.
 
@@ -21,14 +21,19 @@ import mount_contenders
 import mount_section
 import record_contenders
 import record_section
+import remote_contenders
+import remote_section
 import report
 import responsiveness
 from measure import Runner, machine, may_drop_caches
 
 SECTIONS = list(report.SECTIONS)
 KINDS = {
-    "backups": contenders.ALL, "mounts": mount_contenders.ALL, "records": record_contenders.ALL,
-    "responsiveness": [contenders.BackupFS]}
+    "backups": contenders.ALL, "mounts": mount_contenders.ALL, "remote": remote_contenders.ALL,
+    "records": record_contenders.ALL, "responsiveness": [contenders.BackupFS]}
+# Sections that have data of their own.
+WITHOUT_CORPORA = {
+    "remote": remote_section.measure, "records": record_section.measure, "responsiveness": responsiveness.measure}
 
 
 def is_whole(run) -> bool:
@@ -88,9 +93,8 @@ def main() -> int:
             "drops_caches": may_drop_caches(), "machine": machine(folder),
         }
         kinds = list(filter(takes_part, KINDS[section]))
-        if section in ("records", "responsiveness"):
-            measure = record_section.measure if section == "records" else responsiveness.measure
-            found = measure(folder, scale, rounds, kinds, runner)
+        if section in WITHOUT_CORPORA:
+            found = WITHOUT_CORPORA[section](folder, scale, rounds, kinds, runner)
         else:
             measure = backup_section.measure if section == "backups" else mount_section.measure
             found = measure(folder, scale, rounds, chosen, kinds, runner)

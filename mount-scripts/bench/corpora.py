@@ -155,6 +155,10 @@ class Documents(Corpus):
         return self.count(1000)
 
     def write_document(self, number: int, version: int):
+        self.write_document_at(self.media / f"{number // 100:04}" / f"{number:06}.json", number, version)
+
+    @staticmethod
+    def write_document_at(path: Path, number: int, version: int):
         generator = random.Random(f"document {number}")
         document = {
             "id": number,
@@ -166,7 +170,6 @@ class Documents(Corpus):
                 for _ in range(generator.randrange(8, 22))
             ],
         }
-        path = self.media / f"{number // 100:04}" / f"{number:06}.json"
         path.write_text(json.dumps(document, indent=1))
 
     def write_changed(self, version: int):

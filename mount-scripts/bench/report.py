@@ -3,11 +3,16 @@
 import backup_report
 import mount_report
 import record_report
+import remote_report
 import responsiveness_report
 
 # In the order of the page.
-SECTIONS = {"backups": backup_report, "mounts": mount_report, "records": record_report, "responsiveness": responsiveness_report}
-HEADINGS = {"backups": "# Backups", "mounts": "# Mounts", "records": "# Records", "responsiveness": "# Responsiveness"}
+SECTIONS = {
+    "backups": backup_report, "mounts": mount_report, "remote": remote_report, "records": record_report,
+    "responsiveness": responsiveness_report}
+HEADINGS = {
+    "backups": "# Backups", "mounts": "# Mounts", "remote": "# Remotes", "records": "# Records",
+    "responsiveness": "# Responsiveness"}
 
 
 def kept(page: str) -> dict:
