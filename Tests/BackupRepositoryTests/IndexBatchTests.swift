@@ -223,6 +223,20 @@ import Testing
         try requireContents(0..<4, in: open("c").repository)
     }
 
+    /// Its backups can be read, since a batch has a copy, but a check says what the storage has.
+    @Test func `a check reads records that are known from copies`() throws {
+        let stored = try StoredRepository.create(on: server, folder("a"))
+        for number in 0..<2 { try backUp(number, in: stored.repository) }
+        let name = MirrorObject.snapshot(try stored.id(of: "backup-0")).name
+        var (bytes, _) = try #require(try SimulatedStorage(server).contents(of: name, limitBytes: 1 << 20))
+        bytes[40] ^= 1
+        try put(bytes, as: name)
+        let other = try open("b")
+        try requireContents(0..<2, in: other.repository)
+        let found = try flaw(other)
+        #expect(found.count == 1 && found[0].contains("does not fit its name"), "\(found)")
+    }
+
     private func flaw(_ stored: StoredRepository) throws -> [String] {
         var found: [String] = []
         var check = RepositoryCheck(stored.repository, readData: .all) { event in

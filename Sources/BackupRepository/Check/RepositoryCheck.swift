@@ -35,7 +35,7 @@ public struct RepositoryCheck {
         // A backup may run meanwhile; a prune would remove packs during the check.
         let lock = try Self.lock(repository)
         defer { withExtendedLifetime(lock) {} }
-        try repository.layout.packSource?.listPacks()
+        try repository.layout.packSource?.prepareCheck()
         try repository.refresh()
         // In this order: all packs of the listed snapshots were published before them.
         let snapshots = repository.snapshots()
@@ -89,9 +89,27 @@ public struct RepositoryCheck {
             let isLabel = damage.path?.hasSuffix(RepositoryLayout.labelExtension) == true
             find(isLabel ? .label : .record, damage)
         }
+        checkReadRecords()
         checkRemoved()
         checkRegister()
         for damage in repository.sourceProblems() { find(.source, damage) }
+    }
+
+    /// Records that were read before the check, from copies of what the storage has.
+    private mutating func checkReadRecords() {
+        guard let source = repository.layout.packSource else { return }
+        for snapshot in repository.snapshots() {
+            do throws(BackupError) {
+                if try repository.layout.recordBytes(of: snapshot.id) != nil { continue }
+                find(
+                    .record,
+                    BackupError(
+                        .repositoryDamaged, "the snapshot record does not fit its name",
+                        path: RepositoryLayout(path: source.location).snapshotPath(of: snapshot.id)))
+            } catch {
+                find(.record, error)
+            }
+        }
     }
 
     /// Unreadable records of removed snapshots: these snapshots cannot be undeleted.

@@ -20,11 +20,12 @@ protocol PackSource: Sendable {
     /// A copy of a pack's index that is here already, so that the pack need not be read; `nil` if there is none.
     func storedIndex(of id: PackID) -> StoredPackIndex?
 
-    /// Brings the list of packs in line with the storage.
+    /// Lists everything in the storage, and reads what is known from copies in batches of indexes alone, for a check of what the
+    /// storage has. The indexes of packs are not read.
     /// - Throws: errors of the storage.
-    func listPacks() throws(BackupError)
+    func prepareCheck() throws(BackupError)
 
-    /// The same, after something was not found, unless that has just been done.
+    /// Brings the list of packs in line with the storage, after something was not found, unless that has just been done.
     /// - Returns: whether it was done.
     /// - Throws: errors of the storage.
     func findPacks() throws(BackupError) -> Bool

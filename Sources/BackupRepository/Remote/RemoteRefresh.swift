@@ -41,7 +41,7 @@ struct RemoteRefresh {
                 for object in objects.keys where try isNewRecord(object) { scope = .everything }
             }
         }
-        if scope == .everything {
+        if scope != .records {
             packs = try PackFolder.names(layout)
             objects = try listing.everything()
         }
@@ -60,15 +60,15 @@ struct RemoteRefresh {
         }
         let batchRefresh = IndexBatchRefresh(storage, layout, cache, batches, progress)
         try batchRefresh.run(objects, versions, addsPacks: scope == .records)
-        if scope == .everything { try addPacks(objects) }
+        if scope != .records { try addPacks(objects) }
         // The register last: until it is there, the labels that it lists are.
-        try transfer(objects, versions) { object in
+        try transfer(objects, versions, scope) { object in
             switch object {
             case .pack, .indexBatch, .register: false
             default: true
             }
         }
-        try transfer(objects, versions) { $0 == .register }
+        try transfer(objects, versions, scope) { $0 == .register }
         try removeMissing(objects, before, packs, scope)
         return Set(objects.keys.compactMap { if case .indexBatch(let id) = $0 { id } else { nil } })
     }
@@ -104,19 +104,22 @@ struct RemoteRefresh {
 
     /// Transfers the objects whose version is not that of the file in the cache.
     private func transfer(
-        _ objects: [MirrorObject: ObjectFacts], _ versions: borrowing Mutex<MirrorState>, _ isMeant: (MirrorObject) -> Bool
+        _ objects: [MirrorObject: ObjectFacts], _ versions: borrowing Mutex<MirrorState>, _ scope: RefreshScope,
+        _ isMeant: (MirrorObject) -> Bool
     ) throws(BackupError) {
-        var changed: [(object: MirrorObject, facts: ObjectFacts)] = []
+        var changed: [(object: MirrorObject, facts: ObjectFacts, isNew: Bool)] = []
         // One object that is too large for what it should be, and so is damaged, must not hide all others.
         for (object, facts) in objects where isMeant(object) && facts.sizeBytes <= UInt64(object.byteCountLimit) {
             let file = try FileSystem.look(object.path(in: layout))
-            if let file, file.size == facts.sizeBytes, versions.withLock({ $0.version(of: facts.name) }) == facts.version,
+            let version = versions.withLock { $0.version(of: facts.name) }
+            let isCurrent = version == facts.version || scope != .everythingItself && version == Self.versionOfCopy(facts)
+            if let file, file.size == facts.sizeBytes, isCurrent,
                 !object.isDated || file.modificationTime.seconds == facts.storedAt.seconds,
                 verified.has(object.path(in: layout), file, versions.withLock { $0.sha256(of: facts.name) })
             {
                 continue
             }
-            changed.append((object, facts))
+            changed.append((object, facts, isNew: version == nil && scope != .everythingItself))
         }
         let transferred = Mutex<[(name: ObjectName, sha256: SHA256Digest, version: ObjectVersion)]>([])
         defer {
@@ -125,28 +128,32 @@ struct RemoteRefresh {
         try ParallelTransfer(phase: "Reading the list of backups...", progress: progress).run(
             changed.sorted { $0.facts.name < $1.facts.name }, sizeBytes: { $0.facts.sizeBytes }
         ) { [self] (item) throws(BackupError) in
-            guard let (bytes, version) = try contents(of: item.object, item.facts) else { return }
+            guard let (bytes, version) = try contents(of: item.object, item.facts, isNew: item.isNew) else { return }
             // The time of a removal and that of a source's document are those of their files.
             try write(bytes, to: item.object.path(in: layout), modificationTime: item.facts.storedAt)
             transferred.withLock { $0.append((item.facts.name, SHA256Hasher.hash(bytes), version)) }
         }
     }
 
+    /// - Parameter isNew: whether a copy of a record in a batch will do. One that has changed since it was seen may be damaged.
     private func contents(
-        of object: MirrorObject, _ facts: ObjectFacts
+        of object: MirrorObject, _ facts: ObjectFacts, isNew: Bool
     ) throws(BackupError) -> (bytes: [UInt8], version: ObjectVersion)? {
-        if case .snapshot(let id) = object, let bytes = batches.record(of: id), UInt64(bytes.count) == facts.sizeBytes {
-            return (bytes, facts.version)
+        if isNew, case .snapshot(let id) = object, let bytes = batches.record(of: id), UInt64(bytes.count) == facts.sizeBytes {
+            return (bytes, Self.versionOfCopy(facts))
         }
         return try storage.contents(of: facts.name, limitBytes: object.byteCountLimit)
     }
+
+    /// Noted for a record of which only the copy in a batch was read, so that a check reads the record itself.
+    private static func versionOfCopy(_ facts: ObjectFacts) -> ObjectVersion { ObjectVersion("copy \(facts.version.text)") }
 
     /// Removes from the cache what the storage no longer has, each record before its packs.
     private func removeMissing(
         _ objects: [MirrorObject: ObjectFacts], _ before: CachedNames, _ packs: Set<PackID>, _ scope: RefreshScope
     ) throws(BackupError) {
         for object in before.records where objects[object] == nil { try FileSystem.removeFile(object.path(in: layout)) }
-        guard scope == .everything else { return }
+        guard scope != .records else { return }
         for object in [MirrorObject.key, .keyCopy, .configuration, .configurationCopy] where objects[object] == nil {
             try FileSystem.removeFile(object.path(in: layout))
         }

@@ -69,7 +69,7 @@ final class RemoteRefresher: Sendable {
             batches: batches, progress: progress
         ).run(scope)
         listed.withLock { $0 = names }
-        guard scope == .everything else { return }
+        guard scope != .records else { return }
         let snapshots = try FolderVersion(path: layout.snapshots)
         lastListing.withLock { $0 = Listing(begin: begin, snapshots: snapshots) }
     }
