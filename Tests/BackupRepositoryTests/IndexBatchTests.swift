@@ -223,6 +223,48 @@ import Testing
         try requireContents(0..<4, in: open("c").repository)
     }
 
+    /// A refresh in the background may list before a backup stores its batch, and look at the cache after that.
+    @Test func `a batch that is stored during a refresh stays`() throws {
+        let stored = try StoredRepository.create(on: server, folder("a"))
+        for number in 0..<15 { try backUp(number, in: stored.repository) }
+        let writer = try stored.repository.makeWriter(packSizeBytes: 24_000)
+        let file = try writer.store(Self.content(15), policy: .structuredText)
+        try writer.publishChunks()
+        let calls = LockedArray<Int>()
+        let upstream = try #require(stored.repository.layout.upstream)
+        let slow = AlteredListing(SimulatedStorage(server)) { _ in
+            calls.append(1)
+            // One batch replaces all.
+            if calls.values.count == 1 { try upstream.storeIndexes(isCompacting: false) {} }
+        }
+        try RemoteRepository(in: slow, cacheFolder: folder("a")).refresh()
+        #expect(try batches.count == 1)
+        let before = stored.storage.traffic[.read].requestCount
+        try requireContents(0..<15, in: stored.repository)
+        #expect(stored.storage.traffic[.read].requestCount == before, "everything is still in the cache")
+        try writer.commit(
+            named: "backup-15",
+            entries: [.file(name: "file", mode: 0o600, modificationTime: Timestamp(seconds: 5), stored: file)], seconds: 1_015)
+        try requireContents(0..<16, in: open("b").repository)
+    }
+
+    /// Many readers miss the same pack.
+    @Test func `one listing serves all that miss a pack`() throws {
+        let stored = try StoredRepository.create(on: server, folder("a"))
+        for number in 0..<2 { try backUp(number, in: stored.repository) }
+        let first = try #require(try batches.first)
+        try remove(batches.filter { $0 != first })
+        let other = try open("b")
+        let snapshots = other.repository.snapshots()
+        let before = other.storage.traffic[.list].requestCount
+        let threads = try (0..<8).map { _ in
+            try SystemThread { for snapshot in snapshots { _ = try? other.repository.rootDirectory(of: snapshot) } }
+        }
+        for thread in threads { thread.join() }
+        #expect(other.storage.traffic[.list].requestCount - before <= 3)
+        try requireContents(0..<2, in: other.repository)
+    }
+
     /// Its backups can be read, since a batch has a copy, but a check says what the storage has.
     @Test func `a check reads records that are known from copies`() throws {
         let stored = try StoredRepository.create(on: server, folder("a"))

@@ -99,7 +99,7 @@ import Testing
 }
 
 /// A storage whose lists are changed on the way.
-private final class AlteredListing: ObjectStorage {
+final class AlteredListing: ObjectStorage {
     private let storage: SimulatedStorage
     private let alter: @Sendable (inout [ObjectFacts]) throws -> Void
 

@@ -242,7 +242,7 @@ public final class BackupWriter: Sendable {
             try FaultInjection.reached("backup.catalog-updated")
             // From the moment in which the record may have become visible, the packs must stay, whatever happens.
             guard let held = lock.withLock({ $0 }) else { throw BackupError(.locked, "the backup has ended") }
-            try repository.layout.upstream?.storeIndexes(isCompacting: false, requireHeld: held.requireHeld)
+            try storeIndexes(held)
             let snapshot = try repository.snapshotStore.publish(
                 record, label: label,
                 requireHeld: { () throws(BackupError) in
@@ -260,6 +260,16 @@ public final class BackupWriter: Sendable {
         } catch {
             abandon()
             throw error
+        }
+    }
+
+    /// Readers find the packs without a batch as well, with more requests.
+    private func storeIndexes(_ held: RepositoryLock) throws(BackupError) {
+        guard let upstream = repository.layout.upstream else { return }
+        // Another program may have taken the cache for another place meanwhile.
+        try repository.layout.requireOpened()
+        try BestEffort.run { () throws(BackupError) in
+            try upstream.storeIndexes(isCompacting: false, requireHeld: held.requireHeld)
         }
     }
 

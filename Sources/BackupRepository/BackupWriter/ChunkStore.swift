@@ -9,6 +9,8 @@ final class ChunkStore: Sendable {
     private struct State {
         /// Chunks that are being stored, or are in packs that the catalog does not know yet.
         var claimed: Set<ChunkID> = []
+        /// Deltas of another repository, which stay claimed: they may be published before their bases.
+        var adoptedDeltas: Set<ChunkID> = []
         /// Packs that wait for being published.
         var full: [PackWriter] = []
         /// Packs that this backup created, to be removed if it is abandoned.
@@ -104,6 +106,7 @@ final class ChunkStore: Sendable {
             guard try claim(entry.id) else { return }
             let encoder = takeEncoder()
             defer { giveBack(encoder) }
+            if entry.base != nil { state.withLock { _ = $0.adoptedDeltas.insert(entry.id) } }
             try append(entry, stored, .data, basePack: nil, encoder)
         }
     }
@@ -220,7 +223,12 @@ final class ChunkStore: Sendable {
             for pack in [dataPack, metadataPack] {
                 if let writer = pack.take() { try publish(writer) }
             }
-            let referencedPacks = state.withLock { $0.referencedPacks }
+            let referencedPacks = state.withLock { state in
+                // Their bases are published now, too.
+                state.claimed.subtract(state.adoptedDeltas)
+                state.adoptedDeltas = []
+                return state.referencedPacks
+            }
             try ReferencedPacks.makeDurable(referencedPacks, layout: layout)
         }
     }
@@ -293,7 +301,9 @@ final class ChunkStore: Sendable {
             // Not earlier: until the catalog knows them, they must not be stored again.
             state.withLock { state in
                 if finished.isNew { state.published.append(finished.id) } else { state.referencedPacks.insert(finished.id) }
-                for entry in finished.index.entries { state.claimed.remove(entry.id) }
+                for entry in finished.index.entries where !state.adoptedDeltas.contains(entry.id) {
+                    state.claimed.remove(entry.id)
+                }
                 state.full.removeAll { $0 === pack }
             }
         } catch {

@@ -15,6 +15,8 @@ final class ChunkCopier: Sendable {
     private let known: CopiedContents?
     private let reading: SourceReading
     private let progress: CopyProgress
+    /// Of the copy: other threads work for it as well.
+    private let cancellation = Cancellation.current
 
     init(
         from source: Repository, to target: Repository, _ writer: BackupWriter, _ known: CopiedContents?,
@@ -101,6 +103,7 @@ final class ChunkCopier: Sendable {
             let group = WorkGroup(writer.workers)
             for (chunk, index) in zip(located, missing) {
                 group.submit { [self] () throws(BackupError) in
+                    try cancellation?.check()
                     let copy = try transfer(chunk)
                     found.withLock { $0[index] = copy }
                     progress.add(bytes: UInt64(chunk.plainLength))

@@ -27,6 +27,8 @@ struct KnownCopy {
                     folders.append((folder, otherFolder))
                 } else if entry.kind == .file, entry.checksums == other.checksums, entry.size == other.size {
                     if cutsAgain {
+                        // Small files are in literals: their bytes must not go to a temporary file.
+                        guard entry.content.hasNoLiteral, other.content.hasNoLiteral else { continue }
                         try known.note(other.content, of: entry.content)
                     } else {
                         try noteChunks(entry.content, other.content)
@@ -48,5 +50,12 @@ struct KnownCopy {
             }
         }
         try known.note(pairs)
+    }
+}
+
+extension FileContent {
+    /// Whether all of its bytes are in chunks.
+    fileprivate var hasNoLiteral: Bool {
+        elements.allSatisfy { if case .literal = $0 { false } else { true } }
     }
 }

@@ -135,6 +135,11 @@ public struct SnapshotCopy {
             case .copy:
                 copyProgress.begin(item.snapshot)
                 outcome = try copy(item.snapshot, known, &noted, copyProgress)
+                if case .failed = outcome {
+                    // A disk that is gone, or a lock that was lost, is no damage of one snapshot.
+                    try source.layout.requireOpened()
+                    try sourceLock.requireHeld()
+                }
                 copyProgress.end(item.snapshot)
             }
             didEnd(Result(snapshot: item.snapshot, outcome: outcome))
@@ -178,10 +183,12 @@ public struct SnapshotCopy {
             return .copied(copy, storedBytes: writer.storedByteCount)
         } catch {
             writer.abandon()
-            guard let failure = reading.failure, failure.code == error.code, concernsOneSnapshot(failure.code) else {
-                throw error
+            if let failure = reading.failure, failure.code == error.code, concernsOneSnapshot(failure.code) {
+                return .failed(failure)
             }
-            return .failed(failure)
+            // What it holds cannot be stored, or is not what it should be: the same each time.
+            guard [.damagedContent, .invalidArgument, .tooLarge].contains(error.code) else { throw error }
+            return .failed(error)
         }
     }
 
@@ -205,7 +212,9 @@ public struct SnapshotCopy {
     ) throws(BackupError) -> Snapshot {
         // Before the snapshot, as with a backup. The one of the store that makes these backups there stays.
         if let id = snapshot.source, let document = try? source.source(id) {
-            try target.write(document) { $0 == nil }
+            // A damaged one is left to the store that it describes.
+            let isMissing = try !FileSystem.exists(target.layout.sourcePath(of: id))
+            if isMissing { try target.write(document) { $0 == nil } }
         }
         try writer.publishChunks()
         let record = snapshot.record

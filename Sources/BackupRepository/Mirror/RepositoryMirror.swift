@@ -99,20 +99,23 @@ public final class RepositoryMirror: Sendable {
         // Packs that a prune has rewritten here since they were looked at have other names.
         if let managed, remoteLock != nil { try packs.limit(to: managed.needs(present)) }
         try uploadPacks(packs.missing(in: layout), &packs, mayBeGone: false, progress)
-        let sound = try complete(chosen, without: packs.damaged, present)
+        // Where chunks are compared, a pack that cannot be read here is not even looked for there.
+        let sound = try complete(chosen, without: packs.damaged, present, mustWalk: managed != nil)
         let records = try complete(sound, without: packs.blocked, present).map(\.id)
         summary.withLock { $0.waitingSnapshotCount = sound.count - records.count }
         try FaultInjection.reached("sync.packs-uploaded")
-        try MirrorIndexes(storage: storage, layout: layout, headFolder: stateFolder).update(present, packs: packs.stored) {
-            bytes in
-            summary.withLock { $0.uploadedBytes += UInt64(bytes) }
+        try BestEffort.run { () throws(BackupError) in
+            try MirrorIndexes(storage: storage, layout: layout, headFolder: stateFolder).update(present, packs: packs.stored) {
+                bytes in
+                summary.withLock { $0.uploadedBytes += UInt64(bytes) }
+            }
         }
         if managed == nil, records.contains(where: { present[.snapshot($0)] == nil }) {
             guard try !mayLackPacks(since: begin) else { return false }
         }
         try uploadSources(present, &state)
         try uploadRecords(records, &present, remoteLock)
-        try uploadLabels(of: records, present, &state)
+        try uploadLabels(of: records, present, &state, keepingPins: managed != nil)
         if managed == nil {
             try uploadRegister(records, present)
         } else {
@@ -131,7 +134,8 @@ public final class RepositoryMirror: Sendable {
     /// them a day before it removes them, so one listing of these lists shows it, unless the update has taken as long.
     private func mayLackPacks(since begin: UInt64) throws(BackupError) -> Bool {
         if SystemClock.bootNanoseconds() - begin > Self.trustedNanoseconds { return true }
-        return try !storage.list(prefix: MirrorObject.doomedPrefix, after: nil).objects.isEmpty
+        let listed = try storage.list(prefix: MirrorObject.doomedPrefix, after: nil).objects
+        return listed.contains { MirrorObject($0.name)?.showsRemovals == true }
     }
 
     /// Half of the time for which a pack is listed before it is removed.
@@ -351,18 +355,30 @@ extension RepositoryMirror {
     private static let unlockedRounds = 4
 
     /// The snapshots that the mirror has or can have completely.
+    /// - Parameter mustWalk: whether new ones are walked through also if no pack is known to be damaged.
     private func complete(
-        _ snapshots: [Snapshot], without damaged: Set<PackID>, _ present: [MirrorObject: ObjectFacts]
+        _ snapshots: [Snapshot], without damaged: Set<PackID>, _ present: [MirrorObject: ObjectFacts], mustWalk: Bool = false
     ) throws(BackupError) -> [Snapshot] {
-        guard !damaged.isEmpty else { return snapshots }
+        let mustWalk = mustWalk && snapshots.contains { present[.snapshot($0.id)] == nil }
+        guard !damaged.isEmpty || mustWalk else { return snapshots }
         let intact = try IntactSnapshots(repository, without: damaged)
         var complete: [Snapshot] = []
         for snapshot in snapshots {
             try Cancellation.check()
-            if present[.snapshot(snapshot.id)] == nil, try !intact.contains(snapshot) { continue }
+            if present[.snapshot(snapshot.id)] == nil, try !intact.contains(snapshot) {
+                if mustWalk { noteIncomplete(snapshot) }
+                continue
+            }
             complete.append(snapshot)
         }
         return complete
+    }
+
+    private func noteIncomplete(_ snapshot: Snapshot) {
+        let error = BackupError(
+            .repositoryDamaged, "data of the backup “\(snapshot.name)” is missing or damaged here", path: layout.path,
+            remedy: "See what is affected with: backupfs check")
+        summary.withLock { $0.unreadable.append(error) }
     }
 
     private func upload(_ pack: PackID, _ known: ObjectFacts?) throws(BackupError) {
@@ -445,9 +461,20 @@ extension RepositoryMirror {
         }
     }
 
+    /// Whether another program has pinned a snapshot in the mirror, by a label that was not uploaded from here.
+    private func isPinned(_ id: SnapshotID, _ known: ObjectFacts, _ state: MirrorState) throws(BackupError) -> Bool {
+        guard state.version(of: known.name) != known.version,
+            let (bytes, _) = try storage.contents(of: known.name, limitBytes: SnapshotLabel.byteCountLimit),
+            let plain = try? repository.protection.open(bytes, as: .snapshotLabel(id)),
+            let label = try? SnapshotLabel(decoding: plain, for: id), label.isPinned
+        else { return false }
+        let own = repository.snapshot(id: id)?.isPinned == true
+        return !own
+    }
+
     /// A label that is missing here stays in the mirror: without it, a pin could be lost.
     private func uploadLabels(
-        of ids: [SnapshotID], _ present: [MirrorObject: ObjectFacts], _ state: inout MirrorState
+        of ids: [SnapshotID], _ present: [MirrorObject: ObjectFacts], _ state: inout MirrorState, keepingPins: Bool
     ) throws(BackupError) {
         for id in ids {
             try Cancellation.check()
@@ -455,6 +482,7 @@ extension RepositoryMirror {
                 let bytes = try FileSystem.readFileIfPresent(
                     layout.labelPath(of: id), limitBytes: SnapshotLabel.byteCountLimit)
             else { continue }
+            if keepingPins, let known = present[.label(id)], try isPinned(id, known, state) { continue }
             try putIfWhole(bytes, as: .label(id), present[.label(id)], &state) { () throws(BackupError) in
                 _ = try SnapshotLabel(decoding: repository.protection.open(bytes, as: .snapshotLabel(id)), for: id)
             }

@@ -8,7 +8,9 @@ struct PackDoom {
     /// All packs in the lists.
     let packs: Set<PackID>
     /// Those that have been in one long enough.
-    private let due: Set<PackID>
+    private var due: Set<PackID>
+    /// Those that are in a list of the storage.
+    private var listed: Set<PackID>
     /// Those that this prune has found unneeded first.
     private var new: [PackID] = []
 
@@ -19,6 +21,7 @@ struct PackDoom {
         self.layout = layout
         lists = try DoomedPacks.read(in: layout)
         packs = Set(lists.flatMap(\.packs))
+        listed = packs
         guard !lists.isEmpty else {
             due = []
             return
@@ -41,7 +44,7 @@ struct PackDoom {
     /// Whether an unneeded pack stays for now.
     mutating func mustWait(_ pack: PackID) -> Bool {
         if due.contains(pack) { return false }
-        if !packs.contains(pack) { new.append(pack) }
+        if !listed.contains(pack) { new.append(pack) }
         return true
     }
 
@@ -82,8 +85,11 @@ struct PackDoom {
             try lock.requireHeld()
             try layout.remove(list.path)
         }
-        // What comes after this is a list of its own.
+        // What comes after this is a list of its own. A pack that was needed is in none now: should it be rewritten, its time
+        // begins again.
         (new, lists) = ([], [])
+        due.subtract(needed)
+        listed.subtract(needed)
     }
 }
 

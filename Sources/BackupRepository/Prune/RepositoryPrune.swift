@@ -128,8 +128,10 @@ public struct RepositoryPrune {
             throw error
         }
         try execution.forgetRemoved()
-        try repository.layout.upstream?.storeIndexes(isCompacting: true, requireHeld: lock.requireHeld)
         repository.snapshotStore.strikeOutRemoved()
+        try BestEffort.run { () throws(BackupError) in
+            try repository.layout.upstream?.storeIndexes(isCompacting: true, requireHeld: lock.requireHeld)
+        }
         return execution.summary
     }
 

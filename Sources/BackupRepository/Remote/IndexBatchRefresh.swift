@@ -23,18 +23,19 @@ struct IndexBatchRefresh {
     }
 
     /// - Parameters:
+    ///   - before: what the cache had before the listing: what this machine has stored since then is not in the list.
     ///   - objects: as listed.
     ///   - versions: damaged batches are noted in it, so that they are not transferred each time.
     ///   - addsPacks: whether the packs that new batches name are added to the cache, and those removed that only batches named
     ///     that are gone: where packs are not listed.
     func run(
-        _ objects: [MirrorObject: ObjectFacts], _ versions: borrowing Mutex<MirrorState>, addsPacks: Bool
+        since before: IndexBatchFolder.Contents, _ objects: [MirrorObject: ObjectFacts], _ versions: borrowing Mutex<MirrorState>,
+        addsPacks: Bool
     ) throws(BackupError) {
         var listed: [IndexBatchID: ObjectFacts] = [:]
         for (object, facts) in objects {
             if case .indexBatch(let id) = object { listed[id] = facts }
         }
-        let before = try batches.contents()
         let replaced = before.replaced
         let missing = listed.filter { id, facts in
             before.batches[id] == nil && !before.newer.contains(id) && !replaced.contains(id)
@@ -66,7 +67,7 @@ struct IndexBatchRefresh {
             try batches.add(id, bytes, temporaryFolder: cache.temporaryFolder)
         }
         for one in damaged.withLock({ $0 }) { versions.withLock { $0.note(one.name, one.sha256, one.version) } }
-        try removeStale(listed, addsPacks: addsPacks)
+        try removeStale(before, listed, addsPacks: addsPacks)
     }
 
     private func addPacks(_ batch: IndexBatch, _ cached: borrowing Mutex<Set<PackID>>) throws(BackupError) {
@@ -77,10 +78,12 @@ struct IndexBatchRefresh {
     }
 
     /// Removes batches that the storage has no longer, or whose contents are in others.
-    private func removeStale(_ listed: [IndexBatchID: ObjectFacts], addsPacks: Bool) throws(BackupError) {
+    private func removeStale(
+        _ before: IndexBatchFolder.Contents, _ listed: [IndexBatchID: ObjectFacts], addsPacks: Bool
+    ) throws(BackupError) {
         let now = try batches.contents()
         let replaced = now.replaced
-        let stale = now.batches.filter { listed[$0.key] == nil || replaced.contains($0.key) }
+        let stale = before.batches.filter { listed[$0.key] == nil || replaced.contains($0.key) }
         guard !stale.isEmpty else { return }
         if addsPacks {
             // The program that replaced them has listed the packs, and left out those that are gone.

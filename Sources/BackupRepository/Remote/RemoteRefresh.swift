@@ -21,13 +21,14 @@ struct RemoteRefresh {
     let batches: IndexBatchFolder
     let progress: ProgressHandler?
 
-    /// - Returns: the batches of indexes in the storage.
+    /// - Returns: the batches of indexes in the storage that are damaged, or whose contents are in others.
     /// - Throws: `noRepository` when the storage holds no repository; errors of the storage and of the disk. The cache is as
     ///   usable then as before.
     func run(_ scope: RefreshScope) throws(BackupError) -> Set<IndexBatchID> {
         for folder in layout.folders { try FileSystem.makeDirectories(folder) }
         // Before the listing: another program of this machine may store something meanwhile, and add it here.
         let before = try CachedNames(layout)
+        let batchesBefore = try batches.contents()
         var packs: Set<PackID> = []
         var scope = scope
         var objects: [MirrorObject: ObjectFacts] = [:]
@@ -59,7 +60,7 @@ struct RemoteRefresh {
             if now != earlier { try? write(now.encoded, to: versionsPath) }
         }
         let batchRefresh = IndexBatchRefresh(storage, layout, cache, batches, progress)
-        try batchRefresh.run(objects, versions, addsPacks: scope == .records)
+        try batchRefresh.run(since: batchesBefore, objects, versions, addsPacks: scope == .records)
         if scope != .records { try addPacks(objects) }
         // The register last: until it is there, the labels that it lists are.
         try transfer(objects, versions, scope) { object in
@@ -70,7 +71,14 @@ struct RemoteRefresh {
         }
         try transfer(objects, versions, scope) { $0 == .register }
         try removeMissing(objects, before, packs, scope)
-        return Set(objects.keys.compactMap { if case .indexBatch(let id) = $0 { id } else { nil } })
+        let contents = try batches.contents()
+        let replaced = contents.replaced
+        return Set(
+            objects.compactMap { object, facts in
+                guard case .indexBatch(let id) = object else { return nil }
+                let isDamaged = contents.batches[id] == nil && versions.withLock { $0.version(of: facts.name) } == facts.version
+                return isDamaged || replaced.contains(id) ? id : nil
+            })
     }
 
     private func isNewRecord(_ object: MirrorObject) throws(BackupError) -> Bool {

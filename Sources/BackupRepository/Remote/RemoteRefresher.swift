@@ -13,14 +13,28 @@ final class RemoteRefresher: Sendable {
     /// The batches of indexes in the cache.
     let batches: IndexBatchFolder
     private let lastListing = Mutex<Listing?>(nil)
-    private let listed = Mutex<Set<IndexBatchID>>([])
+    private let search = Monitor(Search())
+    private let useless = Mutex<Set<IndexBatchID>>([])
+
+    /// Of a thread that lists packs for all that miss one.
+    private struct Search {
+        var isRunning = false
+        /// How many have ended.
+        var count = 0
+        /// Of the last one, and until when it counts for all: each attempt may take its time limit.
+        var failure: BackupError?
+        var failureEnd: UInt64 = 0
+    }
 
     /// A listing of all packs.
     private struct Listing {
-        let begin: UInt64
+        let end: UInt64
         /// Of the folder with the records.
         let snapshots: FolderVersion
     }
+
+    /// For how long a failure counts.
+    private static let failureNanoseconds: UInt64 = 5_000_000_000
 
     /// For how long a listing of all packs counts when something was not found.
     private static let listingNanoseconds: UInt64 = 10_000_000_000
@@ -36,8 +50,8 @@ final class RemoteRefresher: Sendable {
         batches = IndexBatchFolder(layout)
     }
 
-    /// The batches of indexes in the storage, as this process last listed them.
-    var listedBatches: Set<IndexBatchID> { listed.withLock { $0 } }
+    /// The batches of indexes in the storage that are damaged, or whose contents are in others, as this process last listed them.
+    var uselessBatches: Set<IndexBatchID> { useless.withLock { $0 } }
 
     private var lockPath: String { "\(folder)/lock" }
 
@@ -63,29 +77,60 @@ final class RemoteRefresher: Sendable {
         try cache.makeFolders()
         let lock = try acquireLock(waiting)
         defer { withExtendedLifetime(lock) {} }
-        let begin = SystemClock.monotonicNanoseconds()
         let names = try RemoteRefresh(
             storage: other ?? storage, layout: layout, cache: cache, versionsPath: "\(folder)/versions", verified: verified,
             batches: batches, progress: progress
         ).run(scope)
-        listed.withLock { $0 = names }
+        useless.withLock { $0 = names }
         guard scope != .records else { return }
         let snapshots = try FolderVersion(path: layout.snapshots)
-        lastListing.withLock { $0 = Listing(begin: begin, snapshots: snapshots) }
+        lastListing.withLock { $0 = Listing(end: SystemClock.monotonicNanoseconds(), snapshots: snapshots) }
     }
 
     /// Lists all packs, after something was not found in those that are known, unless that has just been done, and no record has
-    /// come since: what is lost is asked for again and again.
+    /// come since: what is lost is asked for again and again. Of several threads, one does it for all.
     /// - Returns: whether it was done.
     /// - Throws: as `run`.
     func findPacks() throws(BackupError) -> Bool {
-        if let last = lastListing.withLock({ $0 }), SystemClock.monotonicNanoseconds() < last.begin + Self.listingNanoseconds,
-            let snapshots = try? FolderVersion(path: layout.snapshots), last.snapshots == snapshots
-        {
-            return false
+        let others = search.withLock { search -> Int? in
+            if search.isRunning { return search.count }
+            search.isRunning = true
+            return nil
         }
-        try run(.everything)
+        let recent = search.withLock { SystemClock.monotonicNanoseconds() < $0.failureEnd ? $0.failure : nil }
+        if let others {
+            let failure = search.wait(until: { !$0.isRunning || $0.count != others }) { $0.failure }
+            if let failure { throw failure }
+            return true
+        }
+        var failure: BackupError?
+        defer {
+            let result = failure
+            let end = result == nil ? 0 : SystemClock.monotonicNanoseconds() + Self.failureNanoseconds
+            search.changeWakingAll {
+                $0 = Search(
+                    isRunning: false, count: $0.count + 1, failure: result, failureEnd: recent == nil ? end : $0.failureEnd)
+            }
+        }
+        if let recent {
+            failure = recent
+            throw recent
+        }
+        if isListed { return false }
+        do throws(BackupError) {
+            try run(.everything)
+        } catch {
+            failure = error
+            throw error
+        }
         return true
+    }
+
+    /// Whether all packs have just been listed, and no record has come since.
+    private var isListed: Bool {
+        guard let last = lastListing.withLock({ $0 }) else { return false }
+        guard SystemClock.monotonicNanoseconds() < last.end + Self.listingNanoseconds else { return false }
+        return last.snapshots == (try? FolderVersion(path: layout.snapshots))
     }
 
     private func acquireLock(_ waiting: Waiting) throws(BackupError) -> AdvisoryLock {

@@ -178,9 +178,9 @@ final class RemoteWriter: RepositoryUpstream {
     func storeIndexes(isCompacting: Bool, requireHeld: () throws(BackupError) -> Void) throws(BackupError) {
         let batches = refresher.batches
         let contents = try batches.contents()
-        let useless = refresher.listedBatches.subtracting(contents.batches.keys).subtracting(contents.newer)
+        let useless = refresher.uselessBatches.union(contents.replaced.intersection(contents.batches.keys))
         var update = IndexBatchUpdate(
-            storage, present: contents.batches, useless: useless.union(contents.replaced.intersection(contents.batches.keys)),
+            storage, present: contents.batches, useless: useless,
             IndexBatchUpdate.Sources(
                 index: { [cache] (id) throws(BackupError) in try? StoredPackIndex(in: cache.open(id), pack: id) },
                 record: { [layout] (id) throws(BackupError) in try layout.recordBytes(of: id) },

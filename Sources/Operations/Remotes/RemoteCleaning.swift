@@ -100,10 +100,17 @@ final class RemoteCleaning {
         try copy.access.readNews()
         try copy.repository.refresh()
         try RemoteRetention.requireReadable(copy.repository)
-        let store = try store.with(copy.access, copy.repository)
+        // An upload takes time: rules, pins and backups may have changed here as well.
+        try store.repository.refresh()
+        let now = try retention.plan(copy.repository)
+        let stillGoing = Set(now.there.removed.map(\.id))
         // Pinned there meanwhile, by another machine.
-        let going = plan.there.limited { copy.repository.snapshot(id: $0.id)?.isPinned == false }
+        let going = plan.there.limited {
+            stillGoing.contains($0.id) && copy.repository.snapshot(id: $0.id)?.isPinned == false
+        }
         guard !going.removed.isEmpty else { return }
+        try RemoteRetention.requireArrived(now, in: copy.repository)
+        let store = try store.with(copy.access, copy.repository)
         result.removed = try store.recorded(.forget, isAutomatic: isAutomatic) { (facts) throws(BackupError) in
             var removal = RemovalProgress(going, store)
             defer { facts.removedCount = removal.removed.count }

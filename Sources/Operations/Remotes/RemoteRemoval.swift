@@ -35,7 +35,9 @@ public struct RemoteRemoval {
         try store.repository.refresh()
         let retention = RemoteRetention(store: store, remote: remote)
         try retention.requireCertain(copy.repository)
-        return try retention.plan(copy.repository).there
+        let plan = try retention.plan(copy.repository)
+        if !plan.there.removed.isEmpty { try RemoteRetention.requireArrived(plan, in: copy.repository) }
+        return plan.there
     }
 
     /// By other rules. What is still here, and would be uploaded again by the next sync, stays.

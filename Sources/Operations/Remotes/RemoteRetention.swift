@@ -71,6 +71,15 @@ struct RemoteRetention {
         }
     }
 
+    /// Backups that the rules keep count only when they are in the remote: until then, nothing may be removed in favour of them.
+    /// - Throws: `notPermitted` when one is not there yet.
+    static func requireArrived(_ plan: Plan, in copy: Repository) throws(BackupError) {
+        guard plan.kept.contains(where: { copy.snapshot(id: $0) == nil }) else { return }
+        throw BackupError(
+            .notPermitted, "no old backup was removed, since newer ones are not in the remote yet", path: copy.location,
+            remedy: "Upload them with: backupfs sync")
+    }
+
     /// Why an automatic removal must wait, although everything is readable: the clock or the data may be wrong.
     func doubt() -> BackupError? {
         if store.isQuiet {

@@ -1,4 +1,5 @@
 import BackupCore
+import SystemIO
 
 extension StoreSettings {
     /// The name under which the store keeps what it knows of a repository on a server, unless `remotes` has an entry for it.
@@ -17,9 +18,10 @@ extension RemoteSettings {
         try ofRepository(at: url, name: StoreSettings.primaryName)
     }
 
-    /// The server that keeps a repository of no store. What is read of it is kept as that of no remote of the settings.
+    /// The server that keeps a repository of no store. What is read of it is kept as that of no remote of the settings, for each
+    /// place by itself: several programs may use several of them at once.
     public static func ofOtherRepository(at url: String) throws(BackupError) -> RemoteSettings {
-        try ofRepository(at: url, name: "_other-repository")
+        try ofRepository(at: url, name: "_other-\(SHA256Hasher.hash(Array(url.utf8)).hexadecimal.prefix(16))")
     }
 
     private static func ofRepository(at url: String, name: String) throws(BackupError) -> RemoteSettings {

@@ -177,6 +177,31 @@ struct RemoteRetentionTests {
         try expectSound(store)
     }
 
+    /// A pack here is lost before it is uploaded: the backup that needs it does not take the place of a whole one.
+    @Test(arguments: ["truncate -s 10 %", "rm %"])
+    func `a backup that cannot be uploaded displaces none`(damage: String) throws {
+        let store = try store([#"keep-last: \"1\""#])
+        try backUp(store, 1)
+        #expect(try names(store) == "day-1")
+        let now = ["BACKUPFS_NOW": "2026-01-12T12:00:00Z"]
+        try store.sandbox.sh(
+            """
+            sqlite3 $S/app/database.sqlite "UPDATE app_metadata SET value = hex(randomblob(60000)) WHERE key = 'device_name'"
+            backupfs backup --no-sync --label day-2 --store $S
+            cd $S/repository/packs; for pack in */*; do [ -e $R/cloud/packs/$pack ] || echo $PWD/$pack; done > $R/new
+            """, now)
+        let packs = try store.sandbox.sh("cat $R/new").split(separator: "\n")
+        #expect(!packs.isEmpty)
+        for pack in packs { try store.sandbox.sh(damage.replacing("%", with: "\(pack)")) }
+        let sync = try store.sync("", now)
+        #expect(sync.exitCode != 0, "\(sync.text)")
+        #expect(try names(store) == "day-1")
+        let forget = try store.sandbox.run("backupfs forget --remote cloud --yes --store $S", now)
+        #expect(forget.exitCode == 1 && forget.errors.contains("not in the remote yet"), "\(forget.text)")
+        #expect(try names(store) == "day-1")
+        try expectSound(store)
+    }
+
     @Test func `a wrong clock removes nothing`() throws {
         let store = try store([#"keep-last: \"1\""#])
         for day in 1...2 { try backUp(store, day) }
