@@ -290,7 +290,7 @@ import Testing
 
     // MARK: Removals
 
-    @Test func `packs that are gone leave the batches, and are believed by nobody`() throws {
+    @Test func `removed packs leave the batches, and no machine relies on them`() throws {
         let stored = try StoredRepository.create(on: server, folder("a"))
         for number in 0..<6 { try backUp(number, in: stored.repository) }
         let other = try open("b")

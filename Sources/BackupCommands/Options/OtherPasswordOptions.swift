@@ -1,7 +1,6 @@
 import ArgumentParser
 import BackupCore
 import BackupRepository
-import Glibc
 import Operations
 import SystemIO
 
@@ -38,8 +37,6 @@ struct OtherPasswordOptions: ParsableArguments {
     }
 
     private func fromFile() throws(BackupError) -> SecretBytes? {
-        if let otherPasswordFile { return try PasswordFile.read(otherPasswordFile) }
-        if let path = getenv(Self.fileVariable).map({ String(cString: $0) }), !path.isEmpty { return try PasswordFile.read(path) }
-        return nil
+        try PasswordFile.read(option: otherPasswordFile, variable: Self.fileVariable)
     }
 }

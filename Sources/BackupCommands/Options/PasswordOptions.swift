@@ -82,15 +82,21 @@ struct PasswordOptions: ParsableArguments {
     }
 
     private func fromFile() throws(BackupError) -> SecretBytes? {
-        if let passwordFile { return try PasswordFile.read(passwordFile) }
-        if let path = getenv(Self.fileVariable).map({ String(cString: $0) }), !path.isEmpty { return try PasswordFile.read(path) }
-        return nil
+        try PasswordFile.read(option: passwordFile, variable: Self.fileVariable)
     }
 }
 
 /// A file, or a pipe such as `/dev/stdin` or a shell's `<(…)`, whose first line is a password.
 enum PasswordFile {
     static let byteCountLimit = 4096
+
+    /// Reads the file that an option names, or else a variable of the environment.
+    /// - Returns: `nil` when neither names one.
+    static func read(option: String?, variable: String) throws(BackupError) -> SecretBytes? {
+        if let option { return try read(option) }
+        guard let path = getenv(variable).map({ String(cString: $0) }), !path.isEmpty else { return nil }
+        return try read(path)
+    }
 
     /// - Throws: `usage` when the first line is empty or too long; `notFound` and so on.
     static func read(_ path: String) throws(BackupError) -> SecretBytes {

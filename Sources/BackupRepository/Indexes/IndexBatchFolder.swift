@@ -20,8 +20,6 @@ final class IndexBatchFolder: Sendable {
         /// All batches whose contents are in later ones.
         var replaced: Set<IndexBatchID> { Set(batches.values.flatMap(\.replaced)) }
 
-        func contains(_ pack: PackID) -> Bool { packs[pack] != nil }
-
         /// Length of a pack, as a batch says; `nil` for a pack that is in none.
         func packSizeBytes(of pack: PackID) -> UInt64? { packs[pack]?.part.packSizeBytes }
 

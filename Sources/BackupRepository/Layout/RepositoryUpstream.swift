@@ -56,8 +56,8 @@ protocol RepositoryUpstream: PackSource {
 /// What a refresh of a cache looks at.
 enum RefreshScope {
     case everything
-    /// Everything, and records that are known from batches alone are read: for a check.
-    case everythingItself
+    /// Everything, for a check: records that are known from batches alone are read, too.
+    case verification
     /// All but packs. Those of a new record are known from batches of indexes; without any, the packs are listed as well.
     case records
 }

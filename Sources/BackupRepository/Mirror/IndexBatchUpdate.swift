@@ -12,9 +12,9 @@ struct IndexBatchUpdate {
     private static let fullSizeBytes = 8 << 20
     /// Smaller batches are small ones.
     private static let smallSizeBytes = 4 << 20
-    /// With so many small batches, they are replaced by one.
+    /// At this number of small batches, one new batch replaces them.
     private static let smallCountLimit = 16
-    /// Records alone are stored when there are so many of them. They are small, and a backup mostly has packs, too.
+    /// This many new records are stored even if no pack is new. Most backups store packs as well.
     private static let recordCountLimit = 32
 
     /// Where an update reads what it stores.

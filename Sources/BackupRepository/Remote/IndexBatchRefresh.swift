@@ -5,22 +5,11 @@ import SystemIO
 
 /// Brings the batches of indexes in a cache in line with the storage.
 struct IndexBatchRefresh {
-    private let storage: any ObjectStorage
-    private let layout: RepositoryLayout
-    private let cache: PackCache
-    private let batches: IndexBatchFolder
-    private let progress: ProgressHandler?
-
-    init(
-        _ storage: any ObjectStorage, _ layout: RepositoryLayout, _ cache: PackCache, _ batches: IndexBatchFolder,
-        _ progress: ProgressHandler?
-    ) {
-        self.storage = storage
-        self.layout = layout
-        self.cache = cache
-        self.batches = batches
-        self.progress = progress
-    }
+    let storage: any ObjectStorage
+    let layout: RepositoryLayout
+    let cache: PackCache
+    let batches: IndexBatchFolder
+    let progress: ProgressHandler?
 
     /// - Parameters:
     ///   - before: what the cache had before the listing: what this machine has stored since then is not in the list.

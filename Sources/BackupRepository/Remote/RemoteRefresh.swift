@@ -59,7 +59,8 @@ struct RemoteRefresh {
             let now = versions.withLock { $0 }
             if now != earlier { try? write(now.encoded, to: versionsPath) }
         }
-        let batchRefresh = IndexBatchRefresh(storage, layout, cache, batches, progress)
+        let batchRefresh = IndexBatchRefresh(
+            storage: storage, layout: layout, cache: cache, batches: batches, progress: progress)
         try batchRefresh.run(since: batchesBefore, objects, versions, addsPacks: scope == .records)
         if scope != .records { try addPacks(objects) }
         // The register last: until it is there, the labels that it lists are.
@@ -120,14 +121,14 @@ struct RemoteRefresh {
         for (object, facts) in objects where isMeant(object) && facts.sizeBytes <= UInt64(object.byteCountLimit) {
             let file = try FileSystem.look(object.path(in: layout))
             let version = versions.withLock { $0.version(of: facts.name) }
-            let isCurrent = version == facts.version || scope != .everythingItself && version == Self.versionOfCopy(facts)
+            let isCurrent = version == facts.version || scope != .verification && version == Self.versionOfCopy(facts)
             if let file, file.size == facts.sizeBytes, isCurrent,
                 !object.isDated || file.modificationTime.seconds == facts.storedAt.seconds,
                 verified.has(object.path(in: layout), file, versions.withLock { $0.sha256(of: facts.name) })
             {
                 continue
             }
-            changed.append((object, facts, isNew: version == nil && scope != .everythingItself))
+            changed.append((object, facts, isNew: version == nil && scope != .verification))
         }
         let transferred = Mutex<[(name: ObjectName, sha256: SHA256Digest, version: ObjectVersion)]>([])
         defer {

@@ -77,11 +77,11 @@ final class RemoteRefresher: Sendable {
         try cache.makeFolders()
         let lock = try acquireLock(waiting)
         defer { withExtendedLifetime(lock) {} }
-        let names = try RemoteRefresh(
+        let found = try RemoteRefresh(
             storage: other ?? storage, layout: layout, cache: cache, versionsPath: "\(folder)/versions", verified: verified,
             batches: batches, progress: progress
         ).run(scope)
-        useless.withLock { $0 = names }
+        useless.withLock { $0 = found }
         guard scope != .records else { return }
         let snapshots = try FolderVersion(path: layout.snapshots)
         lastListing.withLock { $0 = Listing(end: SystemClock.monotonicNanoseconds(), snapshots: snapshots) }
