@@ -19,6 +19,7 @@ struct LockObjects: LockNotes {
         let bytes = holder.encode()
         let start = SystemClock.bootNanoseconds()
         let version = try storage.create(name, ObjectDraft(bytes))
+        KnownLockNotes.shared.note(name, version, holder)
         return LockObject(name, bytes, version, writtenAt: start, storage)
     }
 
@@ -38,10 +39,10 @@ struct LockObjects: LockNotes {
         }
         for name in empty {
             do throws(BackupError) {
-                try storage.remove(name, version: nil)
+                try storage.removeIfPresent(name)
             } catch {
-                guard [.notFound, .accessDenied, .notSupported].contains(error.code) else { throw error }
-                if error.code != .notFound { return }
+                guard [.accessDenied, .notSupported].contains(error.code) else { throw error }
+                return
             }
         }
     }
@@ -51,13 +52,14 @@ struct LockObjects: LockNotes {
         try storage.forEachObject(prefix: Self.prefix) { (facts) throws(BackupError) in
             // An empty one was released by a holder that may not remove objects.
             guard facts.sizeBytes > 0 else { return }
-            var holder: LockHolder?
-            if facts.sizeBytes <= UInt64(LockHolder.byteCountLimit) {
+            var holder = KnownLockNotes.shared.holder(facts.name, facts.version)
+            if holder == nil, facts.sizeBytes <= UInt64(LockHolder.byteCountLimit) {
                 // Its holder may just have finished.
-                guard let (bytes, _) = try storage.contents(of: facts.name, limitBytes: LockHolder.byteCountLimit),
+                guard let (bytes, version) = try storage.contents(of: facts.name, limitBytes: LockHolder.byteCountLimit),
                     !bytes.isEmpty
                 else { return }
                 holder = LockHolder(decoding: bytes)
+                if let holder { KnownLockNotes.shared.note(facts.name, version, holder) }
             }
             notes.append(LockNote(path: facts.name.text, holder: holder, refreshedAt: facts.storedAt))
         }
@@ -72,15 +74,11 @@ struct LockObjects: LockNotes {
     /// Removes a note, or empties it where nothing may be removed.
     static func remove(_ name: ObjectName, _ storage: any ObjectStorage) throws(BackupError) {
         do throws(BackupError) {
-            try storage.remove(name, version: nil)
+            try storage.removeIfPresent(name)
         } catch {
-            switch error.code {
-            case .notFound: return
-            case .accessDenied, .notSupported:
-                guard let facts = try storage.look(name) else { return }
-                _ = try storage.replace(name, version: facts.version, ObjectDraft([]))
-            default: throw error
-            }
+            guard [.accessDenied, .notSupported].contains(error.code) else { throw error }
+            guard let facts = try storage.look(name) else { return }
+            _ = try storage.replace(name, version: facts.version, ObjectDraft([]))
         }
     }
 
@@ -94,6 +92,28 @@ struct LockObjects: LockNotes {
                 .inputOutput, "the storage does not show an object that it has just stored", path: storage.location)
         }
         return facts.storedAt
+    }
+}
+
+/// The notes that this process has written or read: each is read once, unless it changes. Their names are random, and so they
+/// are those of one storage.
+private final class KnownLockNotes: Sendable {
+    static let shared = KnownLockNotes()
+
+    private static let countLimit = 256
+
+    private let known = Mutex<[ObjectName: (version: ObjectVersion, holder: LockHolder)]>([:])
+
+    func note(_ name: ObjectName, _ version: ObjectVersion, _ holder: LockHolder) {
+        known.withLock { known in
+            if known.count >= Self.countLimit { known = [:] }
+            known[name] = (version, holder)
+        }
+    }
+
+    /// - Returns: `nil` for a note that is not known, or has changed.
+    func holder(_ name: ObjectName, _ version: ObjectVersion) -> LockHolder? {
+        known.withLock { $0[name].flatMap { $0.version == version ? $0.holder : nil } }
     }
 }
 

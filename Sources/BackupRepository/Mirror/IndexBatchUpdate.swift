@@ -141,10 +141,10 @@ struct IndexBatchUpdate {
     ) throws(BackupError) {
         for id in ids.sorted() {
             do throws(BackupError) {
-                try storage.remove(MirrorObject.indexBatch(id).name, version: nil)
+                try storage.removeIfPresent(MirrorObject.indexBatch(id).name)
                 try FaultInjection.reached("indexes.removed")
             } catch {
-                guard [.accessDenied, .notFound, .notSupported, .conflict].contains(error.code) else { throw error }
+                guard [.accessDenied, .notSupported, .conflict].contains(error.code) else { throw error }
             }
             try didRemove(id)
         }

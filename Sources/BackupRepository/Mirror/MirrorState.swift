@@ -20,7 +20,17 @@ public struct MirrorState: Equatable, Sendable {
     public init(decoding bytes: [UInt8]) {
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
         guard lines.first == Substring(Self.magic), lines.last?.isEmpty == true else { return }
-        for line in lines.dropFirst().dropLast() {
+        add(lines.dropFirst())
+    }
+
+    /// Adds lines from `line(for:)`. What is unreadable in them, or was cut off at the end, is unknown.
+    mutating func add(lines bytes: [UInt8]) {
+        add(String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)[...])
+    }
+
+    /// - Parameter lines: after the last one there is no newline.
+    private mutating func add(_ lines: ArraySlice<Substring>) {
+        for line in lines.dropLast() {
             let parts = line.split(separator: " ", maxSplits: 2).map(String.init)
             guard parts.count == 3, let digest = SHA256Digest(hexadecimal: parts[0]), let name = ObjectName(parts[1]) else {
                 continue
@@ -29,10 +39,17 @@ public struct MirrorState: Equatable, Sendable {
         }
     }
 
-    /// For a file: a line for each object, with the checksum of its bytes, its name and its version.
+    /// For a file: a line for each object.
     public var encoded: [UInt8] {
-        let lines = objects.sorted { $0.key < $1.key }.map { "\($1.sha256.hexadecimal) \($0) \($1.version.text)" }
-        return Array(([Self.magic] + lines + [""]).joined(separator: "\n").utf8)
+        let lines = objects.sorted { $0.key < $1.key }.map { Self.line($0, $1) }
+        return Array(([Self.magic + "\n"] + lines).joined().utf8)
+    }
+
+    /// The line of an object, with its newline; empty for an unknown one.
+    func line(for name: ObjectName) -> [UInt8] { objects[name].map { Array(Self.line(name, $0).utf8) } ?? [] }
+
+    private static func line(_ name: ObjectName, _ known: Known) -> String {
+        "\(known.sha256.hexadecimal) \(name) \(known.version.text)\n"
     }
 
     func has(_ name: ObjectName, _ sha256: SHA256Digest, _ version: ObjectVersion) -> Bool {

@@ -9,13 +9,10 @@ import SystemIO
 /// Nothing is synchronized: what a power cut takes is transferred again. A file appears as a whole under its name, and each
 /// record after its packs, as far as these are in batches or were listed. Readers that miss a pack have the packs listed.
 struct RemoteRefresh {
-    private static let versionLimitBytes = 64 << 20
-
     let storage: any ObjectStorage
     let layout: RepositoryLayout
     let cache: PackCache
-    /// The file with the versions of the small objects in the cache.
-    let versionsPath: String
+    let versions: CachedVersions
     /// The files of which this process has seen that they have the noted bytes.
     let verified: VerifiedFiles
     let batches: IndexBatchFolder
@@ -52,13 +49,8 @@ struct RemoteRefresh {
                 .noRepository, "there is no repository here", path: storage.location,
                 remedy: "Check the address. A copy is made with: backupfs sync")
         }
-        let known = try FileSystem.readFileIfPresent(versionsPath, limitBytes: Self.versionLimitBytes)
-        let versions = Mutex(MirrorState(decoding: known ?? []))
-        let earlier = versions.withLock { $0 }
-        defer {
-            let now = versions.withLock { $0 }
-            if now != earlier { try? write(now.encoded, to: versionsPath) }
-        }
+        let versions = try Mutex(self.versions.read())
+        defer { self.versions.replace(by: versions.withLock { $0 }, temporaryFolder: cache.temporaryFolder) }
         let batchRefresh = IndexBatchRefresh(
             storage: storage, layout: layout, cache: cache, batches: batches, progress: progress)
         try batchRefresh.run(since: batchesBefore, objects, versions, addsPacks: scope == .records)
@@ -121,7 +113,7 @@ struct RemoteRefresh {
         for (object, facts) in objects where isMeant(object) && facts.sizeBytes <= UInt64(object.byteCountLimit) {
             let file = try FileSystem.look(object.path(in: layout))
             let version = versions.withLock { $0.version(of: facts.name) }
-            let isCurrent = version == facts.version || scope != .verification && version == Self.versionOfCopy(facts)
+            let isCurrent = version == facts.version || scope != .verification && version == facts.version.unread
             if let file, file.size == facts.sizeBytes, isCurrent,
                 !object.isDated || file.modificationTime.seconds == facts.storedAt.seconds,
                 verified.has(object.path(in: layout), file, versions.withLock { $0.sha256(of: facts.name) })
@@ -149,13 +141,10 @@ struct RemoteRefresh {
         of object: MirrorObject, _ facts: ObjectFacts, isNew: Bool
     ) throws(BackupError) -> (bytes: [UInt8], version: ObjectVersion)? {
         if isNew, case .snapshot(let id) = object, let bytes = batches.record(of: id), UInt64(bytes.count) == facts.sizeBytes {
-            return (bytes, Self.versionOfCopy(facts))
+            return (bytes, facts.version.unread)
         }
         return try storage.contents(of: facts.name, limitBytes: object.byteCountLimit)
     }
-
-    /// Noted for a record of which only the copy in a batch was read, so that a check reads the record itself.
-    private static func versionOfCopy(_ facts: ObjectFacts) -> ObjectVersion { ObjectVersion("copy \(facts.version.text)") }
 
     /// Removes from the cache what the storage no longer has, each record before its packs.
     private func removeMissing(

@@ -12,9 +12,11 @@ final class RemoteRefresher: Sendable {
     private let verified = VerifiedFiles()
     /// The batches of indexes in the cache.
     let batches: IndexBatchFolder
+    let versions: CachedVersions
     private let lastListing = Mutex<Listing?>(nil)
     private let search = Monitor(Search())
     private let useless = Mutex<Set<IndexBatchID>>([])
+    private let lastAttempt = Mutex<UInt64?>(nil)
 
     /// Of a thread that lists packs for all that miss one.
     private struct Search {
@@ -48,7 +50,11 @@ final class RemoteRefresher: Sendable {
         self.cache = cache
         self.folder = folder
         batches = IndexBatchFolder(layout)
+        versions = CachedVersions(folder: folder)
     }
+
+    /// When the last refresh of this process ended or failed, by the monotonic clock; `nil` before the first one.
+    var lastAttemptNanoseconds: UInt64? { lastAttempt.withLock { $0 } }
 
     /// The batches of indexes in the storage that are damaged, or whose contents are in others, as this process last listed them.
     var uselessBatches: Set<IndexBatchID> { useless.withLock { $0 } }
@@ -73,13 +79,14 @@ final class RemoteRefresher: Sendable {
         _ scope: RefreshScope, through other: (any ObjectStorage)? = nil, waiting: Waiting = .briefly,
         progress: ProgressHandler? = nil
     ) throws(BackupError) {
+        defer { lastAttempt.withLock { $0 = SystemClock.monotonicNanoseconds() } }
         // The cache can be removed at any time.
         try cache.makeFolders()
         let lock = try acquireLock(waiting)
         defer { withExtendedLifetime(lock) {} }
         let found = try RemoteRefresh(
-            storage: other ?? storage, layout: layout, cache: cache, versionsPath: "\(folder)/versions", verified: verified,
-            batches: batches, progress: progress
+            storage: other ?? storage, layout: layout, cache: cache, versions: versions, verified: verified, batches: batches,
+            progress: progress
         ).run(scope)
         useless.withLock { $0 = found }
         guard scope != .records else { return }

@@ -13,15 +13,10 @@ final class RemoteWriter: RepositoryUpstream {
     /// How often a look asks the storage at most.
     private static let refreshIntervalNanoseconds: UInt64 = 2_000_000_000
 
-    private struct Background {
-        var lastRefresh: UInt64?
-        var isRunning = false
-    }
-
     let storage: any ObjectStorage
     private let layout: RepositoryLayout
     private let reader: RemoteReader
-    private let background = Mutex(Background())
+    private let isRefreshing = Mutex(false)
 
     /// - Parameter layout: of the cached repository's folder.
     init(_ storage: any ObjectStorage, _ layout: RepositoryLayout, _ reader: RemoteReader) {
@@ -50,6 +45,7 @@ final class RemoteWriter: RepositoryUpstream {
         let (name, object) = try object(at: path)
         let draft = ObjectDraft(bytes)
         if case .snapshot = object { return try create(object, name, draft, bytes) }
+        if try replaceKnown(object, name, draft, at: path) { return }
         guard let (found, version) = try storage.contents(of: name, limitBytes: Self.objectLimitBytes) else {
             return try create(object, name, draft, bytes)
         }
@@ -57,7 +53,29 @@ final class RemoteWriter: RepositoryUpstream {
         if found == bytes, !object.isRemoved { return }
         let mayReplace = try found == bytes ? true : isKnown(found, object, at: path)
         guard mayReplace else { throw Self.changed(name, at: location) }
-        _ = try storage.replace(name, version: version, draft)
+        note(object, name, draft, try storage.replace(name, version: version, draft))
+    }
+
+    /// Replaces what the cache has, without reading it in the storage.
+    /// - Returns: whether it was replaced; false where the storage may have something else.
+    private func replaceKnown(
+        _ object: MirrorObject, _ name: ObjectName, _ draft: ObjectDraft, at path: String
+    ) throws(BackupError) -> Bool {
+        guard !object.isDated, let cached = try FileSystem.readFileIfPresent(path, limitBytes: Self.objectLimitBytes),
+            let version = refresher.versions.version(of: name, sha256: SHA256Hasher.hash(cached))
+        else { return false }
+        do throws(BackupError) {
+            note(object, name, draft, try storage.replace(name, version: version, draft))
+            return true
+        } catch {
+            guard [.conflict, .notFound].contains(error.code) else { throw error }
+            return false
+        }
+    }
+
+    /// What this process stores need not be transferred again. The time of a dated object is not known here.
+    private func note(_ object: MirrorObject, _ name: ObjectName, _ draft: ObjectDraft, _ version: ObjectVersion) {
+        if !object.isDated { refresher.versions.note(name, draft.sha256, version) }
     }
 
     /// Whether the change that is made is one of what the storage has now.
@@ -76,7 +94,7 @@ final class RemoteWriter: RepositoryUpstream {
         _ object: MirrorObject, _ name: ObjectName, _ draft: ObjectDraft, _ bytes: [UInt8]
     ) throws(BackupError) {
         do throws(BackupError) {
-            _ = try storage.create(name, draft)
+            note(object, name, draft, try storage.create(name, draft))
         } catch {
             guard error.code == .alreadyExists else { throw error }
             guard let (found, known) = try storage.contents(of: name, limitBytes: Self.objectLimitBytes) else {
@@ -87,7 +105,7 @@ final class RemoteWriter: RepositoryUpstream {
             guard case .snapshot(let id) = object, SnapshotID(SHA256Hasher.hash(found)) != id else {
                 throw Self.changed(name, at: location)
             }
-            _ = try storage.replace(name, version: known, draft)
+            note(object, name, draft, try storage.replace(name, version: known, draft))
         }
     }
 
@@ -96,7 +114,7 @@ final class RemoteWriter: RepositoryUpstream {
             .conflict, "another machine has just changed “\(name)”", path: location, remedy: "Try again.")
     }
 
-    func remove(_ path: String) throws(BackupError) { try removeObject(object(at: path).name) }
+    func remove(_ path: String) throws(BackupError) { try storage.removeIfPresent(object(at: path).name) }
 
     func moveRecord(_ path: String, to new: String) throws(BackupError) {
         let (name, _) = try object(at: path)
@@ -113,14 +131,6 @@ final class RemoteWriter: RepositoryUpstream {
         try PrivateFile.publish(bytes, to: new, temporaryFolder: layout.temporary, isDurable: false)
         try storage.remove(name, version: version)
         try FileSystem.removeFile(path)
-    }
-
-    private func removeObject(_ name: ObjectName) throws(BackupError) {
-        do throws(BackupError) {
-            try storage.remove(name, version: nil)
-        } catch {
-            guard error.code == .notFound else { throw error }
-        }
     }
 
     private func object(at path: String) throws(BackupError) -> (name: ObjectName, object: MirrorObject) {
@@ -159,7 +169,7 @@ final class RemoteWriter: RepositoryUpstream {
     }
 
     func removePack(_ id: PackID) throws(BackupError) {
-        try removeObject(MirrorObject.pack(id).name)
+        try storage.removeIfPresent(MirrorObject.pack(id).name)
         try cache.remove(id)
     }
 
@@ -197,37 +207,23 @@ final class RemoteWriter: RepositoryUpstream {
 
     // MARK: Refreshing
 
-    func refresh(_ scope: RefreshScope) throws(BackupError) {
-        try refresher.run(scope, through: storage, waiting: .untilDone)
-        background.withLock { $0.lastRefresh = SystemClock.monotonicNanoseconds() }
-    }
+    func refresh(_ scope: RefreshScope) throws(BackupError) { try refresher.run(scope, through: storage, waiting: .untilDone) }
 
     func refreshInBackground() {
-        let isDue = background.withLock { background in
-            guard !background.isRunning else { return false }
-            if let last = background.lastRefresh,
-                SystemClock.monotonicNanoseconds() < last + Self.refreshIntervalNanoseconds
-            {
-                return false
-            }
-            background.isRunning = true
-            return true
+        let last = refresher.lastAttemptNanoseconds
+        if let last, SystemClock.monotonicNanoseconds() < last + Self.refreshIntervalNanoseconds { return }
+        let isFree = isRefreshing.withLock { isRefreshing in
+            defer { isRefreshing = true }
+            return !isRefreshing
         }
-        guard isDue else { return }
+        guard isFree else { return }
         do throws(BackupError) {
             try SystemThread { [self] in
                 try? refresher.run(.records, waiting: .not)
-                ended()
+                isRefreshing.withLock { $0 = false }
             }.detach()
         } catch {
-            ended()
-        }
-    }
-
-    private func ended() {
-        background.withLock { background in
-            background.isRunning = false
-            background.lastRefresh = SystemClock.monotonicNanoseconds()
+            isRefreshing.withLock { $0 = false }
         }
     }
 }

@@ -102,6 +102,27 @@ public final class S3Storage: ObjectStorage {
     public func remove(_ name: ObjectName, version: ObjectVersion?) throws(BackupError) {
         guard let facts = try look(name) else { throw notFound(name) }
         if let version, facts.version != version { throw conflict(name) }
+        try delete(name, version: version) { (answer) throws(S3Failure) in
+            guard try lookAgain(name) != nil else {
+                // An earlier try may have done it.
+                if answer.hasAmbiguousTry { return }
+                throw S3Failure(error: notFound(name), isAmbiguous: false, isNetwork: false)
+            }
+            throw S3Failure(error: conflict(name), isAmbiguous: false, isNetwork: false)
+        }
+    }
+
+    public func removeIfPresent(_ name: ObjectName) throws(BackupError) {
+        try delete(name, version: nil) { (answer) throws(S3Failure) in
+            // Also the answer for a bucket that is not there.
+            if try lookAgain(name) != nil { throw failure(answer, name) }
+        }
+    }
+
+    /// - Parameter refused: decides about the answer that the object is not there, or is another one.
+    private func delete(
+        _ name: ObjectName, version: ObjectVersion?, refused: (S3Answer) throws(S3Failure) -> Void
+    ) throws(BackupError) {
         var request = S3Request(kind: .remove, method: .delete, name: name)
         if let version, capabilities.contains(.conditionalRemove) {
             request.headers.append(HTTPHeader("If-Match", S3Tag.quoted(version.text)))
@@ -110,12 +131,7 @@ public final class S3Storage: ObjectStorage {
             let answer = try client.send(request)
             if answer.response.isSuccess { return }
             guard answer.status == 404 || answer.status == 412 || answer.status == 409 else { throw failure(answer, name) }
-            guard try lookAgain(name) != nil else {
-                // An earlier try may have done it.
-                if answer.hasAmbiguousTry { return }
-                throw S3Failure(error: notFound(name), isAmbiguous: false, isNetwork: false)
-            }
-            throw S3Failure(error: conflict(name), isAmbiguous: false, isNetwork: false)
+            try refused(answer)
         } catch {
             if error.isNetwork, error.isAmbiguous, isCertainlyGone(name) { return }
             throw error.error

@@ -57,6 +57,19 @@ public protocol ObjectStorage: Sendable {
     /// - Throws: `conflict` when its version is another one, `notFound` when there is none. Without
     ///   `StorageCapabilities.conditionalRemove`, a change by another client at the same moment may be lost.
     func remove(_ name: ObjectName, version: ObjectVersion?) throws(BackupError)
+
+    /// Removes an object of any version; a no-op when there is none. It costs a server one request, and `remove` two.
+    func removeIfPresent(_ name: ObjectName) throws(BackupError)
+}
+
+extension ObjectStorage {
+    public func removeIfPresent(_ name: ObjectName) throws(BackupError) {
+        do throws(BackupError) {
+            try remove(name, version: nil)
+        } catch {
+            guard error.code == .notFound else { throw error }
+        }
+    }
 }
 
 /// What a storage can do beyond the promises of `ObjectStorage`.

@@ -48,4 +48,6 @@ final class DeferredStorage: ObjectStorage {
     func remove(_ name: ObjectName, version: ObjectVersion?) throws(BackupError) {
         try storage().remove(name, version: version)
     }
+
+    func removeIfPresent(_ name: ObjectName) throws(BackupError) { try storage().removeIfPresent(name) }
 }

@@ -85,6 +85,7 @@ struct StoragePromises: Sendable {
             guard client.capabilities.contains(.removal) else { continue }
             #expect(errorCode { try client.remove(name, version: nil) } == .notFound)
             #expect(errorCode { try client.remove(name, version: ObjectVersion("1")) } == .notFound)
+            try client.removeIfPresent(name)
             #expect(errorCode { _ = try client.replace(name, version: ObjectVersion("1"), ObjectDraft("new")) } == .notFound)
         }
         #expect(try client.names() == ["a/b"])
@@ -184,9 +185,13 @@ struct StoragePromises: Sendable {
         try client.remove(name, version: second)
         #expect(try client.look(name) == nil)
         #expect(try client.names().isEmpty)
-        _ = try client.create(name, ObjectDraft("third"))
-        try client.remove(name, version: nil)
-        #expect(try client.look(name) == nil)
+        for (text, remove) in [
+            ("third", { try client.remove(name, version: nil) }), ("fourth", { try client.removeIfPresent(name) }),
+        ] as [(String, () throws -> Void)] {
+            _ = try client.create(name, ObjectDraft(text))
+            try remove()
+            #expect(try client.look(name) == nil)
+        }
     }
 
     func readerSeesOldOrNew() throws {
