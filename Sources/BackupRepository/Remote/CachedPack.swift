@@ -18,15 +18,23 @@ final class CachedPack: FileFiller {
     /// time as the transfer of a megabyte or more.
     private static let readAheadLimitBlocks = 64
     private static let firstReadAheadBlocks = 2
+    /// Of how many readers at different places the positions are remembered.
+    private static let sequenceCount = 8
 
     private enum Block: Sendable { case absent, requested, present }
 
+    /// Requests that follow each other: of one reader, as a rule.
+    private struct Sequence {
+        /// The block after the last requested one: a request that begins here continues the sequence.
+        var next = 0
+        /// How many blocks its next request has.
+        var readAheadBlocks = CachedPack.firstReadAheadBlocks
+    }
+
     private struct State {
         var blocks: [Block]
-        /// The block after the last requested one: a request that begins here continues a sequence.
-        var next = 0
-        /// How many blocks the next request of a sequence has.
-        var readAheadBlocks = CachedPack.firstReadAheadBlocks
+        /// The one that was used last is at the end. At first, the beginning of the pack continues one.
+        var sequences = [Sequence()]
     }
 
     private enum Step {
@@ -95,13 +103,19 @@ final class CachedPack: FileFiller {
         guard let first = wanted.first(where: { state.blocks[$0] == .absent }) else {
             return state.blocks[wanted].contains(.requested) ? .wait : .done
         }
-        let isSequence = first == state.next
-        state.readAheadBlocks = isSequence ? min(state.readAheadBlocks * 2, readAheadLimitBlocks) : firstReadAheadBlocks
+        var sequence = Sequence()
+        if let index = state.sequences.firstIndex(where: { $0.next == first }) {
+            sequence = state.sequences.remove(at: index)
+            sequence.readAheadBlocks = min(sequence.readAheadBlocks * 2, readAheadLimitBlocks)
+        } else if state.sequences.count == sequenceCount {
+            state.sequences.removeFirst()
+        }
         // Reading ahead only pays off where blocks follow; a single wanted block at another place is taken with one more.
-        let limit = min(state.blocks.count, max(wanted.upperBound, first + state.readAheadBlocks))
+        let limit = min(state.blocks.count, max(wanted.upperBound, first + sequence.readAheadBlocks))
         let end = state.blocks[first..<limit].firstIndex { $0 != .absent } ?? limit
         for number in first..<end { state.blocks[number] = .requested }
-        state.next = end
+        sequence.next = end
+        state.sequences.append(sequence)
         return .transfer(first..<end)
     }
 
