@@ -20,11 +20,8 @@ struct MirrorListing {
     /// - Throws: as `records`.
     func everything() throws(BackupError) -> [MirrorObject: ObjectFacts] {
         if let objects = try small() { return objects }
-        var objects = try large()
-        try storage.forEachObject(prefix: MirrorObject.packsPrefix) { (facts) throws(BackupError) in
-            if let object = MirrorObject(facts.name) { objects[object] = facts }
-        }
-        return objects
+        let objects = try large()
+        return try objects.merging(PackListing(storage: storage).packs()) { $1 }
     }
 
     /// The objects of a repository whose names fit on one page, with packs; `nil` if they do not.
