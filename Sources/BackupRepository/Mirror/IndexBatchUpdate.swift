@@ -9,7 +9,7 @@ import SystemIO
 /// these are removed, so that an interruption or missing permissions to remove objects cost only space.
 struct IndexBatchUpdate {
     /// A new batch begins when one has reached this size.
-    private static let fullSizeBytes = 8 << 20
+    static let fullSizeBytes = 8 << 20
     /// Smaller batches are small ones.
     private static let smallSizeBytes = 4 << 20
     /// At this number of small batches, one new batch replaces them.

@@ -16,8 +16,9 @@ struct PackListing {
         let first = try storage.list(prefix: MirrorObject.packsPrefix, after: nil)
         let found = Mutex(Self.objects(first.objects))
         if let last = first.objects.last?.name, first.hasMore {
-            try ParallelTransfer(phase: "Reading the list of backups...", progress: nil).run(parts(after: last), sizeBytes: { _ in 0 }) {
-                [storage] (prefix) throws(BackupError) in
+            try ParallelTransfer(phase: "Reading the list of backups...", progress: nil).run(
+                parts(after: last), sizeBytes: { _ in 0 }
+            ) { [storage] (prefix) throws(BackupError) in
                 var part: [ObjectFacts] = []
                 // The first page may have some of them.
                 let begin = last.text.hasPrefix(prefix) ? last : nil
@@ -43,7 +44,8 @@ struct PackListing {
     /// The prefixes that what comes after the first page is listed by. The names of packs are evenly distributed checksums.
     private func parts(after last: ObjectName) -> [String] {
         let whole = [MirrorObject.packsPrefix]
-        guard let digit = last.text.dropFirst(MirrorObject.packsPrefix.count).first, let index = Self.digits.firstIndex(of: digit),
+        guard let digit = last.text.dropFirst(MirrorObject.packsPrefix.count).first,
+            let index = Self.digits.firstIndex(of: digit),
             Self.digits.distance(from: Self.digits.startIndex, to: index) < Self.digits.count / Self.sequentialPageCount
         else { return whole }
         return Self.digits[index...].map { MirrorObject.packsPrefix + String($0) }

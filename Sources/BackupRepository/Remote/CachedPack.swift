@@ -33,8 +33,8 @@ final class CachedPack: FileFiller {
 
     private struct State {
         var blocks: [Block]
-        /// The one that was used last is at the end. At first, the beginning of the pack continues one.
-        var sequences = [Sequence()]
+        /// The one that was used last is at the end.
+        var sequences: [Sequence] = []
     }
 
     private enum Step {

@@ -89,6 +89,15 @@ extension StoragePromises {
         let known = Set(lasting)
         #expect(found.filter { known.contains($0) } == lasting.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
         #expect(Set(found).count == found.count)
+        // Within the name of a folder, and from the middle of it.
+        let part = found.filter { $0.hasPrefix("packs/d1") && known.contains($0) }
+        #expect(part.count > 100)
+        #expect(try clients[0].names(prefix: "packs/d1") == part)
+        let rest = try clients[0].list(prefix: "packs/d1", after: name(part[50]))
+        #expect(rest.objects.map(\.name.text) == Array(part[51...]) && !rest.hasMore)
+        #expect(
+            try clients[0].list(prefix: "packs/d2", after: name(part[50])).objects.first?.name.text.hasPrefix("packs/d2/") == true
+        )
         let first = try clients[0].list(prefix: "packs/", after: nil)
         #expect(first.objects.count == 1_000 && first.hasMore)
     }
