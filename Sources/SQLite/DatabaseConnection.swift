@@ -1,5 +1,6 @@
 import BackupCore
 import CSQLite
+import Glibc
 import SystemIO
 
 /// A failure that SQLite reported.
@@ -87,6 +88,7 @@ package final class DatabaseConnection: @unchecked Sendable {
     /// Of the file, as named in errors.
     package let path: String
     let errors: DatabaseErrors
+    private let busyTimeoutSeconds: Double
     private var kept: [String: DatabaseStatement] = [:]
 
     /// - Parameter busyTimeoutSeconds: how long to wait for the locks of other connections.
@@ -95,6 +97,7 @@ package final class DatabaseConnection: @unchecked Sendable {
     ) throws(BackupError) {
         self.path = path
         self.errors = errors
+        self.busyTimeoutSeconds = busyTimeoutSeconds
         let (address, flags): (String, Int32) =
             switch access {
             case .readOnly: (path, SQLITE_OPEN_READONLY)
@@ -209,10 +212,18 @@ package final class DatabaseConnection: @unchecked Sendable {
 
     private var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-    /// Changes the journal to a write-ahead log.
+    /// Changes the journal to a write-ahead log, outside of a transaction. Waits for the locks of other connections.
     package func useLog() throws(BackupError) {
-        guard try text("PRAGMA journal_mode = WAL") == "wal" else {
-            throw failure(code: SQLITE_ERROR, reason: "could not activate WAL Mode at path: \(path)")
+        let end = SystemClock.monotonicNanoseconds() + UInt64(busyTimeoutSeconds * 1e9)
+        while true {
+            do throws(BackupError) {
+                if try text("PRAGMA journal_mode = WAL") == "wal" { return }
+                throw failure(code: SQLITE_ERROR, reason: "could not activate WAL Mode at path: \(path)")
+            } catch {
+                // SQLite does not wait: two, each with a read lock, would wait for each other. They must not return at once.
+                guard sqlite3_errcode(handle) & 0xFF == SQLITE_BUSY, SystemClock.monotonicNanoseconds() < end else { throw error }
+                usleep(.random(in: 1_000...10_000))
+            }
         }
     }
 
