@@ -42,6 +42,8 @@ python3-boto3         python3 -c __import__('boto3')
 python3-venv          python3 -c __import__('ensurepip')
 openssl               command -v openssl
 procps                command -v ps
+util-linux            command -v nsenter
+iproute2              command -v ip
 curl                  command -v curl
 libglib2.0-bin        command -v gio
 openssh-client        command -v sftp

@@ -15,6 +15,10 @@ public final class FaultProxy: Sendable {
         /// An error of S3 instead of the server's answer.
         /// - Parameter isForwarded: whether the server does all the same what it is asked.
         case answer(status: Int, code: String, headers: [String: String] = [:], isForwarded: Bool = false)
+        /// A page instead of the server's answer, which is not asked. After a body that is shorter than a header `Content-Length`
+        /// says, the connection is closed.
+        /// - Parameter count: how often the body is repeated in the page.
+        case page(status: Int = 200, headers: [String: String] = [:], body: String = "", count: Int = 1)
         case cutRequest(afterBytes: Int)
         /// Nothing moves until `release`.
         case stallRequest(afterBytes: Int)
@@ -27,8 +31,8 @@ public final class FaultProxy: Sendable {
         /// The server's whole answer is lost, with the connection.
         case dropAnswer
         case flipAnswer(offset: Int)
-        /// In the answer; `nil` removes the header.
-        case replaceHeader(String, value: String?)
+        /// In the answer; `nil` removes a header.
+        case replaceHeaders([String: String?])
         /// The body ends there, with a fitting length.
         case truncateBody(afterBytes: Int)
         /// Entries of a listing whose key fits a regular expression are missing, and it claims to be complete.
@@ -66,6 +70,8 @@ public final class FaultProxy: Sendable {
         public let requestBytes: Int
         /// Bytes of the body that went to the client.
         public let answerBytes: Int
+        /// The number of the client's connection.
+        public let connection: Int
         /// The names of the actions that were applied.
         public let faults: [String]
         /// With names in lower-case letters.
@@ -78,11 +84,22 @@ public final class FaultProxy: Sendable {
     private let job: Job
     private let folder: TemporaryFolder
 
-    /// - Parameter targetPort: of the server, on this machine.
-    public init(targetPort: Int) throws {
+    /// - Parameters:
+    ///   - targetPort: of the server, on this machine.
+    ///   - host: whose network the proxy listens in, at all addresses; on loopback of this machine if `nil`.
+    public convenience init(targetPort: Int, in host: OtherHost.Running? = nil) throws {
+        try self.init(target: "127.0.0.1:\(targetPort)", in: host)
+    }
+
+    /// - Parameters:
+    ///   - target: the server, as `HOST:PORT`.
+    ///   - certificateFile: has a certificate with its key, for TLS to the clients.
+    public init(target: String, in host: OtherHost.Running? = nil, certificateFile: String? = nil) throws {
         folder = try TemporaryFolder()
         let script = "\(Machine.projectPath)/mount-scripts/object-servers/fault-proxy.py"
-        job = try Job(["python3", script, "\(targetPort)", folder("control"), "\(getpid())"], scratch: folder("proxy"))
+        let options =
+            (host.map { ["--namespace", $0.networkPath] } ?? []) + (certificateFile.map { ["--certificate", $0] } ?? [])
+        job = try Job(["python3", script, target, folder("control"), "\(getpid())"] + options, scratch: folder("proxy"))
         var waitedMilliseconds = 0
         while true {
             let digits = job.outputSoFar.filter(\.isNumber)
@@ -127,16 +144,16 @@ public final class FaultProxy: Sendable {
 
     /// All requests since the last `reset`.
     public func requests() throws -> [Request] {
-        try ask("\"do\": \"log\"").filter { $0.first == "request" && $0.count == 9 }.map { fields in
+        try ask("\"do\": \"log\"").filter { $0.first == "request" && $0.count == 10 }.map { fields in
             var headers: [String: String] = [:]
-            for line in fields[8].split(separator: "\u{1F}") {
+            for line in fields[9].split(separator: "\u{1F}") {
                 guard let colon = line.firstIndex(of: ":") else { continue }
                 headers[String(line[..<colon])] = String(line[line.index(after: colon)...].dropFirst())
             }
             return Request(
                 method: fields[1], path: fields[2], status: Int(fields[3]), serverStatus: Int(fields[4]),
                 requestBytes: Int(fields[5]) ?? 0, answerBytes: Int(fields[6]) ?? 0,
-                faults: fields[7].split(separator: ",").map(String.init), headers: headers)
+                connection: Int(fields[7]) ?? 0, faults: fields[8].split(separator: ",").map(String.init), headers: headers)
         }
     }
 
@@ -214,7 +231,7 @@ extension FaultProxy.Action {
         switch self {
         case .delay: "delay"
         case .reset: "reset"
-        case .answer: "answer"
+        case .answer, .page: "answer"
         case .cutRequest: "cut-request"
         case .stallRequest: "stall-request"
         case .flipRequest: "flip-request"
@@ -223,7 +240,7 @@ extension FaultProxy.Action {
         case .stallAnswer: "stall-answer"
         case .dropAnswer: "drop-answer"
         case .flipAnswer: "flip-answer"
-        case .replaceHeader: "replace-header"
+        case .replaceHeaders: "replace-headers"
         case .truncateBody: "truncate-body"
         case .hideEntries: "hide-entries"
         case .answerTwice: "answer-twice"
@@ -237,14 +254,18 @@ extension FaultProxy.Action {
             case .answer(let status, let code, let headers, let isForwarded):
                 [
                     "\"status\": \(status)", "\"code\": \(quote(code))", "\"forward\": \(isForwarded)",
-                    "\"headers\": {\(headers.map { "\(quote($0.key)): \(quote($0.value))" }.joined(separator: ", "))}",
+                    "\"headers\": \(object(headers))",
+                ]
+            case .page(let status, let headers, let body, let count):
+                [
+                    "\"status\": \(status)", "\"headers\": \(object(headers))", "\"body\": \(quote(body))",
+                    "\"repeat\": \(count)",
                 ]
             case .cutRequest(let bytes), .stallRequest(let bytes), .cutAnswer(let bytes), .stallAnswer(let bytes),
                 .truncateBody(let bytes):
                 ["\"bytes\": \(bytes)"]
             case .flipRequest(let offset), .flipAnswer(let offset): ["\"offset\": \(offset)"]
-            case .replaceHeader(let name, let value):
-                ["\"name\": \(quote(name))", "\"value\": \(value.map(quote) ?? "null")"]
+            case .replaceHeaders(let values): ["\"headers\": \(object(values))"]
             case .hideEntries(let key): ["\"key\": \(quote(key))"]
             case .reset, .repeatRequest, .dropAnswer, .answerTwice: []
             }
@@ -255,4 +276,9 @@ extension FaultProxy.Action {
 /// A JSON string. Texts in tests have no control characters.
 private func quote(_ text: String) -> String {
     "\"" + text.flatMap { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" } + "\""
+}
+
+/// A JSON object of texts.
+private func object(_ values: [String: String?]) -> String {
+    "{\(values.map { "\(quote($0.key)): \($0.value.map(quote) ?? "null")" }.joined(separator: ", "))}"
 }

@@ -13,6 +13,7 @@ public final class Sandbox: Sendable {
     private let shellOptions: String
     private let removesItself: Bool
     private let environment: Mutex<[String: String]>
+    private let otherHost = Mutex<OtherHost.Running?>(nil)
     private let jobCount = Atomic(0)
 
     public var storePath: String { "\(path)/store" }
@@ -22,6 +23,12 @@ public final class Sandbox: Sendable {
     public var variables: [String: String] {
         get { environment.withLock { $0 } }
         set { environment.withLock { $0 = newValue } }
+    }
+
+    /// The host that its programs run on from now on; `nil` for this machine.
+    public var host: OtherHost.Running? {
+        get { otherHost.withLock { $0 } }
+        set { otherHost.withLock { $0 = newValue } }
     }
 
     /// - Parameters:
@@ -80,7 +87,8 @@ public final class Sandbox: Sendable {
     /// Starts a program without waiting for it.
     public func start(_ command: [String], _ extra: [String: String] = [:]) throws -> Job {
         let number = jobCount.add(1, ordering: .relaxed).newValue
-        return try Job(command, environment: variables.merging(extra) { $1 }, scratch: "\(path)/.jobs/\(number)")
+        let launcher = host?.launcher ?? []
+        return try Job(launcher + command, environment: variables.merging(extra) { $1 }, scratch: "\(path)/.jobs/\(number)")
     }
 
     /// Starts a bash script without waiting for it.

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""A proxy between a client and an object server that makes faults happen: fault-proxy.py TARGET_PORT CONTROL_SOCKET [PROCESS]
+"""A proxy between a client and an object server that makes faults happen.
 
-It listens on a free port of 127.0.0.1, forwards HTTP/1.1 to TARGET_PORT there, byte by byte and with kept connections, and prints
-{"port": N} once it listens. With PROCESS it ends when that process has ended.
+fault-proxy.py TARGET CONTROL_SOCKET [PROCESS] [--namespace FILE] [--certificate FILE]
+
+It listens on a free port of 127.0.0.1, forwards HTTP/1.1 to TARGET, which is HOST:PORT, byte by byte and with kept connections, and
+prints {"port": N} once it listens. With PROCESS it ends when that process has ended. --namespace: it listens on all addresses of that
+network namespace instead, which /proc has as a file. --certificate: it listens with TLS; the file has a certificate and its key in PEM.
 
 CONTROL_SOCKET is a Unix socket. Each line sent to it is a JSON object, and each gets one line as its answer; with "fields": true, for
 clients that do not read JSON, it gets lines of fields with tabs between them, and an empty line after the last:
@@ -11,7 +14,8 @@ clients that do not read JSON, it gets lines of fields with tabs between them, a
   {"do": "refuse", "on": true}            close all connections and refuse new ones; false: listen again, on the same port
   {"do": "release"}                       let go what stalls: its connection is closed
   {"do": "counters"}                      connections, requests, requests by method, faults applied
-  {"do": "log"}                           all requests since the last reset; "status" is what the client got, null for nothing
+  {"do": "log"}                           all requests since the last reset; "status" is what the client got, null for nothing, and
+                                          "connection" the number of the client's connection
   {"do": "reset"}                         forget the log and the counters
   {"do": "wait", "fault": ACTION, "count": N, "seconds": S}   answer when N faults of this action were applied, or S seconds have passed
 
@@ -21,7 +25,9 @@ Method and path (as sent, with the query) choose requests; the fault applies to 
 
   delay           seconds: before the request is forwarded
   reset           close the connection when the request's head has arrived, without an answer
-  answer          status, code, headers: an error of S3 instead of the server's answer; forward: true has the server do it all the same
+  answer          status, headers, and code, for an error of S3, or body: instead of the server's answer. The body comes `repeat` times;
+                  after one that is shorter than the header Content-Length says, the connection is closed. forward: true has the server do
+                  it all the same
   cut-request     bytes: of the body that are forwarded; then both connections are closed
   stall-request   bytes: of the body that are forwarded; then nothing moves until `release`
   flip-request    offset: of the byte of the body that is changed
@@ -30,27 +36,30 @@ Method and path (as sent, with the query) choose requests; the fault applies to 
   stall-answer    bytes: of the answer's body; then nothing moves until `release`
   drop-answer     the server's whole answer is dropped and the connection closed
   flip-answer     offset: of the byte of the body that is changed
-  replace-header  name, value: in the answer; null removes it
+  replace-headers headers: names and values in the answer; null removes one
   truncate-body   bytes: the body ends there, with a fitting Content-Length
   hide-entries    key: entries of a listing whose key fits this regular expression are missing, and it claims to be complete
   answer-twice    the answer is sent two times
 """
 
+import argparse
 import asyncio
+import ctypes
 import json
 import os
 import re
 import socket
+import ssl
 import struct
-import sys
 from collections import Counter
 
 PIECE_BYTES = 65536
 # An answer that comes before the end of the request, as for a refused upload: how long the client may go on sending.
 DRAIN_SECONDS = 2
 
-REASONS = {400: "Bad Request", 403: "Forbidden", 404: "Not Found", 409: "Conflict", 412: "Precondition Failed", 429: "Too Many Requests",
-           500: "Internal Server Error", 501: "Not Implemented", 503: "Service Unavailable", 507: "Insufficient Storage"}
+REASONS = {200: "OK", 206: "Partial Content", 307: "Temporary Redirect", 400: "Bad Request", 403: "Forbidden", 404: "Not Found",
+           409: "Conflict", 412: "Precondition Failed", 429: "Too Many Requests", 500: "Internal Server Error", 501: "Not Implemented",
+           503: "Service Unavailable", 507: "Insufficient Storage"}
 
 
 class Closed(Exception):
@@ -149,9 +158,29 @@ def close_hard(writer):
     writer.transport.abort()
 
 
+def listener_in(namespace, port):
+    """A listening socket on all addresses of a network namespace. A socket stays in the namespace that it was made in."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open("/proc/self/ns/net") as own, open(namespace) as other:
+        def enter(file):
+            if libc.setns(file.fileno(), 0) != 0:
+                raise OSError(ctypes.get_errno(), "setns")
+        enter(other)
+        try:
+            return socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True)
+        finally:
+            enter(own)
+
+
 class Proxy:
-    def __init__(self, target_port):
-        self.target_port = target_port
+    def __init__(self, target, namespace=None, certificate=None):
+        self.host, _, port = target.rpartition(":")
+        self.target_port = int(port)
+        self.namespace = namespace
+        self.tls = None
+        if certificate:
+            self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.tls.load_cert_chain(certificate)
         self.port = 0
         self.server = None
         self.faults = []
@@ -168,7 +197,10 @@ class Proxy:
     # Listening
 
     async def listen(self):
-        self.server = await asyncio.start_server(self.serve, "127.0.0.1", self.port, limit=1 << 20)
+        where = {"host": "127.0.0.1", "port": self.port}
+        if self.namespace:
+            where = {"sock": listener_in(self.namespace, self.port)}
+        self.server = await asyncio.start_server(self.serve, limit=1 << 20, ssl=self.tls, **where)
         self.port = self.server.sockets[0].getsockname()[1]
 
     def refuse(self):
@@ -207,6 +239,7 @@ class Proxy:
 
     async def serve(self, reader, writer):
         self.connections += 1
+        connection = self.connections
         self.writers.add(writer)
         # So that `drain` waits until the kernel has all: what is closed afterwards loses nothing of it.
         writer.transport.set_write_buffer_limits(high=0)
@@ -218,7 +251,7 @@ class Proxy:
                     return
                 if upstream is None or upstream[0].at_eof() or upstream[1].is_closing():
                     upstream = None
-                upstream = await self.exchange(head, reader, writer, upstream)
+                upstream = await self.exchange(head, reader, writer, upstream, connection)
         except (Closed, ConnectionError, asyncio.IncompleteReadError):
             close_hard(writer)
         finally:
@@ -228,15 +261,15 @@ class Proxy:
                 upstream[1].close()
 
     async def connect(self):
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.target_port, limit=1 << 20)
+        reader, writer = await asyncio.open_connection(self.host, self.target_port, limit=1 << 20)
         writer.transport.set_write_buffer_limits(high=0)
         return reader, writer
 
-    async def exchange(self, head, reader, writer, upstream):
+    async def exchange(self, head, reader, writer, upstream, connection):
         """One request and its answer. Returns the connection to the server, for the next."""
         method, target, _ = head.first.decode("latin-1").split(" ", 2)
         entry = {"number": len(self.log) + 1, "method": method, "path": target, "headers": head.headers(), "status": None,
-                 "serverStatus": None, "requestBytes": 0, "answerBytes": 0, "faults": []}
+                 "serverStatus": None, "requestBytes": 0, "answerBytes": 0, "connection": connection, "faults": []}
         self.log.append(entry)
         faults = self.choose(method, target)
         if "delay" in faults:
@@ -251,7 +284,7 @@ class Proxy:
                 writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             async for piece, is_content in pieces(reader, head):
                 entry["requestBytes"] += len(piece) if is_content else 0
-            await self.answer_error(answer, entry, method, writer)
+            await self.answer(answer, entry, method, writer)
             return upstream
         if "repeat-request" in faults:
             return await self.repeat(head, reader, writer, entry, faults)
@@ -338,16 +371,17 @@ class Proxy:
             async for _ in body:
                 pass
             if "answer" in faults:
-                await self.answer_error(faults["answer"], entry, method, writer)
+                await self.answer(faults["answer"], entry, method, writer)
                 return closes
             await self.note(entry, "drop-answer")
             raise Closed
         for name in ("truncate-body", "hide-entries", "answer-twice"):
             if name in faults:
                 return await self.pass_changed(head, status, body, writer, entry, faults) or closes
-        if "replace-header" in faults:
-            head.replace(faults["replace-header"]["name"], faults["replace-header"].get("value"))
-            await self.note(entry, "replace-header")
+        if "replace-headers" in faults:
+            for name, value in faults["replace-headers"]["headers"].items():
+                head.replace(name, value)
+            await self.note(entry, "replace-headers")
         stop = faults.get("cut-answer") or faults.get("stall-answer")
         flip = faults.get("flip-answer")
         entry["status"] = status
@@ -422,17 +456,23 @@ class Proxy:
             raise Closed
         return second
 
-    async def answer_error(self, fault, entry, method, writer):
-        status, code = fault["status"], fault.get("code", "InternalError")
-        body = (f'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>{code}</Code><Message>A fault of the test.</Message>'
-                f'<Resource>{entry["path"].split("?")[0]}</Resource><RequestId>FAULT{entry["number"]:011}</RequestId></Error>').encode()
-        lines = [f"HTTP/1.1 {status} {REASONS.get(status, 'Error')}", "Content-Type: application/xml", f"Content-Length: {len(body)}",
-                 *(f"{name}: {value}" for name, value in fault.get("headers", {}).items())]
+    async def answer(self, fault, entry, method, writer):
+        status, body = fault["status"], fault.get("body")
+        if body is None:
+            body = (f'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>{fault.get("code", "InternalError")}</Code><Message>A fault of '
+                    f'the test.</Message><Resource>{entry["path"].split("?")[0]}</Resource><RequestId>FAULT{entry["number"]:011}</RequestId></Error>')
+        body = body.encode() * fault.get("repeat", 1)
+        headers = {"Content-Type": "application/xml", "Content-Length": str(len(body)), **fault.get("headers", {})}
         entry["status"] = status
+        lines = [f"HTTP/1.1 {status} {REASONS.get(status, 'Error')}", *(f"{name}: {value}" for name, value in headers.items())]
         writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + (b"" if method == "HEAD" else body))
         entry["answerBytes"] = 0 if method == "HEAD" else len(body)
         await self.note(entry, "answer")
         await writer.drain()
+        if method != "HEAD" and int(headers["Content-Length"]) > len(body):
+            # In order, so that the client gets all bytes before it notices the end.
+            writer.close()
+            raise Closed
 
     # Control
 
@@ -499,7 +539,7 @@ def as_fields(reply):
         if key == "requests" and isinstance(value, list):
             for entry in value:
                 headers = "\x1f".join(f"{name}: {text}" for name, text in entry["headers"].items())
-                numbers = (entry[name] for name in ("status", "serverStatus", "requestBytes", "answerBytes"))
+                numbers = (entry[name] for name in ("status", "serverStatus", "requestBytes", "answerBytes", "connection"))
                 lines.append("\t".join(["request", entry["method"], entry["path"], *("-" if one is None else str(one) for one in numbers),
                                         ",".join(entry["faults"]), headers]))
         elif isinstance(value, dict):
@@ -518,16 +558,22 @@ ACTIONS = {line.split()[0] for line in (__doc__ or "").split("FAULT: ")[1].split
 
 
 async def main():
-    target_port, control_path = int(sys.argv[1]), sys.argv[2]
-    proxy = Proxy(target_port)
+    parser = argparse.ArgumentParser(usage=(__doc__ or "").splitlines()[2])
+    parser.add_argument("target")
+    parser.add_argument("control")
+    parser.add_argument("process", nargs="?", type=int)
+    parser.add_argument("--namespace")
+    parser.add_argument("--certificate")
+    options = parser.parse_args()
+    proxy = Proxy(options.target, options.namespace, options.certificate)
     await proxy.listen()
-    if os.path.exists(control_path):
-        os.unlink(control_path)
-    await asyncio.start_unix_server(proxy.control, control_path, limit=1 << 24)
+    if os.path.exists(options.control):
+        os.unlink(options.control)
+    await asyncio.start_unix_server(proxy.control, options.control, limit=1 << 24)
     ended = asyncio.Event()
-    if len(sys.argv) > 3:
+    if options.process is not None:
         try:
-            asyncio.get_running_loop().add_reader(os.pidfd_open(int(sys.argv[3])), ended.set)
+            asyncio.get_running_loop().add_reader(os.pidfd_open(options.process), ended.set)
         except ProcessLookupError:
             return
     print(json.dumps({"port": proxy.port}), flush=True)

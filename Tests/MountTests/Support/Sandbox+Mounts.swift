@@ -35,7 +35,7 @@ extension Sandbox {
 
     /// Mounts of this sandbox, deepest first.
     var mounts: [String] {
-        Job.read("/proc/self/mounts").split(separator: "\n").compactMap { line in
+        Job.read("/proc/\(host.map { "\($0.process)" } ?? "self")/mounts").split(separator: "\n").compactMap { line in
             let parts = line.split(separator: " ")
             return parts.count > 1 && parts[1].hasPrefix("\(path)/") ? String(parts[1]) : nil
         }.reversed()
