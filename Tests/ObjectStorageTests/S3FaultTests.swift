@@ -19,9 +19,15 @@ import Testing
     private let pauses = Monitor<[Double]>([])
     private let log = RequestLog()
 
-    private func storage(_ server: FaultServer, http: HTTPSettings = HTTPSettings(), scheme: String = "http") throws -> S3Storage
-    {
-        let location = try S3Location("s3:\(scheme)://\(scheme == "https" ? "localhost:\(server.port)" : server.host)/bucket/p")
+    /// Answers of a server that is not there.
+    private func server(_ faults: FaultProxy.Fault..., certificateFile: String? = nil) throws -> FaultProxy {
+        let proxy = try FaultProxy(target: "127.0.0.1:1", certificateFile: certificateFile)
+        try proxy.set(faults)
+        return proxy
+    }
+
+    private func storage(_ server: FaultProxy, http: HTTPSettings = HTTPSettings(), scheme: String = "http") throws -> S3Storage {
+        let location = try S3Location("s3:\(scheme)://\(scheme == "https" ? "localhost" : "127.0.0.1"):\(server.port)/bucket/p")
         let credentials = S3CredentialSource(.fixed(try S3Credentials(accessKeyID: "KEY", secretAccessKey: "SECRET")))
         let pauses = pauses
         let client = S3Client(
@@ -32,78 +38,84 @@ import Testing
     }
 
     @Test func `an overloaded server is asked three times, with growing pauses`() throws {
-        let busy = FaultServer.Rule.Fault.answer(503, headers: ["Retry-After": "7"], body: Self.error("SlowDown"))
-        let server = try FaultServer([.init("GET", "list-type", .answer(500)), .init("GET", "list-type", times: 9, busy)])
+        let busy = FaultProxy.Action.page(status: 503, headers: ["Retry-After": "7"], body: Self.error("SlowDown"))
+        let server = try server(
+            .init(.page(status: 500), method: "GET", path: "list-type"),
+            .init(busy, method: "GET", path: "list-type", nth: 2, times: 9))
         let storage = try storage(server)
         #expect(errorCode { _ = try storage.list(prefix: "", after: nil) } == .offline)
         #expect(pauses.withLock { $0 } == [0.5, 7])
-        #expect(server.requests.count == 3)
+        #expect(try server.requests().count == 3)
         #expect(log.requests.map(\.tryCount) == [3])
         #expect(log.requests.map(\.status) == [503])
         // One connection for all.
-        #expect(Set(server.requests.map { $0[4] }).count == 1)
+        #expect(try Set(server.requests().map(\.connection)).count == 1)
     }
 
     @Test func `a server's clock is taken over once`() throws {
-        let skewed = FaultServer.Rule.Fault.answer(
-            403, headers: ["Date": "Tue, 01 Jan 2030 12:00:00 GMT"], body: Self.error("RequestTimeTooSkewed"))
-        let server = try FaultServer([
-            .init("GET", "list-type", skewed), .init("GET", "list-type", .answer(200, body: Self.emptyListing)),
-        ])
+        let skewed = FaultProxy.Action.page(
+            status: 403, headers: ["Date": "Tue, 01 Jan 2030 12:00:00 GMT"], body: Self.error("RequestTimeTooSkewed"))
+        let server = try server(
+            .init(skewed, method: "GET", path: "list-type"),
+            .init(.page(body: Self.emptyListing), method: "GET", path: "list-type", nth: 2))
         #expect(try storage(server).list(prefix: "", after: nil).objects.isEmpty)
-        #expect(server.requests[1][2].hasPrefix("20300101T1"))
-        let stubborn = try FaultServer([.init("GET", "list-type", times: 9, skewed)])
+        #expect(try server.requests()[1].headers["x-amz-date"]?.hasPrefix("20300101T1") == true)
+        let stubborn = try self.server(.init(skewed, method: "GET", path: "list-type", times: 9))
         #expect(errorCode { _ = try storage(stubborn).list(prefix: "", after: nil) } == .accessDenied)
-        #expect(stubborn.requests.count == 2)
+        #expect(try stubborn.requests().count == 2)
     }
 
     @Test(arguments: [
         (2..<5 as Range<UInt64>?, "234"), (0..<10, "0123456789"), (8..<50, "89"), (10..<12, ""), (nil, "0123456789"),
     ])
     func `a server that ignores ranges costs time, not bytes`(range: Range<UInt64>?, expected: String) throws {
-        let server = try FaultServer([.init("GET", "digits", times: 9, .answer(200, headers: Self.facts, body: "0123456789"))])
+        let server = try server(
+            .init(.page(headers: Self.facts, body: "0123456789"), method: "GET", path: "digits", times: 9))
         #expect(try storage(server).bytes(named("digits"), range) == Array(expected.utf8))
     }
 
     /// JuiceFS and rclone do so for an object that is stored or removed at this moment.
     @Test func `a listing with an entry that lacks its ETag is asked for again`() throws {
-        func listing(_ tag: String) -> FaultServer.Rule.Fault {
+        func listing(_ tag: String) -> FaultProxy.Action {
             let entry = "<Key>p/a</Key><Size>1</Size><ETag>\(tag)</ETag><LastModified>2026-11-26T10:14:03Z</LastModified>"
             let contents = "<KeyCount>1</KeyCount><Contents>\(entry)</Contents>"
-            return .answer(200, body: Self.emptyListing.replacing("<KeyCount>0</KeyCount>", with: contents))
+            return .page(body: Self.emptyListing.replacing("<KeyCount>0</KeyCount>", with: contents))
         }
-        let server = try FaultServer([.init("GET", "list-type", times: 2, listing("")), .init("GET", "list-type", listing("x"))])
+        let server = try server(
+            .init(listing(""), method: "GET", path: "list-type", times: 2),
+            .init(listing("x"), method: "GET", path: "list-type", nth: 3))
         #expect(try storage(server).list(prefix: "", after: nil).objects.map(\.version.text) == ["x"])
-        #expect(server.requests.count == 3)
+        #expect(try server.requests().count == 3)
         #expect(pauses.withLock { $0.count } == 2)
-        let never = try FaultServer([.init("GET", "list-type", times: 9, listing(""))])
+        let never = try self.server(.init(listing(""), method: "GET", path: "list-type", times: 9))
         #expect(errorCode { _ = try storage(never).list(prefix: "", after: nil) } == .inputOutput)
-        #expect(never.requests.count == 5)
+        #expect(try never.requests().count == 5)
     }
 
     /// `rclone serve s3` does so.
     @Test func `a range that comes with status 200 is the range, if the server says so`() throws {
         let headers = Self.facts(["Content-Range": "bytes 2-4/10"])
-        let server = try FaultServer([.init("GET", "digits", times: 9, .answer(200, headers: headers, body: "234"))])
+        let server = try server(.init(.page(headers: headers, body: "234"), method: "GET", path: "digits", times: 9))
         #expect(try storage(server).bytes(named("digits"), 2..<5) == Array("234".utf8))
         for text in ["bytes 3-5/10", "bytes 2-3/10", "bytes 2-4"] {
-            let other = FaultServer.Rule.Fault.answer(200, headers: Self.facts(["Content-Range": text]), body: "234")
-            let wrong = try FaultServer([.init("GET", "digits", times: 9, other)])
+            let other = FaultProxy.Action.page(headers: Self.facts(["Content-Range": text]), body: "234")
+            let wrong = try self.server(.init(other, method: "GET", path: "digits", times: 9))
             #expect(errorCode { _ = try storage(wrong).bytes(named("digits"), 2..<5) } == .inputOutput, "\(text)")
         }
     }
 
     @Test func `a broken transfer is continued where it ended, and only of the same version`() throws {
-        let first = FaultServer.Rule.Fault.answer(200, headers: Self.facts(["Content-Length": "10"]), body: "0123")
-        let rest = FaultServer.Rule.Fault.answer(206, headers: Self.facts(["Content-Range": "bytes 4-9/10"]), body: "456789")
-        let server = try FaultServer([.init("GET", "digits", first), .init("GET", "digits", rest)])
+        let partial = FaultProxy.Action.page(headers: Self.facts(["Content-Length": "10"]), body: "0123")
+        let first = FaultProxy.Fault(partial, method: "GET", path: "digits")
+        let rest = FaultProxy.Action.page(status: 206, headers: Self.facts(["Content-Range": "bytes 4-9/10"]), body: "456789")
+        let server = try server(first, .init(rest, method: "GET", path: "digits", nth: 2))
         #expect(try storage(server).bytes(named("digits")) == Array("0123456789".utf8))
-        #expect(server.requests[1][3] == "bytes=4-")
-        let replaced = FaultServer.Rule.Fault.answer(
-            206, headers: Self.facts(["Content-Range": "bytes 4-9/10", "ETag": "\"other\""]), body: "456789")
-        let changed = try FaultServer([.init("GET", "digits", first), .init("GET", "digits", replaced)])
+        #expect(try server.requests()[1].headers["range"] == "bytes=4-")
+        let replaced = FaultProxy.Action.page(
+            status: 206, headers: Self.facts(["Content-Range": "bytes 4-9/10", "ETag": "\"other\""]), body: "456789")
+        let changed = try self.server(first, .init(replaced, method: "GET", path: "digits", nth: 2))
         #expect(errorCode { _ = try storage(changed).bytes(named("digits")) } == .conflict)
-        let never = try FaultServer([.init("GET", "digits", first), .init("GET", "digits", times: 9, .answer(412))])
+        let never = try self.server(first, .init(.page(status: 412), method: "GET", path: "digits", nth: 2, times: 9))
         #expect(errorCode { _ = try storage(never).bytes(named("digits")) } == .conflict)
     }
 
@@ -112,7 +124,8 @@ import Testing
         ["Content-Range": "bytes 2-4/10", "ETag": ""],
     ])
     func `a range that was not asked for is an error`(headers: [String: String]) throws {
-        let server = try FaultServer([.init("GET", "digits", times: 9, .answer(206, headers: Self.facts(headers), body: "234"))])
+        let server = try server(
+            .init(.page(status: 206, headers: Self.facts(headers), body: "234"), method: "GET", path: "digits", times: 9))
         var passed = 0
         let code = errorCode {
             _ = try storage(server).read(named("digits"), range: 2..<5) { (part) throws(BackupError) in passed += part.count }
@@ -123,14 +136,14 @@ import Testing
 
     @Test func `an object that does not have its checksum is damaged`() throws {
         let headers = Self.facts(["x-amz-checksum-sha256": "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ="])
-        let wrong = try FaultServer([.init("GET", "x", .answer(200, headers: headers, body: "hallo"))])
+        let wrong = try server(.init(.page(headers: headers, body: "hallo"), method: "GET", path: "x"))
         #expect(errorCode { _ = try storage(wrong).bytes(named("x")) } == .damagedContent)
-        let right = try FaultServer([.init("GET", "x", .answer(200, headers: headers, body: "hello"))])
+        let right = try server(.init(.page(headers: headers, body: "hello"), method: "GET", path: "x"))
         #expect(try storage(right).bytes(named("x")) == Array("hello".utf8))
     }
 
     @Test func `a server that says nothing ends a request in time`() throws {
-        let server = try FaultServer([.init("GET", "", times: 9, .stall)])
+        let server = try server(.init(.delay(seconds: 600), method: "GET", times: 9))
         var http = HTTPSettings()
         http.stallSeconds = 0.5
         let storage = try storage(server, http: http)
@@ -158,26 +171,26 @@ import Testing
     }
 
     @Test func `a page of another server is an error and never absence`() throws {
-        let page = FaultServer.Rule.Fault.answer(404, body: "<html>Not here</html>")
-        let server = try FaultServer(["HEAD", "GET", "DELETE"].map { .init($0, "", times: 99, page) })
+        let server = try server(.init(.page(status: 404, body: "<html>Not here</html>"), times: 99))
         let storage = try storage(server)
         #expect(errorCode { _ = try storage.look(named("a")) } == .inputOutput)
         #expect(errorCode { _ = try storage.bytes(named("a")) } == .inputOutput)
         #expect(errorCode { _ = try storage.list(prefix: "", after: nil) } == .inputOutput)
         #expect(errorCode { try storage.remove(named("a"), version: nil) } == .inputOutput)
-        let welcome = try FaultServer([.init("GET", "", times: 99, .answer(200, body: "<html>Log in</html>"))])
+        let welcome = try self.server(.init(.page(body: "<html>Log in</html>"), method: "GET", times: 99))
         #expect(errorCode { _ = try self.storage(welcome).list(prefix: "", after: nil) } == .inputOutput)
     }
 
     @Test func `a redirect is not followed`() throws {
-        let target = try FaultServer([.init("GET", "", times: 9, .answer(200, body: Self.emptyListing))])
-        let server = try FaultServer([.init("GET", "", times: 9, .answer(307, headers: ["Location": "http://\(target.host)/"]))])
+        let target = try server(.init(.page(body: Self.emptyListing), method: "GET", times: 9))
+        let server = try server(
+            .init(.page(status: 307, headers: ["Location": "\(target.endpoint)/"]), method: "GET", times: 9))
         #expect(errorCode { _ = try storage(server).list(prefix: "", after: nil) } == .invalidArgument)
-        #expect(target.requests.isEmpty)
+        #expect(try target.requests().isEmpty)
     }
 
     @Test func `an answer that never ends is refused`() throws {
-        let server = try FaultServer([.init("GET", "", times: 9, .endlessAnswer)])
+        let server = try server(.init(.page(body: "<x>", count: 4_000_000), method: "GET", times: 9))
         #expect(errorCode { _ = try storage(server).list(prefix: "", after: nil) } == .inputOutput)
     }
 
@@ -192,8 +205,8 @@ import Testing
         ).wait()
         try #require(made.exitCode == 0, "\(made.errors)")
         try folder.write(folder.read("key") + folder.read("certificate"), to: "both")
-        let rules: [FaultServer.Rule] = [.init("GET", "", times: 9, .answer(200, body: Self.emptyListing))]
-        let server = try FaultServer(rules, certificateFile: folder("both"))
+        let server = try server(
+            .init(.page(body: Self.emptyListing), method: "GET", times: 9), certificateFile: folder("both"))
         let error = failure { _ = try storage(server, scheme: "https").list(prefix: "", after: nil) }
         #expect(error?.code == .accessDenied)
         #expect(error?.message == "the certificate of localhost:\(server.port) is not trusted")
@@ -205,7 +218,7 @@ import Testing
     }
 
     @Test func `at most as many requests run as permitted`() throws {
-        let server = try FaultServer([.init("GET", "", times: 99, .answer(200, body: Self.emptyListing))])
+        let server = try server(.init(.page(body: Self.emptyListing), method: "GET", times: 99))
         var http = HTTPSettings()
         http.parallelRequests = 2
         let storage = try storage(server, http: http)
@@ -213,8 +226,8 @@ import Testing
             try SystemThread { for _ in 0..<3 { _ = try? storage.list(prefix: "", after: nil) } }
         }
         for thread in threads { thread.join() }
-        #expect(server.requests.count == 24)
+        #expect(try server.requests().count == 24)
         // Each of the two has kept its connection.
-        #expect(Set(server.requests.map { $0[4] }).count <= 2)
+        #expect(try Set(server.requests().map(\.connection)).count <= 2)
     }
 }

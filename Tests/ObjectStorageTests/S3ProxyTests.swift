@@ -12,15 +12,16 @@ import Testing
 
     init() throws { server = try S3TestServer() }
 
-    private func storage(_ rules: [FaultServer.Rule], options: S3Options = S3Options()) throws -> (S3Storage, FaultServer) {
-        let proxy = try FaultServer(rules, upstream: server.host)
-        return (try server.storage(prefix, through: proxy.host, options: options), proxy)
+    private func storage(_ faults: FaultProxy.Fault..., options: S3Options = S3Options()) throws -> (S3Storage, FaultProxy) {
+        let proxy = try FaultProxy(target: server.host)
+        try proxy.set(faults)
+        return (try server.storage(prefix, through: "127.0.0.1:\(proxy.port)", options: options), proxy)
     }
 
     @Test(arguments: [1, 3]) func `a lost answer of a change does not become an error`(times: Int) throws {
-        let (storage, proxy) = try storage([
-            .init("PUT", "label", times: times, .loseAnswer), .init("DELETE", "label", times: times, .loseAnswer),
-        ])
+        let (storage, proxy) = try storage(
+            .init(.dropAnswer, method: "PUT", path: "label", times: times),
+            .init(.dropAnswer, method: "DELETE", path: "label", times: times))
         let name = try named("label")
         let first = try storage.create(name, draft("hello"))
         #expect(first.text == "5d41402abc4b2a76b9719d911017c592")
@@ -31,7 +32,8 @@ import Testing
     }
 
     @Test func `a lost answer of a replacement does not become a conflict`() throws {
-        let (storage, proxy) = try storage([.init("PUT", "lost", .answer(503)), .init("PUT", "lost", .loseAnswer)])
+        let (storage, proxy) = try storage(
+            .init(.page(status: 503), method: "PUT", path: "lost"), .init(.dropAnswer, method: "PUT", path: "lost", nth: 2))
         let direct = try server.storage(prefix)
         let name = try named("lost")
         let first = try direct.create(name, draft("a"))
@@ -46,32 +48,40 @@ import Testing
         let name = try named("lock")
         _ = try direct.create(name, draft("same bytes"))
         // The server gets nothing of it, and the object with the same bytes is another client's.
-        let (storage, proxy) = try storage([.init("PUT", "lock", .answer(500))])
+        let (storage, proxy) = try storage(.init(.page(status: 500), method: "PUT", path: "lock"))
         #expect(errorCode { _ = try storage.create(name, draft("same bytes")) } == .alreadyExists)
-        #expect(proxy.requests.filter { $0[0] == "PUT" }.count == 2)
+        #expect(try proxy.requests().filter { $0.method == "PUT" }.count == 2)
     }
 
     @Test func `a read that is cut twice has all bytes`() throws {
-        let (storage, proxy) = try storage([.init("GET", "large", .cut(bytes: 300_000)), .init("GET", "large", .cut(bytes: 1))])
+        let (storage, proxy) = try storage(
+            .init(.cutAnswer(afterBytes: 300_000), method: "GET", path: "large"),
+            .init(.cutAnswer(afterBytes: 1), method: "GET", path: "large", nth: 2))
         let bytes = try SecureRandom.bytes(count: 1_000_003)
         let name = try named("large")
         _ = try storage.create(name, draft(bytes))
         #expect(SHA256Hasher.hash(try storage.bytes(name)) == SHA256Hasher.hash(bytes))
-        #expect(proxy.requests.filter { $0[0] == "GET" }.map { $0[3] } == ["None", "bytes=300000-", "bytes=300001-"])
+        #expect(
+            try proxy.requests().filter { $0.method == "GET" }.map { $0.headers["range"] }
+                == [nil, "bytes=300000-", "bytes=300001-"])
     }
 
     @Test func `a wrong ETag has the object read back`() throws {
-        let (storage, proxy) = try storage([.init("PUT", "tagged", .wrongTag)])
+        let headers: [String: String?] = [
+            "ETag": "\"00000000000000000000000000000000\"", "x-amz-checksum-sha256": nil, "x-amz-checksum-crc64nvme": nil,
+            "x-amz-checksum-type": nil,
+        ]
+        let (storage, proxy) = try storage(.init(.replaceHeaders(headers), method: "PUT", path: "tagged"))
         let version = try storage.create(named("tagged"), draft("hello"))
         #expect(version.text == "5d41402abc4b2a76b9719d911017c592")
-        #expect(proxy.requests.map { $0[0] } == ["PUT", "GET"])
+        #expect(try proxy.requests().map(\.method) == ["PUT", "GET"])
     }
 
     @Test func `bytes that change on their way are refused, and nothing is stored`() throws {
-        let (storage, proxy) = try storage([.init("PUT", "changed", times: 3, .changeUpload)])
+        let (storage, proxy) = try storage(.init(.flipRequest(offset: 0), method: "PUT", path: "changed", times: 3))
         #expect(errorCode { _ = try storage.create(named("changed"), draft("hello")) } == .damagedContent)
         #expect(try storage.look(named("changed")) == nil)
-        #expect(proxy.requests.filter { $0[0] == "PUT" }.count == 3)
+        #expect(try proxy.requests().filter { $0.method == "PUT" }.count == 3)
     }
 
     @Test func `an upload in parts survives lost answers, and leaves nothing behind when it fails`() throws {
@@ -80,15 +90,17 @@ import Testing
         options.partSizeBytes = 5 << 20
         let bytes = [UInt8](repeating: 5, count: 6 << 20)
         let (storage, losing) = try storage(
-            [.init("PUT", "partNumber=2", .loseAnswer), .init("POST", "uploadId", .loseAnswer)], options: options)
+            .init(.dropAnswer, method: "PUT", path: "partNumber=2"), .init(.dropAnswer, method: "POST", path: "uploadId"),
+            options: options)
         let version = try storage.create(named("large"), draft(bytes))
         #expect(version.text.hasSuffix("-2"))
         #expect(try storage.look(named("large"))?.sizeBytes == 6 << 20)
-        #expect(losing.requests.filter { $0[0] == "POST" }.count == 3)
-        let (failing, proxy) = try self.storage([.init("PUT", "partNumber=2", times: 3, .answer(500))], options: options)
+        #expect(try losing.requests().filter { $0.method == "POST" }.count == 3)
+        let (failing, proxy) = try self.storage(
+            .init(.page(status: 500), method: "PUT", path: "partNumber=2", times: 3), options: options)
         #expect(errorCode { _ = try failing.create(named("failed"), draft(bytes)) } == .offline)
         #expect(try storage.look(named("failed")) == nil)
-        #expect(proxy.requests.last?[0] == "DELETE")
+        #expect(try proxy.requests().last?.method == "DELETE")
         let uploads = try server.boto3(
             "print(s3.list_multipart_uploads(Bucket=bucket, Prefix=sys.argv[1]).get('Uploads', []))", [prefix])
         #expect(uploads == "[]")
