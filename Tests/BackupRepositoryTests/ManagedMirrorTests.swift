@@ -92,6 +92,41 @@ import Testing
         #expect(try flaw(["one", "next"]) == nil)
     }
 
+    @Test func `folders are walked through once in an update`() throws {
+        let original = try make(["one", "next", "three"])
+        let machine = machine(original)
+        #expect(try machine.upload(["one", "next"]).walkCount == 1)
+        #expect(try machine.upload(["one", "next"]).walkCount == 0)
+        // A prune here, in the middle of an upload, gives the chunks other packs.
+        try original.removeSnapshot(#require(original.snapshot(named: "next")).id)
+        let wasCalled = Flag()
+        let storage = HookedStorage(storage: SimulatedStorage(server)) { (name) throws(BackupError) in
+            guard name.text == "config" || name.text.hasPrefix("locks/"), wasCalled.set() else { return }
+            _ = try RepositoryPrune(original, maxUnused: .bytes(0)).run()
+        }
+        let summary = try self.machine(original, storage).upload(["one", "three"])
+        #expect(wasCalled.isSet && summary.walkCount == 1 && summary.unreadable.isEmpty, "\(summary)")
+        #expect(try flaw(["one", "next", "three"]) == nil)
+    }
+
+    @Test func `a backup whose pack is gone here is not uploaded, and the others are`() throws {
+        let original = try make(["one", "next"])
+        // Only `next` has it.
+        let before = try Set(original.packs())
+        try original.makeWriter().commit(
+            named: "lost", files: [("new", TestData.random(50_000, seed: 99), .media)], seconds: 3_000)
+        for pack in try original.packs() where !before.contains(pack) {
+            try FileManager.default.removeItem(atPath: original.layout.packPath(of: pack))
+        }
+        let reopened = try Repository.open(at: original.path)
+        for names in [nil, ["one", "next", "lost"] as Set<FileName>] {
+            let summary = try machine(reopened).upload(names)
+            #expect(summary.unreadable.map(\.code) == [.repositoryDamaged], "\(summary)")
+            #expect(summary.unreadable.first?.message.contains("the backup “lost”") == true)
+            #expect(try flaw(["one", "next"]) == nil)
+        }
+    }
+
     @Test func `what is removed goes in two steps, and does not come back`() throws {
         let original = try make(["one", "next"])
         let machine = machine(original)

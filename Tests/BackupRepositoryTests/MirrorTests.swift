@@ -235,9 +235,11 @@ import Testing
             let storage = SimulatedStorage(server)
             let opened = try open(repository.path)
             let summary = try update(opened, storage)
-            #expect(summary.unreadable.map(\.code) == [.repositoryDamaged])
+            #expect(summary.unreadable.allSatisfy { $0.code == .repositoryDamaged })
             #expect(try storage.look(MirrorObject.pack(pack).name) == nil)
             let uploaded = try expectWhole(copy(storage, to: "copy-\(number)"), "without pack \(number)", allowed: [.label])
+            // The pack, and each backup that is left out.
+            #expect(summary.unreadable.count == 1 + Self.names.count - uploaded.count, "\(summary.unreadable)")
             names.insert(uploaded)
             // Once the pack is repaired, the mirror gets the rest.
             try writeFile(path, whole)

@@ -102,19 +102,36 @@ enum PasswordFile {
     static func read(_ path: String) throws(BackupError) -> SecretBytes {
         ProcessSecrecy.begin()
         let descriptor = try OwnedDescriptor.open(path, O_RDONLY)
+        return try firstLine(
+            of: descriptor, path: path, empty: "the password file's first line is empty",
+            remedy: "The file's first line is the password.")
+    }
+
+    /// - Parameters:
+    ///   - path: names the file in an error about the line.
+    ///   - message: the error for an empty line.
+    ///   - remedy: of an error about the line.
+    static func firstLine(
+        of descriptor: borrowing OwnedDescriptor, path: String?, empty message: Message, remedy: Message
+    ) throws(BackupError) -> SecretBytes {
+        let number = descriptor.rawValue
         var count = 0
         var failure: Int32 = 0
         let line = try SecretBytes(count: byteCountLimit + 1) { (buffer) throws(BackupError) in
             // A pipe delivers what is available, so read until the line ends.
             while count < buffer.count, !buffer[..<count].contains(UInt8(ascii: "\n")) {
-                let result = Glibc.read(descriptor.rawValue, buffer.baseAddress?.advanced(by: count), buffer.count - count)
+                try Cancellation.check()
+                // A command may take as long as a person does, and the user may end this meanwhile.
+                var state = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+                guard poll(&state, 1, 100) > 0 else { continue }
+                let result = Glibc.read(number, buffer.baseAddress?.advanced(by: count), buffer.count - count)
                 if result < 0, errno == EINTR { continue }
                 if result < 0 { failure = errno }
                 if result <= 0 { return }
                 count += result
             }
         }
-        if failure != 0 { throw SystemCall.error(failure, action: "read the password", path: path) }
+        if failure != 0 { throw SystemCall.error(failure, action: "read the password", path: descriptor.path) }
         return try line.withUnsafeBytes { (bytes) throws(BackupError) in
             var first = UnsafeRawBufferPointer(rebasing: bytes[..<count])
             if let end = first.firstIndex(of: UInt8(ascii: "\n")) { first = UnsafeRawBufferPointer(rebasing: first[..<end]) }
@@ -123,9 +140,7 @@ enum PasswordFile {
             guard !first.isEmpty, first.count <= byteCountLimit else {
                 throw BackupError(
                     .usage,
-                    first.isEmpty
-                        ? "the password file's first line is empty" : "the password is longer than \(byteCountLimit) bytes",
-                    path: path, remedy: "The file's first line is the password.")
+                    first.isEmpty ? message : "the password is longer than \(byteCountLimit) bytes", path: path, remedy: remedy)
             }
             return SecretBytes(copying: first)
         }

@@ -16,6 +16,10 @@ enum CopyReport {
                 copy.name == snapshot.name
                     ? "Copied \(snapshot.name) (\(size))"
                     : "Copied \(snapshot.name) as \(copy.name), since another backup there has its name (\(size))")
+        case .completed(let copy, let storedBytes):
+            if isJSON { return write("completed", snapshot, copy, storedBytes: storedBytes) }
+            Terminal.writeUnlessQuiet(
+                "Completed \(snapshot.name): data of its copy was missing there (\(ByteCount.text(storedBytes)))")
         case .isThere(let copy): writePresent(snapshot, copy, isJSON)
         case .wasRemoved: writeRemoved(snapshot, isJSON)
         case .failed(let error):
@@ -30,6 +34,9 @@ enum CopyReport {
         case .copy:
             if isJSON { return write("would_copy", item.snapshot, nil) }
             Terminal.write("Would copy \(item.snapshot.name)")
+        case .isIncomplete(let copy):
+            if isJSON { return write("would_complete", item.snapshot, copy) }
+            Terminal.write("Would complete \(item.snapshot.name): data of its copy is missing there")
         case .isThere(let copy): writePresent(item.snapshot, copy, isJSON)
         case .wasRemoved: writeRemoved(item.snapshot, isJSON)
         }
@@ -39,7 +46,8 @@ enum CopyReport {
         guard !isJSON else {
             return Terminal.write(jsonLine: [
                 "message_type": "copy_summary", "from": summary.from, "to": summary.to, "dry_run": isDryRun,
-                "copied": summary.copiedCount, "present": summary.presentCount, "removed": summary.removedCount,
+                "copied": summary.copiedCount, "completed": summary.completedCount, "present": summary.presentCount,
+                "removed": summary.removedCount,
                 "failed": summary.failedCount, "bytes_stored": isDryRun ? nil : Optional(summary.storedBytes),
             ])
         }

@@ -33,19 +33,21 @@ struct RemoteAddCommand: ParsableCommand {
         abstract: "Add a remote to the store, after a trial.",
         discussion: """
             The trial stores small objects and removes them. It says what the server keeps of the promises of S3 and what it lacks. The place \
-            must be empty, or have a copy of this repository. A folder is made if it is missing.
+            must be empty, or have a copy of this repository. A folder is made if it is missing. With --keep options, `backupfs sync` \
+            removes backups of this store there that none of them keeps; without, it removes none.
 
             Example:
               backupfs remote add offsite s3:https://s3.example.org/bucket/cars
               backupfs remote add offsite s3:https://s3.example.org/bucket/cars \\
                 --label 'Example Cloud' --credentials-command 'my-secrets cars'
-              backupfs remote add disk /media/disk/cars --no-after-backup
+              backupfs remote add disk /media/disk/cars --no-after-backup --keep-last 3 --keep-monthly 12
             """)
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var access: RemoteAccessOptions
     @OptionGroup var storage: RemoteStorageOptions
+    @OptionGroup(title: "Which backups are kept there (default: all)") var rules: RetentionOptions
     @Flag(name: .long, help: "Add it without a trial: the server cannot be reached now.")
     var noTest = false
     @Argument(help: ArgumentHelp("A name of your choice.", valueName: "name"))
@@ -59,6 +61,7 @@ struct RemoteAddCommand: ParsableCommand {
         var remote = try RemoteSettings(name: name, url: RemotePlace.url(url))
         try access.apply(to: &remote)
         try storage.apply(to: &remote)
+        remote.retention = try rules.policy()
         let file = try SettingsFile(storeAt: path)
         try file.requireNew(remote)
         let report = noTest ? nil : try RemoteTrial(of: remote, storeAt: path).run(isNew: true)

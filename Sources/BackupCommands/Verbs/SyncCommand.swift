@@ -42,23 +42,19 @@ struct SyncCommand: ParsableCommand {
         let store = try store.open()
         let report = SyncReport(
             store: store, isJSON: output.json, failure: .error, verified: verify ? subset ?? .all : nil)
-        guard let failure = report.run(try chosen(store.settings.remotes)) else { return }
+        guard let failure = report.run(try chosen(store.settings)) else { return }
         throw ExitCode(ExitStatus(failure.code).rawValue)
     }
 
-    private func chosen(_ all: [RemoteSettings]) throws(BackupError) -> [RemoteSettings] {
+    private func chosen(_ settings: StoreSettings) throws(BackupError) -> [RemoteSettings] {
+        let all = settings.remotes
         guard !all.isEmpty else {
             throw BackupError(
                 .accessDenied, "this store has no remote, so its backups are not copied anywhere else",
                 remedy: "Add one with: backupfs remote add NAME URL")
         }
         guard !remotes.isEmpty else { return all }
-        for name in remotes where !all.contains(where: { $0.name == name }) {
-            let near = SpellingSuggestion.nearest(to: name, among: all.map(\.name))
-            throw BackupError(
-                .usage, "there is no remote “\(MessageText.shortened(name))”",
-                remedy: near.map { "Did you mean \($0)?" } ?? "See: backupfs remote list")
-        }
+        for name in remotes { _ = try settings.remote(named: name) }
         return all.filter { remotes.contains($0.name) }
     }
 }

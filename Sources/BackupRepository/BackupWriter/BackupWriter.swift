@@ -263,6 +263,24 @@ public final class BackupWriter: Sendable {
         }
     }
 
+    /// Makes everything stored so far part of the repository, for a snapshot that is there and lacks it. The writer cannot be
+    /// used afterwards.
+    func finishWithoutRecord() throws(BackupError) {
+        do throws(BackupError) {
+            try publishChunks()
+            guard let held = lock.withLock({ $0 }) else { throw BackupError(.locked, "the backup has ended") }
+            try storeIndexes(held)
+            try held.requireHeld()
+            try store.requireNoneDoomed()
+            store.keep()
+            workers.end()
+            lock.withLock { $0 = nil }
+        } catch {
+            abandon()
+            throw error
+        }
+    }
+
     /// Readers find the packs without a batch as well, with more requests.
     private func storeIndexes(_ held: RepositoryLock) throws(BackupError) {
         guard let upstream = repository.layout.upstream else { return }

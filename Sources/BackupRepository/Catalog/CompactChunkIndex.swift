@@ -150,6 +150,9 @@ struct CompactChunkIndex {
         guard let base = base(ofRow: row) else { return true }
         return allRows(of: base).contains { !isDamaged($0) && self.base(ofRow: $0) == nil }
     }
+
+    /// Whether any row can provide the chunk's bytes.
+    func hasUsable(_ key: Key) -> Bool { allRows(of: key).contains { isUsable($0) } }
 }
 
 extension Catalog {

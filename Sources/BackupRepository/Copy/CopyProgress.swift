@@ -6,6 +6,8 @@ import SystemIO
 final class CopyProgress: Sendable {
     private struct State {
         var name: FileName?
+        /// What is waited for.
+        var reason: Message?
         var doneCount: UInt64 = 0
         /// Of snapshots that were copied or given up.
         var doneBytes: UInt64 = 0
@@ -38,9 +40,18 @@ final class CopyProgress: Sendable {
         }
     }
 
+    /// The next snapshot waits for another operation.
+    func wait(_ reason: Message) {
+        state.withLock { state in
+            state.reason = reason
+            send(&state)
+        }
+    }
+
     /// Some of its files' bytes are in the target.
     func add(bytes: UInt64) {
         state.withLock { state in
+            state.reason = nil
             state.bytes = state.bytes.addingSaturating(bytes)
             guard SystemClock.monotonicNanoseconds() >= state.lastReport + Self.intervalNanoseconds else { return }
             send(&state)
@@ -52,7 +63,7 @@ final class CopyProgress: Sendable {
         state.withLock { state in
             state.doneCount += 1
             state.doneBytes = state.doneBytes.addingSaturating(snapshot.record.root.totals.byteCount)
-            (state.name, state.bytes) = (nil, 0)
+            (state.name, state.reason, state.bytes) = (nil, nil, 0)
             send(&state)
         }
     }
@@ -63,9 +74,10 @@ final class CopyProgress: Sendable {
         state.lastReport = SystemClock.monotonicNanoseconds()
         let bytes = state.doneBytes.addingSaturating(state.bytes)
         let number = min(state.doneCount + 1, totalCount)
+        let copying: Message = state.name.map { "Copying \($0) (\(number)/\(totalCount))" } ?? Self.phase
         report(
             OperationProgress(
-                phase: Self.phase, message: state.name.map { "Copying \($0) (\(number)/\(totalCount))" } ?? Self.phase,
+                phase: Self.phase, message: state.reason.map { "Waiting: \($0)" } ?? copying,
                 processedItems: state.doneCount, totalItems: totalCount, processedBytes: min(bytes, totalBytes),
                 totalBytes: totalBytes,
                 percent: totalBytes > 0 ? Int(min(99, Double(bytes) / Double(totalBytes) * 100)) : nil))

@@ -1,33 +1,6 @@
 import BackupCore
+import Glibc
 import SystemIO
-
-/// What the program above the repository knows of snapshots, for copying them.
-public struct CopyRules: Sendable {
-    /// How a backup cuts the file at a path of a snapshot, with these first bytes: at least 100, if the file has them.
-    let policy: @Sendable (_ path: [UInt8], _ start: [UInt8]) -> ChunkingPolicy
-    /// The exact size of archive.zip in bytes, of the folder that a snapshot has in the target, and the attributes that go with
-    /// it.
-    let archive: @Sendable (_ original: Snapshot, Directory, Repository) throws(BackupError) -> Archive
-
-    /// The size of a snapshot's archive, which depends on how chunks are stored.
-    public struct Archive: Sendable {
-        let sizeBytes: UInt64
-        let attributes: [String: String]
-
-        public init(sizeBytes: UInt64, attributes: [String: String]) {
-            self.sizeBytes = sizeBytes
-            self.attributes = attributes
-        }
-    }
-
-    public init(
-        policy: @escaping @Sendable (_ path: [UInt8], _ start: [UInt8]) -> ChunkingPolicy,
-        archive: @escaping @Sendable (_ original: Snapshot, Directory, Repository) throws(BackupError) -> Archive
-    ) {
-        self.policy = policy
-        self.archive = archive
-    }
-}
 
 /// Copies snapshots from one repository into another one, with their names, times, attributes, tags and pins. The mark of a
 /// verification is not copied, since other bytes were verified.
@@ -46,6 +19,8 @@ public struct SnapshotCopy {
         public enum Outcome: Sendable {
             /// The copy, and the growth of the target, without the packs' indexes.
             case copied(Snapshot, storedBytes: UInt64)
+            /// The target had lost data of its copy, and has it again.
+            case completed(Snapshot, storedBytes: UInt64)
             /// The target had it, or a copy of it.
             case isThere(Snapshot)
             /// It was removed from the target, and is not copied again.
@@ -72,19 +47,26 @@ public struct SnapshotCopy {
 
     static let operation = "copy-snapshots"
 
-    private let source: Repository
-    private let target: Repository
+    let source: Repository
+    let target: Repository
     private let rules: CopyRules
     private let packSizeBytes: UInt64
+    private let waitSeconds: UInt64
+
+    /// How long a writer is waited for that comes between two snapshots: longer than most backups take.
+    private static let standardWaitSeconds: UInt64 = 600
 
     /// - Throws: `usage` when both are the same repository, or one is a copy of the other.
     public init(from source: Repository, to target: Repository, _ rules: CopyRules) throws(BackupError) {
         try self.init(from: source, to: target, rules, packSizeBytes: OpenPack.standardSizeBytes)
     }
 
-    /// - Parameter packSizeBytes: of the target's new packs.
+    /// - Parameters:
+    ///   - packSizeBytes: of the target's new packs.
+    ///   - waitSeconds: how long a writer is waited for that comes between two snapshots.
     init(
-        from source: Repository, to target: Repository, _ rules: CopyRules, packSizeBytes: UInt64
+        from source: Repository, to target: Repository, _ rules: CopyRules, packSizeBytes: UInt64,
+        waitSeconds: UInt64 = standardWaitSeconds
     ) throws(BackupError) {
         guard source.id != target.id else {
             throw BackupError(
@@ -96,9 +78,11 @@ public struct SnapshotCopy {
         self.target = target
         self.rules = rules
         self.packSizeBytes = packSizeBytes
+        self.waitSeconds = waitSeconds
     }
 
-    /// What a copy would do. Changes nothing.
+    /// What a copy would do. Changes nothing. Of the copies that are there already, folders and lists are read, and no data of
+    /// files: packs that are gone or have no readable index are noticed, and damaged data is not.
     /// - Parameters:
     ///   - snapshots: of the source.
     ///   - areNamed: whether the user has named them: then those are copied as well that were removed from the target.
@@ -106,8 +90,16 @@ public struct SnapshotCopy {
     public func plan(_ snapshots: [Snapshot], areNamed: Bool) throws(BackupError) -> [Item] {
         try target.refresh()
         let catalog = try CopyCatalog(target)
-        return snapshots.sorted(by: Snapshot.precedes).map {
-            Item(snapshot: $0, verdict: catalog.verdict(on: $0, isNamed: areNamed))
+        var intact: IntactSnapshots?
+        return try snapshots.sorted(by: Snapshot.precedes).map { (snapshot) throws(BackupError) in
+            try Cancellation.check()
+            let verdict = try catalog.verdict(on: snapshot, isNamed: areNamed) { (copy) throws(BackupError) in
+                let known: IntactSnapshots
+                if let intact { known = intact } else { known = try IntactSnapshots(target) }
+                intact = known
+                return try known.contains(copy)
+            }
+            return Item(snapshot: snapshot, verdict: verdict)
         }
     }
 
@@ -123,18 +115,30 @@ public struct SnapshotCopy {
         defer { withExtendedLifetime(targetLock) {} }
         try source.refresh()
         var wanted: [Snapshot] = []
-        for item in items { if case .copy = item.verdict { wanted.append(item.snapshot) } }
+        for item in items {
+            switch item.verdict {
+            case .copy, .isIncomplete: wanted.append(item.snapshot)
+            case .isThere, .wasRemoved: continue
+            }
+        }
         let copyProgress = CopyProgress(of: wanted, progress)
         let known = method == .asStored ? nil : try CopiedContents()
         var noted: Set<SnapshotID> = []
+        var isFirst = true
         for item in items {
             let outcome: Result.Outcome
             switch item.verdict {
             case .isThere(let copy): outcome = .isThere(copy)
             case .wasRemoved: outcome = .wasRemoved
-            case .copy:
+            case .copy, .isIncomplete:
                 copyProgress.begin(item.snapshot)
-                outcome = try copy(item.snapshot, known, &noted, copyProgress)
+                let writer = try makeWriter(mayWait: !isFirst, copyProgress)
+                isFirst = false
+                if case .isIncomplete(let copy) = item.verdict {
+                    outcome = try complete(copy, of: item.snapshot, writer, known, &noted, copyProgress)
+                } else {
+                    outcome = try copy(item.snapshot, writer, known, &noted, copyProgress)
+                }
                 if case .failed = outcome {
                     // A disk that is gone, or a lock that was lost, is no damage of one snapshot.
                     try source.layout.requireOpened()
@@ -148,21 +152,82 @@ public struct SnapshotCopy {
 
     // MARK: - One snapshot
 
-    private enum Method {
+    enum Method {
         case asStored, renamingChunks, cuttingAgain
     }
 
-    private var method: Method {
+    var method: Method {
         let (own, other) = (source.configuration, target.configuration)
         guard own.isEncrypted || other.isEncrypted else { return own.chunker == other.chunker ? .asStored : .cuttingAgain }
         return own.chunker.hasLengths(of: other.chunker) ? .renamingChunks : .cuttingAgain
     }
 
+    /// Between two snapshots others may write. They must not end a copy of many.
+    /// - Parameter mayWait: not for the first snapshot: then nothing is lost by trying again later.
+    /// - Throws: `busy` when another writer has not ended after the time.
+    private func makeWriter(mayWait: Bool, _ progress: CopyProgress) throws(BackupError) -> BackupWriter {
+        let end = SystemClock.monotonicNanoseconds() + waitSeconds * 1_000_000_000
+        var pauseMicroseconds: UInt32 = 50_000
+        while true {
+            do throws(BackupError) {
+                return try target.makeWriter(packSizeBytes: packSizeBytes, operation: Self.operation)
+            } catch {
+                guard error.code == .busy, mayWait, SystemClock.monotonicNanoseconds() < end else { throw error }
+                progress.wait(error.message)
+            }
+            usleep(pauseMicroseconds)
+            // Each attempt at a server takes requests.
+            pauseMicroseconds = min(pauseMicroseconds * 2, target.isRemote ? 5_000_000 : 250_000)
+            try Cancellation.check()
+        }
+    }
+
+    /// Of an error, whether the other snapshots can be copied all the same; else it is thrown.
+    private func failure(_ error: BackupError, _ reading: SourceReading) throws(BackupError) -> Result.Outcome {
+        if let failure = reading.failure, failure.code == error.code, concernsOneSnapshot(failure.code) {
+            return .failed(failure)
+        }
+        // What it holds cannot be stored, or is not what it should be: the same each time.
+        guard [.damagedContent, .invalidArgument, .tooLarge].contains(error.code) else { throw error }
+        return .failed(error)
+    }
+
+    /// Stores again what the target has lost of a copy. The names of all its parts follow from what they hold, so that they fit
+    /// the record that is there. Only if files have been cut otherwise, the snapshot gets another record.
+    private func complete(
+        _ copy: Snapshot, of snapshot: Snapshot, _ writer: BackupWriter, _ known: CopiedContents?,
+        _ noted: inout Set<SnapshotID>, _ progress: CopyProgress
+    ) throws(BackupError) -> Result.Outcome {
+        let reading = SourceReading()
+        do throws(BackupError) {
+            // Another process may have removed it.
+            guard target.snapshot(id: copy.id) != nil else {
+                writer.abandon()
+                return .wasRemoved
+            }
+            if let known, noted.insert(snapshot.id).inserted {
+                try KnownCopy(from: source, to: target, known).note(snapshot, copy, cutsAgain: method == .cuttingAgain)
+            }
+            let root = try copyTree(of: snapshot, writer, known, reading, progress, earlier: nil)
+            try FaultInjection.reached("copy.tree-stored")
+            guard root == copy.record.root else {
+                let other = try commit(snapshot, root, writer, parent: parent(of: snapshot, CopyCatalog(target)))
+                return .copied(other, storedBytes: writer.storedByteCount)
+            }
+            try writer.finishWithoutRecord()
+            // None is lacking if another process has done the same.
+            return writer.storedByteCount == 0 ? .isThere(copy) : .completed(copy, storedBytes: writer.storedByteCount)
+        } catch {
+            writer.abandon()
+            return try failure(error, reading)
+        }
+    }
+
     /// - Parameter noted: the snapshots whose parts `known` has.
     private func copy(
-        _ snapshot: Snapshot, _ known: CopiedContents?, _ noted: inout Set<SnapshotID>, _ progress: CopyProgress
+        _ snapshot: Snapshot, _ writer: BackupWriter, _ known: CopiedContents?, _ noted: inout Set<SnapshotID>,
+        _ progress: CopyProgress
     ) throws(BackupError) -> Result.Outcome {
-        let writer = try target.makeWriter(packSizeBytes: packSizeBytes, operation: Self.operation)
         let reading = SourceReading()
         do throws(BackupError) {
             // Another process may have copied it, or its predecessor.
@@ -183,12 +248,7 @@ public struct SnapshotCopy {
             return .copied(copy, storedBytes: writer.storedByteCount)
         } catch {
             writer.abandon()
-            if let failure = reading.failure, failure.code == error.code, concernsOneSnapshot(failure.code) {
-                return .failed(failure)
-            }
-            // What it holds cannot be stored, or is not what it should be: the same each time.
-            guard [.damagedContent, .invalidArgument, .tooLarge].contains(error.code) else { throw error }
-            return .failed(error)
+            return try failure(error, reading)
         }
     }
 

@@ -19,6 +19,8 @@ struct ManagedMirror {
     private let chosen: Set<SnapshotID>
     /// `nil` before the first update.
     private var copy: Repository?
+    /// What the snapshots need that belong into the mirror; `nil` until it is asked for.
+    private var needed: NeededChunks?
 
     /// - Returns: `nil` for a mirror that only grows.
     /// - Throws: `notSupported` for a mirror from which backups are removed, without a selection; errors of opening it.
@@ -59,9 +61,21 @@ struct ManagedMirror {
         return try RepositoryLock(known.layout, .keepingPacks, operation: "sync")
     }
 
-    /// Walks through all that belongs into the mirror, if it lacks a record of it.
+    /// How often folders were walked through.
+    var walkCount: Int { needed == nil ? 0 : 1 }
+
+    /// The snapshots that cannot be read completely here.
+    /// - Returns: `nil` if that has to be found out by another walk.
+    func incomplete() throws(BackupError) -> Set<SnapshotID>? {
+        guard let needed else { return nil }
+        try needed.update(snapshots)
+        return needed.hasLost ? nil : needed.incomplete
+    }
+
+    /// Walks through all that belongs into the mirror, if it lacks a record of it. Later calls only look which packs are here and
+    /// there by then.
     /// - Throws: errors of reading the packs' indexes.
-    func needs(_ present: [MirrorObject: ObjectFacts]) throws(BackupError) -> MirrorNeeds {
+    mutating func needs(_ present: [MirrorObject: ObjectFacts]) throws(BackupError) -> MirrorNeeds {
         var needs = MirrorNeeds()
         guard selection.isThorough || lacksRecords(present) else { return needs }
         let doomed = copy.map { DoomedPacks.all(in: $0.layout) } ?? []
@@ -69,16 +83,16 @@ struct ManagedMirror {
         for pack in there?.packs ?? [] where doomed.contains(pack.id) || present[.pack(pack.id)] == nil {
             for row in pack.firstRow..<pack.firstRow + pack.chunkCount { there?.table.setDamaged(row) }
         }
-        let walk = try TreeWalk(repository, PackInventory(repository.catalog), usesUnlistedChunks: false) { _ in }
-        for snapshot in snapshots {
-            try Cancellation.check()
-            _ = try walk.visit(snapshot)
-        }
-        for pack in walk.inventory.packs {
+        let needed: NeededChunks
+        if let known = self.needed { needed = known } else { needed = try NeededChunks(of: repository) }
+        self.needed = needed
+        try needed.update(snapshots)
+        let inventory = needed.inventory
+        for pack in inventory.packs {
             let rows = pack.firstRow..<pack.firstRow + pack.chunkCount
             let isNeeded = rows.contains { row in
-                guard walk.inventory.table.isNeeded(row) else { return false }
-                let key = walk.inventory.table.rows[row].key
+                guard inventory.table.isNeeded(row) else { return false }
+                let key = inventory.table.rows[row].key
                 return there?.table.hasUsable(key) != true
             }
             guard isNeeded else { continue }
@@ -86,11 +100,6 @@ struct ManagedMirror {
         }
         return needs
     }
-}
-
-extension CompactChunkIndex {
-    /// Whether any row can provide the chunk's bytes.
-    func hasUsable(_ key: Key) -> Bool { allRows(of: key).contains { isUsable($0) } }
 }
 
 extension Repository {

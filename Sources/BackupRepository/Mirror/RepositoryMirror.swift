@@ -25,6 +25,8 @@ public final class RepositoryMirror: Sendable {
         public var unreadable: [BackupError] = []
         /// Backups that need a pack that a prune of the mirror is going to remove: they are uploaded when it is gone.
         public var waitingSnapshotCount = 0
+        /// How often folders of backups were walked through.
+        var walkCount = 0
     }
 
     let repository: Repository
@@ -73,7 +75,7 @@ public final class RepositoryMirror: Sendable {
         var present = listed.present
         var packs = PackUpload(present)
         var managed = try ManagedMirror(of: repository, in: storage, present, selection)
-        if let managed { try packs.limit(to: managed.needs(present)) }
+        if let needs = try managed?.needs(present) { packs.limit(to: needs) }
         try admit(Size(storedBytes: listed.storedBytes, missingBytes: missingBytes(packs, managed)))
         try claim(&present, &state)
         var remoteLock: RepositoryLock?
@@ -85,7 +87,7 @@ public final class RepositoryMirror: Sendable {
             remoteLock = try managed?.lock()
             present = try inventory().present
             packs.renew(present)
-            if let managed { try packs.limit(to: managed.needs(present)) }
+            if let needs = try managed?.needs(present) { packs.limit(to: needs) }
         }
         try uploadMostPacks(&packs, progress)
         // A prune would remove packs between their listing and the upload of the records that need them.
@@ -97,11 +99,12 @@ public final class RepositoryMirror: Sendable {
         summary.withLock { $0.unreadable += list.damages.filter { $0.path?.hasPrefix(layout.snapshots + "/") == true } }
         let chosen = list.recorded.filter { managed?.includes($0.id) != false }
         // Packs that a prune has rewritten here since they were looked at have other names.
-        if let managed, remoteLock != nil { try packs.limit(to: managed.needs(present)) }
+        if remoteLock != nil, let needs = try managed?.needs(present) { packs.limit(to: needs) }
         try uploadPacks(packs.missing(in: layout), &packs, mayBeGone: false, progress)
-        // Where chunks are compared, a pack that cannot be read here is not even looked for there.
-        let sound = try complete(chosen, without: packs.damaged, present, mustWalk: managed != nil)
-        let records = try complete(sound, without: packs.blocked, present).map(\.id)
+        // A pack whose file is gone here is in no list: only the folders show that it is lacking.
+        let sound = try intact(chosen, without: packs.damaged, present, managed)
+        let records = try unblocked(sound, by: packs.blocked, present).map(\.id)
+        summary.withLock { $0.walkCount += managed?.walkCount ?? 0 }
         summary.withLock { $0.waitingSnapshotCount = sound.count - records.count }
         try FaultInjection.reached("sync.packs-uploaded")
         try BestEffort.run { () throws(BackupError) in
@@ -353,33 +356,6 @@ extension RepositoryMirror {
     private static let lockedLimitBytes: UInt64 = 64 << 20
     /// Backups that are made faster than they are uploaded must not keep an update from its end.
     private static let unlockedRounds = 4
-
-    /// The snapshots that the mirror has or can have completely.
-    /// - Parameter mustWalk: whether new ones are walked through also if no pack is known to be damaged.
-    private func complete(
-        _ snapshots: [Snapshot], without damaged: Set<PackID>, _ present: [MirrorObject: ObjectFacts], mustWalk: Bool = false
-    ) throws(BackupError) -> [Snapshot] {
-        let mustWalk = mustWalk && snapshots.contains { present[.snapshot($0.id)] == nil }
-        guard !damaged.isEmpty || mustWalk else { return snapshots }
-        let intact = try IntactSnapshots(repository, without: damaged)
-        var complete: [Snapshot] = []
-        for snapshot in snapshots {
-            try Cancellation.check()
-            if present[.snapshot(snapshot.id)] == nil, try !intact.contains(snapshot) {
-                if mustWalk { noteIncomplete(snapshot) }
-                continue
-            }
-            complete.append(snapshot)
-        }
-        return complete
-    }
-
-    private func noteIncomplete(_ snapshot: Snapshot) {
-        let error = BackupError(
-            .repositoryDamaged, "data of the backup “\(snapshot.name)” is missing or damaged here", path: layout.path,
-            remedy: "See what is affected with: backupfs check")
-        summary.withLock { $0.unreadable.append(error) }
-    }
 
     private func upload(_ pack: PackID, _ known: ObjectFacts?) throws(BackupError) {
         let file = try layout.openPack(pack)

@@ -2,6 +2,7 @@ import AppData
 import BackupCore
 import BackupRepository
 import Formats
+import Restore
 import SnapshotFormats
 import SystemIO
 
@@ -20,6 +21,8 @@ public struct CopyOperation {
         public let to: String
         /// Those that were copied, or would be.
         public internal(set) var copiedCount = 0
+        /// Those of whose copies the other repository had lost data, and has it again, or would have.
+        public internal(set) var completedCount = 0
         /// Those that the other repository had.
         public internal(set) var presentCount = 0
         /// Those that were removed there, and not copied again.
@@ -65,6 +68,7 @@ public struct CopyOperation {
         for item in items {
             switch item.verdict {
             case .copy: summary.copiedCount += 1
+            case .isIncomplete: summary.completedCount += 1
             case .isThere: summary.presentCount += 1
             case .wasRemoved: summary.removedCount += 1
             }
@@ -86,20 +90,32 @@ public struct CopyOperation {
             case .toOther:
                 let cancellation = Cancellation.current ?? Cancellation()
                 summary = try CancellingSignals.run { () throws(BackupError) in
-                    try cancellation.run { () throws(BackupError) in try copy(progress, &facts, didEnd) }
+                    try cancellation.run { () throws(BackupError) in
+                        // A wrong name must not leave a new repository.
+                        _ = try chosen(in: store.repository)
+                        let opened: Repository
+                        if let existing = try other.open(for: store, progress: progress) {
+                            opened = existing
+                        } else {
+                            opened = try other.create(for: store)
+                        }
+                        return try copy(opened, progress, &facts, didEnd)
+                    }
                 }
             case .fromOther:
+                // Before the lock, for which an automatic backup ends: a person may have to type the password.
+                let opened = try other.openExisting(for: store, progress: progress)
                 let lock = try store.lockForOperation()
                 defer { withExtendedLifetime(lock) {} }
                 summary = try store.monitor.run(
                     OperationKind.copySnapshots.rawValue, phase: "Copying backups...", progress
-                ) { (report) throws(BackupError) in try copy(report, &facts, didEnd) }
+                ) { (report) throws(BackupError) in try copy(opened, report, &facts, didEnd) }
             }
             facts.storedByteCount = summary.storedBytes
             if let failure = summary.failures.first?.error ?? summary.unreadableRecords.first {
                 facts.note(failure)
                 (facts.result, facts.fileKind) = (.failed, .repository)
-            } else if summary.copiedCount == 0 {
+            } else if summary.copiedCount + summary.completedCount == 0 {
                 facts.result = .skipped
             }
             return summary
@@ -107,26 +123,23 @@ public struct CopyOperation {
     }
 
     private func copy(
-        _ progress: ProgressHandler?, _ facts: inout OperationFacts, _ didEnd: (SnapshotCopy.Result) -> Void
+        _ opened: Repository, _ progress: ProgressHandler?, _ facts: inout OperationFacts,
+        _ didEnd: (SnapshotCopy.Result) -> Void
     ) throws(BackupError) -> Summary {
-        // A wrong name must not leave a new repository.
-        if direction == .toOther { _ = try chosen(in: store.repository) }
-        let opened: Repository
-        if let existing = try other.open(for: store, progress: progress) {
-            opened = existing
-        } else {
-            opened = try other.create(for: store)
-        }
         let (source, target) = ends(opened)
         let copy = try SnapshotCopy(from: source, to: target, Self.rules)
         let items = try copy.plan(chosen(in: source), areNamed: !names.isEmpty)
         if let only = items.first, items.count == 1 { facts.note(only.snapshot) }
         var summary = Summary(from: source.location, to: target.location)
         if names.isEmpty { summary.unreadableRecords = source.recordDamages }
+        try requireRoom(for: items, of: copy, in: target)
         try copy.run(items, progress: progress) { result in
             switch result.outcome {
             case .copied(_, let storedBytes):
                 summary.copiedCount += 1
+                summary.storedBytes += storedBytes
+            case .completed(_, let storedBytes):
+                summary.completedCount += 1
                 summary.storedBytes += storedBytes
             case .isThere: summary.presentCount += 1
             case .wasRemoved: summary.removedCount += 1
@@ -135,6 +148,20 @@ public struct CopyOperation {
             didEnd(result)
         }
         return summary
+    }
+
+    /// A server says itself when it is full.
+    /// - Throws: `noSpace`, as far as it is known before how much is needed.
+    private func requireRoom(
+        for items: [SnapshotCopy.Item], of copy: SnapshotCopy, in target: Repository
+    ) throws(BackupError) {
+        guard !target.isRemote, let space = try? FileSystem.space(at: target.path),
+            let bytes = try copy.requiredBytes(for: items, beyond: space.availableBytes)
+        else { return }
+        var room = DiskSpaceRequirement()
+        try room.need(bytes, at: target.path)
+        try room.require(
+            "the copy of these backups", remedy: "Free some space and try again, or name the backups that are to be copied.")
     }
 
     private func ends(_ opened: Repository) -> (source: Repository, target: Repository) {

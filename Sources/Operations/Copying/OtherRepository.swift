@@ -37,9 +37,7 @@ public struct OtherRepository {
     func open(for store: Store, progress: ProgressHandler?) throws(BackupError) -> Repository? {
         guard let found = try find(store.paths, progress) else {
             if creation != nil { return nil }
-            throw BackupError(
-                .noRepository, "there is no repository here", path: location,
-                remedy: "Create it with --init, or name another place.")
+            throw missing()
         }
         let facts = try Repository.facts(at: found.path)
         if case .encrypted? = creation, !facts.isEncrypted {
@@ -49,6 +47,19 @@ public struct OtherRepository {
         }
         try Repository.requireNoKey(unlessEncrypted: facts, at: found.path)
         return try found.open()
+    }
+
+    /// Opens it, also where it would be created.
+    /// - Throws: as `open`.
+    func openExisting(for store: Store, progress: ProgressHandler?) throws(BackupError) -> Repository {
+        guard let opened = try open(for: store, progress: progress) else { throw missing() }
+        return opened
+    }
+
+    private func missing() -> BackupError {
+        BackupError(
+            .noRepository, "there is no repository here", path: location,
+            remedy: "Create it with --init, or name another place.")
     }
 
     /// Creates it where there is none.

@@ -54,9 +54,10 @@ public struct SyncOperation: Sendable {
             var state = RemoteState.read(files.state, url: remote.url)
             state.noteBeginning()
             try? state.write(to: files.state)
-            defer { try? state.write(to: files.state) }
+            let watch = RemoteWatch(remote, in: store.paths)
+            defer { if !watch.isGone { try? state.write(to: files.state) } }
             do throws(BackupError) {
-                let (result, position) = try cancellable { () throws(BackupError) in try upload(progress) }
+                let (result, position) = try cancellable(watch) { () throws(BackupError) in try upload(progress) }
                 facts.sizeBytes = result.summary.uploadedBytes
                 state.note(result.removed.count, result.notice, at: SystemClock.now())
                 if let damage = result.damage {
@@ -69,14 +70,16 @@ public struct SyncOperation: Sendable {
                 return result
             } catch {
                 state.note(error, at: SystemClock.now())
-                throw error
+                throw watch.explaining(error)
             }
         }
     }
 
     /// In a command, a signal cancels it; in a mount, the end of the mount.
-    private func cancellable<Value>(_ body: () throws(BackupError) -> Value) throws(BackupError) -> Value {
-        let cancellation = Cancellation.current ?? Cancellation()
+    private func cancellable<Value>(
+        _ watch: RemoteWatch, _ body: () throws(BackupError) -> Value
+    ) throws(BackupError) -> Value {
+        let cancellation = Cancellation(within: .current) { watch.look() }
         return try CancellingSignals.run { () throws(BackupError) in try cancellation.run(body) }
     }
 

@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import Glibc
 import SystemIO
 
 /// What a store keeps of a remote: the folder `remotes/NAME` in it. All of it may be lost: it is then found out again.
@@ -34,6 +35,23 @@ struct RemoteFiles: Sendable {
         let drafts = try? FileSystem.drafts(of: [state, mirror].map(FileSystem.lastComponent), in: folder)
         for draft in drafts ?? [] { _ = try? FileSystem.removeFile(draft) }
         return lock
+    }
+
+    /// Waits until no process uploads to this remote.
+    /// - Returns: `nil` if one still does after the time, and if nothing is kept of the remote.
+    func lock(forSeconds limit: UInt64) throws(BackupError) -> AdvisoryLock? {
+        guard try FileSystem.exists(lockPath) else { return nil }
+        let end = SystemClock.monotonicNanoseconds() + limit * 1_000_000_000
+        while true {
+            do throws(BackupError) {
+                return try AdvisoryLock(path: lockPath)
+            } catch {
+                guard error.code == .busy else { throw error }
+                guard SystemClock.monotonicNanoseconds() < end else { return nil }
+            }
+            usleep(20_000)
+            try Cancellation.check()
+        }
     }
 
     /// Whether any process uploads to this remote now.

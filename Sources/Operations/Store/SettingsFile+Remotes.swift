@@ -15,6 +15,7 @@ extension SettingsFile {
     public func requireNew(_ remote: RemoteSettings) throws(BackupError) {
         guard try remotes().contains(where: { $0.name == remote.name }) else {
             _ = try changed(toHave: remote)
+            if !remote.isOnServer { try RemoteFolder(remote, paths).requireOutsideStore() }
             return
         }
         throw BackupError(
@@ -44,6 +45,9 @@ extension SettingsFile {
         return text.text
     }
 
+    /// How long the end of an upload is waited for.
+    private static let uploadEndSeconds: UInt64 = 10
+
     /// Removes a remote from the file, also one with mistakes, and what is kept about it. Its copy of the repository stays.
     /// - Throws: `notFound` for an unknown name.
     public func removeRemote(_ name: String) throws(BackupError) {
@@ -53,7 +57,10 @@ extension SettingsFile {
         }
         try text.removeRemote(name)
         try FileSystem.writeFileAtomically(path, Array(text.text.utf8))
-        if RemoteSettings.isName(name) { try FileSystem.removeTree(paths.remote(name)) }
+        guard RemoteSettings.isName(name) else { return }
+        // An upload that runs notices that its remote is gone, and ends.
+        let lock = try RemoteFiles(paths, remote: name).lock(forSeconds: Self.uploadEndSeconds)
+        try withExtendedLifetime(lock) { () throws(BackupError) in try FileSystem.removeTree(paths.remote(name)) }
     }
 
     /// Problems with what a remote refers to, without a connection to it.
@@ -104,6 +111,7 @@ struct RemoteFolder {
         }
         let database = try DataPaths.Place("the database", paths.resolve(settings.databasePath))
         let store = try DataPaths.Place("the store", paths.root)
+        if let mountpoint = try mountpoint(), folder.isIn(mountpoint) { throw refusal("it is in \(mountpoint.name)", mountpoint) }
         for other in [repository, media].compactMap(\.self) where folder.isIn(other) {
             throw refusal("it is in \(other.name)", other)
         }
@@ -112,6 +120,26 @@ struct RemoteFolder {
         }
         guard folder.isIn(store), !paths.allowsOther(folder.realPath, in: store.realPath) else { return }
         throw refusal("it is among the store's own files", store)
+    }
+
+    /// For a new remote: its folder would be lost with the store, unless a disk of its own is mounted there.
+    /// - Throws: `usage`.
+    func requireOutsideStore() throws(BackupError) {
+        let store = try DataPaths.Place("the store", paths.root)
+        guard try DataPaths.Place("the folder", path).isIn(store) else { return }
+        var existing = try FileSystem.realPath(path)
+        while try FileSystem.lookBehindLinks(existing) == nil { existing = FileSystem.parentPath(existing) }
+        let device = try FileSystem.lookBehindLinks(existing)?.device
+        guard try device == FileSystem.lookBehindLinks(paths.root)?.device else { return }
+        throw refusal("it is in \(store.name)", store)
+    }
+
+    /// Where the store is mounted now. What is written there would become backups of backups.
+    private func mountpoint() throws(BackupError) -> DataPaths.Place? {
+        guard (try? AdvisoryLock.isHeld(path: paths.mountLock)) != false,
+            let bytes = try? FileSystem.readFile(paths.mountRecord, limitBytes: 1 << 16), !bytes.isEmpty
+        else { return nil }
+        return try DataPaths.Place("the store's mount", String(decoding: bytes, as: UTF8.self), isSeenFromParent: true)
     }
 
     private func refusal(_ message: Message, _ other: DataPaths.Place) -> BackupError {

@@ -149,6 +149,13 @@ public struct SettingsFile: Sendable {
             }
             if let problem = logProblem(settings) { problems.append(problem) }
             for remote in settings.remotes { problems += remoteProblems(remote, settings) }
+            if let name = settings.deviceSyncRemote {
+                do throws(BackupError) {
+                    _ = try settings.remote(named: name, path: path)
+                } catch {
+                    problems.append(error.with(nil, "\(Setting.deviceSync.name): \(error.message)"))
+                }
+            }
             for setting in Setting.all {
                 guard let variable = setting.variable, let text = setting.override else { continue }
                 var overridden = settings

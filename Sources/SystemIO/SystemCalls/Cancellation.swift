@@ -16,23 +16,51 @@ public final class Cancellation: Sendable {
     }()
 
     private let isRequested = Atomic<Bool>(false)
+    private let outer: Cancellation?
+    private let mustEnd: (@Sendable () -> Bool)?
+    private let nextLookNanoseconds = Atomic<UInt64>(0)
+    private static let lookIntervalNanoseconds: UInt64 = 100_000_000
     private let shieldCount = Atomic<Int>(0)
     private static let allShieldsCount = Atomic<Int>(0)
 
-    public init() {}
+    public init() {
+        outer = nil
+        mustEnd = nil
+    }
+
+    /// An operation within another one, which also ends for a reason of its own.
+    /// - Parameter mustEnd: asked at points where the operation can end, up to ten times a second, by any of its threads. Once it
+    ///   has returned true, the operation stays cancelled.
+    public init(within outer: Cancellation?, endingIf mustEnd: @escaping @Sendable () -> Bool) {
+        self.outer = outer
+        self.mustEnd = mustEnd
+    }
 
     /// Asks the operation to end; it ends at the next point where it can.
     public func request() { isRequested.store(true, ordering: .relaxed) }
 
     /// Whether a cancellation was requested, even at a point where it is not allowed.
     public var isCancelled: Bool {
-        isRequested.load(ordering: .relaxed) || Self.isProcessCancelled.load(ordering: .relaxed)
+        isRequested.load(ordering: .relaxed) || Self.isProcessCancelled.load(ordering: .relaxed) || outer?.isCancelled == true
     }
 
     /// - Throws: `interrupted` when the operation must end.
     public func check() throws(BackupError) {
+        look()
         guard isCancelled, shieldCount.load(ordering: .relaxed) == 0 else { return }
         throw BackupError(.interrupted, "cancelled")
+    }
+
+    private func look() {
+        guard let mustEnd, !isRequested.load(ordering: .relaxed) else { return }
+        let now = SystemClock.monotonicNanoseconds()
+        let next = nextLookNanoseconds.load(ordering: .relaxed)
+        guard now >= next,
+            nextLookNanoseconds.compareExchange(
+                expected: next, desired: now + Self.lookIntervalNanoseconds, ordering: .relaxed
+            ).exchanged
+        else { return }
+        if mustEnd() { request() }
     }
 
     /// The operation for which this thread works.

@@ -12,6 +12,7 @@ struct CopyTests {
         results.map { result in
             switch result.outcome {
             case .copied: "copied \(result.snapshot.name)"
+            case .completed: "completed \(result.snapshot.name)"
             case .isThere: "there \(result.snapshot.name)"
             case .wasRemoved: "removed \(result.snapshot.name)"
             case .failed(let error): "failed \(result.snapshot.name) \(error.code)"

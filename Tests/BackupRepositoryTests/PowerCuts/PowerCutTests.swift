@@ -127,8 +127,14 @@ import Testing
         try expectSound(repository, place)
     }
 
-    /// Nothing is wrong, except that an unreadable catalog has been rebuilt.
     private func expectSound(_ repository: Repository, _ place: Comment) throws {
+        try RecordedHistory.expectSound(repository, place)
+    }
+}
+
+extension RecordedHistory {
+    /// Nothing is wrong, except that an unreadable catalog has been rebuilt.
+    static func expectSound(_ repository: Repository, _ place: Comment) throws {
         var findings: [String] = []
         var check = RepositoryCheck(repository, readData: .all) { event in
             switch event {

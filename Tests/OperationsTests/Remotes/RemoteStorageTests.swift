@@ -132,6 +132,56 @@ import Testing
         #expect(try sandbox.sh("ls $R/disk") == "away")
     }
 
+    @Test func `a disk that is mounted in the store can be a remote`() throws {
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --store $S >/dev/null; mkdir $S/disk")
+        let added = try sandbox.runInNamespace(
+            "mount -t tmpfs -o size=10m none $S/disk && backupfs remote add disk $S/disk/copy --store $S")
+        #expect(added.exitCode == 0, "\(added.text)")
+    }
+
+    @Test func `a remote gets its rules with the options that forget has`() throws {
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --sample --store $S >/dev/null")
+        let refused = try sandbox.run("backupfs remote add disk $R/disk --keep-last none --store $S")
+        #expect(refused.exitCode == 2 && refused.errors.contains("--keep-last takes a number from 1 on"), "\(refused.text)")
+        try sandbox.sh("! test -e $R/disk")
+        let rules =
+            "--keep-last 1 --keep-hourly 2 --keep-daily 3 --keep-weekly 4 --keep-monthly 5 --keep-yearly unlimited --keep-within 1h"
+        try sandbox.sh("backupfs remote add disk $R/disk \(rules) --store $S >/dev/null")
+        #expect(
+            try sandbox.sh("sed -n '/^  disk:/,$ { s/^    //p }' $S/store.yaml") == """
+                url: "\(sandbox("disk"))"
+                keep-last: "1"
+                keep-hourly: "2"
+                keep-daily: "3"
+                keep-weekly: "4"
+                keep-monthly: "5"
+                keep-yearly: "unlimited"
+                keep-within: "1h"
+                """)
+        // A sync goes by them.
+        try sandbox.sh(
+            """
+            backupfs remote remove disk --store $S >/dev/null; backupfs remote add disk $R/disk --keep-last 1 --store $S >/dev/null
+            backupfs config set retention off --store $S; backupfs config set retention-counts all --store $S
+            for name in one two; do
+                sqlite3 $S/app/database.sqlite "UPDATE app_metadata SET value = '$name' WHERE key = 'device_name'"
+                backupfs backup --label $name --no-sync --store $S >/dev/null
+            done
+            backupfs sync --store $S >/dev/null
+            """)
+        #expect(try sandbox.sh("backupfs snapshots --json --remote disk --store $S | jq -r '.[].name'") == "two")
+    }
+
+    @Test func `config check names a remote of device-sync that is not there`() throws {
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --store $S >/dev/null; backupfs config set device-sync shared --store $S")
+        let problem = try sandbox.run("backupfs config check --store $S")
+        #expect(problem.exitCode == 1 && problem.errors.contains("device-sync: there is no remote “shared”"), "\(problem.text)")
+        try sandbox.sh("backupfs remote add shared $R/shared --store $S >/dev/null; backupfs config check --store $S")
+    }
+
     @Test func `folders that cannot be a remote are left as they are`() throws {
         let sandbox = try Sandbox()
         try sandbox.sh(
@@ -143,7 +193,7 @@ import Testing
             ("$R/foreign", "there is something else: “file”", 1), ("$R/plain", "a file is in the way of a folder", 1),
             ("$R/none/none", "there is no folder here", 1),
             ("$S/repository", "it is in the repository", 2), ("$R", "the repository is in it", 2),
-            ("$S/spool/x", "it is among the store's own files", 2),
+            ("$S/spool/x", "it is among the store's own files", 2), ("$S/copy", "it is in the store", 2),
             ("$R/like", "this is a copy of another repository, 0000", 1),
             ("sftp:host/x", "this is neither the location of an S3 server nor a folder", 2),
         ] as [(String, String, Int32)] {

@@ -1,0 +1,45 @@
+import BackupCore
+import Synchronization
+import SystemIO
+
+/// Notices while a sync runs that its remote was taken out of the settings, or has another place there now.
+final class RemoteWatch: Sendable {
+    private struct State {
+        /// Of the settings when they were last read.
+        var version: FileStatus?
+        var isGone = false
+    }
+
+    private let path: String
+    private let remote: RemoteSettings
+    private let state = Mutex(State())
+
+    init(_ remote: RemoteSettings, in paths: StorePaths) {
+        path = paths.settings
+        self.remote = remote
+    }
+
+    /// As of the last look.
+    var isGone: Bool { state.withLock { $0.isGone } }
+
+    /// Reads the settings if they have changed.
+    /// - Returns: whether the remote is gone. Settings that cannot be read are no reason to end an upload.
+    func look() -> Bool {
+        state.withLock { state in
+            guard !state.isGone, let version = FileSystem.statusIfPresent(path), version != state.version,
+                let remotes = try? StoreSettings.read(path).remotes
+            else { return state.isGone }
+            state.version = version
+            state.isGone = !remotes.contains { $0.name == remote.name && $0.url == remote.url }
+            return state.isGone
+        }
+    }
+
+    /// What a sync says that was ended for this.
+    func explaining(_ error: BackupError) -> BackupError {
+        guard error.code == .interrupted, isGone else { return error }
+        return error.with(
+            nil, "the remote “\(remote.name)” was removed from the settings during the upload", path: path,
+            remedy: "What was uploaded stays there. An upload goes on when the remote is added again.")
+    }
+}
