@@ -38,4 +38,12 @@ import Testing
         let failing = SimulatedStorage(server, network)
         #expect(failure { _ = try PackListing(storage: failing).packs() }?.code == .inputOutput)
     }
+
+    /// As a gateway answers that skips entries. All packs would count as gone.
+    @Test func `a page without names after which there are more is refused`() throws {
+        let storage = SimulatedStorage(SimulatedServer())
+        for number in 0..<1_100 { _ = try storage.create(MirrorObject.pack(Self.id(number)).name, ObjectDraft([])) }
+        let empty = AlteredListing(storage, prefix: "packs/") { $0 = [] }
+        #expect(failure { _ = try PackListing(storage: empty).packs() }?.code == .inputOutput)
+    }
 }

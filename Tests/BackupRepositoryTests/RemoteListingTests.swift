@@ -101,11 +101,17 @@ import Testing
 /// A storage whose lists are changed on the way.
 final class AlteredListing: ObjectStorage {
     private let storage: SimulatedStorage
+    private let prefix: String
     private let alter: @Sendable (inout [ObjectFacts]) throws -> Void
 
-    /// - Parameter alter: changes the objects of a list of everything.
-    init(_ storage: SimulatedStorage, _ alter: @escaping @Sendable (inout [ObjectFacts]) throws -> Void) {
+    /// - Parameters:
+    ///   - prefix: of the lists that are changed; "" for those of everything.
+    ///   - alter: changes the objects of a list.
+    init(
+        _ storage: SimulatedStorage, prefix: String = "", _ alter: @escaping @Sendable (inout [ObjectFacts]) throws -> Void
+    ) {
         self.storage = storage
+        self.prefix = prefix
         self.alter = alter
     }
 
@@ -114,7 +120,7 @@ final class AlteredListing: ObjectStorage {
 
     func list(prefix: String, after previous: ObjectName?) throws(BackupError) -> ObjectPage {
         let page = try storage.list(prefix: prefix, after: previous)
-        guard prefix.isEmpty else { return page }
+        guard prefix == self.prefix else { return page }
         var objects = page.objects
         do { try alter(&objects) } catch { throw BackupError(.inputOutput, "\(String(describing: error))") }
         return ObjectPage(objects: objects, hasMore: page.hasMore)

@@ -1,4 +1,5 @@
 import BackupCore
+import Glibc
 import StorageSimulation
 import SystemIO
 import TestSupport
@@ -78,5 +79,47 @@ import Testing
         #expect(counts(next) == [.list: 1, .read: 1])
         #expect(try !FileSystem.exists(added))
         #expect(try next.flaw(["one": "one"]) == nil)
+    }
+
+    /// The storage has the change, the cache has only the note of it: the file that was compared before is an old one.
+    @Test func `a change by a process that was killed then is read by the others`() throws {
+        let first = try StoredRepository.create(on: server, folder("cache"))
+        try first.backUp("one")
+        let id = try first.id(of: "one")
+        try first.repository.setPinned(id, true)
+        let label = first.repository.layout.labelPath(of: id)
+        // Of a file that is older than the steps of the file system's time, it is remembered that it was compared.
+        while !(try FileSystem.status(label)).isSettled { usleep(50_000) }
+        let other = try reopen()
+        try other.refresh()
+        try first.refresh()
+        let store = first.repository.snapshotStore
+        let changed = try store.protection.seal(
+            SnapshotLabel(name: "one", isPinned: false, verifiedAt: nil).encode(for: id), as: .snapshotLabel(id))
+        #expect(changed.count == (try readFile(label)).count)
+        try #require(first.repository.layout.upstream).store(changed, as: label)
+        try other.refresh()
+        #expect(other.repository.snapshots().map(\.isPinned) == [false])
+        #expect(try readFile(label) == changed)
+    }
+
+    @Test func `a cache forgets what the storage has no longer`() throws {
+        let first = try StoredRepository.create(on: server, folder("cache"))
+        try first.backUp("one")
+        try first.backUp("two", seconds: 1_001)
+        try first.refresh()
+        let id = try first.id(of: "one").hexadecimal
+        let versions = folder("cache/versions")
+        #expect(String(decoding: try readFile(versions), as: UTF8.self).contains(id))
+        try first.repository.removeSnapshot(first.id(of: "one"))
+        try first.refresh()
+        #expect(!String(decoding: try readFile(versions), as: UTF8.self).contains(id))
+        // Nor does what cannot be read keep it from working.
+        for name in ["versions", "versions.added"] {
+            try FileSystem.removeFile(folder("cache/\(name)"))
+            try FileSystem.makeDirectories(folder("cache/\(name)"))
+        }
+        try first.backUp("three", seconds: 1_002)
+        #expect(try StoredRepository.open(on: server, folder("second")).names == ["two", "three"])
     }
 }

@@ -67,4 +67,11 @@ public struct MirrorState: Equatable, Sendable {
         guard !version.text.contains("\n") else { return }
         objects[name] = Known(sha256: sha256, version: version)
     }
+
+    /// Forgets the objects with other names.
+    mutating func keep(_ names: Set<ObjectName>) {
+        if objects.count > names.count || objects.keys.contains(where: { !names.contains($0) }) {
+            objects = objects.filter { names.contains($0.key) }
+        }
+    }
 }

@@ -15,7 +15,8 @@ struct PackListing {
     func packs() throws(BackupError) -> [MirrorObject: ObjectFacts] {
         let first = try storage.list(prefix: MirrorObject.packsPrefix, after: nil)
         let found = Mutex(Self.objects(first.objects))
-        if let last = first.objects.last?.name, first.hasMore {
+        if first.hasMore {
+            guard let last = first.objects.last?.name else { throw storage.hasNoNames }
             try ParallelTransfer(phase: "Reading the list of backups...", progress: nil).run(
                 parts(after: last), sizeBytes: { _ in 0 }
             ) { [storage] (prefix) throws(BackupError) in

@@ -22,12 +22,13 @@ final class CachedVersions: Sendable {
 
     private var addedPath: String { "\(path).added" }
 
-    /// The versions, with those that were added. Call it only while the cache is locked.
-    func read() throws(BackupError) -> MirrorState {
-        var state = MirrorState(decoding: try FileSystem.readFileIfPresent(path, limitBytes: Self.limitBytes) ?? [])
-        let before = state
-        if let added = try FileSystem.readFileIfPresent(addedPath, limitBytes: Self.limitBytes) { state.add(lines: added) }
+    /// The versions, with those that were added. What cannot be read is unknown. Call it only while the cache is locked.
+    func read() -> MirrorState {
+        let bytes = try? FileSystem.readFileIfPresent(path, limitBytes: Self.limitBytes)
+        var state = MirrorState(decoding: bytes ?? [])
+        let before = bytes == nil ? nil : state
         written.withLock { $0 = before }
+        if let added = try? FileSystem.readFileIfPresent(addedPath, limitBytes: Self.limitBytes) { state.add(lines: added) }
         return state
     }
 

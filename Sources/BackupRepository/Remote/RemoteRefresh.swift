@@ -49,7 +49,7 @@ struct RemoteRefresh {
                 .noRepository, "there is no repository here", path: storage.location,
                 remedy: "Check the address. A copy is made with: backupfs sync")
         }
-        let versions = try Mutex(self.versions.read())
+        let versions = Mutex(self.versions.read())
         defer { self.versions.replace(by: versions.withLock { $0 }, temporaryFolder: cache.temporaryFolder) }
         let batchRefresh = IndexBatchRefresh(
             storage: storage, layout: layout, cache: cache, batches: batches, progress: progress)
@@ -64,6 +64,8 @@ struct RemoteRefresh {
         }
         try transfer(objects, versions, scope) { $0 == .register }
         try removeMissing(objects, before, packs, scope)
+        let names = Set(objects.keys.map(\.name))
+        versions.withLock { $0.keep(names) }
         let contents = try batches.contents()
         let replaced = contents.replaced
         return Set(

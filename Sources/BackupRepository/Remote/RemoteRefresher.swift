@@ -156,15 +156,22 @@ final class RemoteRefresher: Sendable {
 /// Files whose bytes were compared with a checksum, by their status at that time. The disk may have lost or changed the bytes of
 /// a file that was written without being synchronized.
 final class VerifiedFiles: Sendable {
-    private let known = Mutex<[String: FileStatus]>([:])
+    private struct Known: Equatable {
+        let status: FileStatus
+        let sha256: SHA256Digest
+    }
+
+    private let known = Mutex<[String: Known]>([:])
 
     /// Whether the file has the checksum.
     /// - Parameter status: of the file, now.
     func has(_ path: String, _ status: FileStatus, _ sha256: SHA256Digest?) -> Bool {
-        if known.withLock({ $0[path] }) == status { return true }
-        guard let sha256, let file = try? SharedFile(path: path), (try? file.sha256()) == sha256 else { return false }
+        guard let sha256 else { return false }
+        let wanted = Known(status: status, sha256: sha256)
+        if known.withLock({ $0[path] }) == wanted { return true }
+        guard let file = try? SharedFile(path: path), (try? file.sha256()) == sha256 else { return false }
         // One that has just changed may change again without a visible difference.
-        if status.isSettled { known.withLock { $0[path] = status } }
+        if status.isSettled { known.withLock { $0[path] = wanted } }
         return true
     }
 }

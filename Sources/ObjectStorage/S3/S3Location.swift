@@ -53,7 +53,7 @@ public struct S3Location: Sendable, Equatable, CustomStringConvertible {
         guard isSecure || permitsPlainHTTP || Self.isLoopback(name) else {
             throw invalid(
                 "http: sends everything readable over the network; it is only allowed to this machine",
-                remedy: "Write https:, or permit plain HTTP in the settings if the network is safe.")
+                remedy: "Write https:, or permit plain HTTP with --plain-http or the setting plain-http if the network is safe.")
         }
         var path = (parts.count > 1 ? parts[1] : "").split(separator: "/", omittingEmptySubsequences: false)
         if path.last?.isEmpty == true { path.removeLast() }

@@ -65,9 +65,12 @@ extension ObjectStorage {
                 guard try body(object) else { return }
             }
             guard page.hasMore else { return }
-            guard !page.objects.isEmpty else {
-                throw BackupError(.inputOutput, "the listing says that there is more, but has no names", path: location)
-            }
+            guard !page.objects.isEmpty else { throw hasNoNames }
         }
+    }
+
+    /// The error for a page without objects after which there are more.
+    public var hasNoNames: BackupError {
+        BackupError(.inputOutput, "the listing says that there is more, but has no names", path: location)
     }
 }
