@@ -53,6 +53,10 @@ gzip -9n "$root"/usr/share/man/man*/*
 printf 'Source: backupfs\n\nPackage: backupfs\nArchitecture: any\n' > "$work/debian/control"
 libraries=$(cd "$work" && dpkg-shlibdeps -O -eroot/usr/bin/backupfs | sed -n 's/^shlibs:Depends=//p')
 if [ -z "$libraries" ]; then echo "build-deb.sh: the libraries of $binary could not be found out" >&2; exit 1; fi
+# It is loaded when a server is first asked, so the program does not name it; backups in folders work without it.
+curl=$(dpkg-query --search '*/libcurl.so.4' | cut -d: -f1 | head -n 1)
+if [ -z "$curl" ]; then echo "build-deb.sh: no package has libcurl.so.4. Install libcurl4-openssl-dev" >&2; exit 1; fi
+readonly libraries curl
 
 cat > "$root/DEBIAN/control" <<END
 Package: backupfs
@@ -61,6 +65,7 @@ Architecture: $architecture
 Maintainer: $maintainer
 Installed-Size: $(du -k --apparent-size -s "$root/usr" | cut -f 1)
 Depends: $libraries, fuse3
+Recommends: $curl
 Suggests: sqlite3, attr, unzip
 Section: utils
 Priority: optional

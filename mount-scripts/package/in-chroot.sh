@@ -40,6 +40,13 @@ grep -q "Imported 3 cars, 1200 expenses" /mnt/cars/restore/last.txt || fail "the
 umount /mnt/cars
 ok "mount -t backupfs, a backup, a restore, umount"
 
+# What is recommended is not installed here.
+if backupfs remote add server s3:https://127.0.0.1/bucket/cars --store /srv/cars 2>/test/errors; then fail "a server without libcurl"; fi
+grep -qF 'Install libcurl (on Debian: libcurl4)' /test/errors || fail "a server without libcurl: $(cat /test/errors)"
+recommended=$(dpkg-deb --field $package Recommends)
+apt-get --simulate install "$recommended" | grep -q "^Inst $recommended " || fail "there is no package $recommended"
+ok "without $recommended, it says what a server needs"
+
 echo "/srv/cars /mnt/cars backupfs nofail,x-systemd.automount 0 0" >> /etc/fstab
 mount /mnt/cars
 mount -a || fail "mount -a of what is mounted"
