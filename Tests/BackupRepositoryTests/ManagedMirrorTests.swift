@@ -92,7 +92,7 @@ import Testing
         #expect(try flaw(["one", "next"]) == nil)
     }
 
-    @Test func `folders are walked through once in an update`() throws {
+    @Test func `folders are walked through once, and again when packs have changed`() throws {
         let original = try make(["one", "next", "three"])
         let machine = machine(original)
         #expect(try machine.upload(["one", "next"]).walkCount == 1)
@@ -105,7 +105,7 @@ import Testing
             _ = try RepositoryPrune(original, maxUnused: .bytes(0)).run()
         }
         let summary = try self.machine(original, storage).upload(["one", "three"])
-        #expect(wasCalled.isSet && summary.walkCount == 1 && summary.unreadable.isEmpty, "\(summary)")
+        #expect(wasCalled.isSet && summary.walkCount == 2 && summary.unreadable.isEmpty, "\(summary)")
         #expect(try flaw(["one", "next", "three"]) == nil)
     }
 
@@ -125,6 +125,32 @@ import Testing
             #expect(summary.unreadable.first?.message.contains("the backup “lost”") == true)
             #expect(try flaw(["one", "next"]) == nil)
         }
+    }
+
+    /// A share that drops a file for a moment, between two looks of one update.
+    @Test(arguments: ["locks/", "config"]) func `no record is stored without data that was gone for a moment`(
+        moment: String
+    ) throws {
+        let original = try make(["one"])
+        if moment == "locks/" { try machine(original).upload(["one"]) }
+        let before = try Set(original.packs())
+        try RecordedHistory.backUp("next", in: original, seconds: 2_000)
+        let new = try original.packs().filter { !before.contains($0) }.map { original.layout.packPath(of: $0) }
+        let largest = try #require(new.max { try FileSystem.status($0).size < FileSystem.status($1).size })
+        let aside = folder("aside")
+        let (isGone, isBack) = (Flag(), Flag())
+        let storage = HookedStorage(storage: SimulatedStorage(server)) { (name) throws(BackupError) in
+            if name.text.hasPrefix(moment), isGone.set() { try FileSystem.rename(largest, to: aside) }
+            if name.text.hasPrefix("packs/"), isBack.set() { try FileSystem.rename(aside, to: largest) }
+        }
+        for _ in 0..<2 {
+            let summary = try self.machine(original, storage).upload(["one", "next"])
+            #expect(try summary.snapshotCount == 2 || objects("snapshots/").count == 1)
+            let names: Set<FileName> = summary.snapshotCount == 2 ? ["one", "next"] : ["one"]
+            #expect(try flaw(names) == nil)
+        }
+        #expect(isGone.isSet && isBack.isSet)
+        #expect(try flaw(["one", "next"]) == nil)
     }
 
     @Test func `what is removed goes in two steps, and does not come back`() throws {

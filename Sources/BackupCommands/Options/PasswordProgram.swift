@@ -13,9 +13,11 @@ enum PasswordProgram {
         let pipe = try Pipe()
         let process = try start(command, output: pipe.writer)
         let reader = pipe.takeReader()
+        var hasEnded = false
         do throws(BackupError) {
             let line = try firstLine(of: reader)
             let exitCode = process.wait()
+            hasEnded = true
             guard exitCode == 0 else {
                 try Cancellation.check()
                 throw BackupError(
@@ -23,8 +25,11 @@ enum PasswordProgram {
             }
             return try line.get()
         } catch {
-            kill(process.processID, SIGTERM)
-            _ = process.wait()
+            // The number of a process that has ended may be another one's.
+            if !hasEnded {
+                kill(process.processID, SIGTERM)
+                _ = process.wait()
+            }
             throw error
         }
     }

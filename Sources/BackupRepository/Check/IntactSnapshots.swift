@@ -4,11 +4,11 @@ import BackupCore
 final class IntactSnapshots {
     private let walk: TreeWalk
 
-    /// - Parameter packs: those that are left out.
+    /// - Parameter counts: whether a pack counts; the others are left out.
     /// - Throws: errors of reading the packs' indexes, and all others that are no damage.
-    init(_ repository: Repository, without packs: Set<PackID> = []) throws(BackupError) {
+    init(_ repository: Repository, counting counts: (PackID) -> Bool = { _ in true }) throws(BackupError) {
         var inventory = try PackInventory(repository.catalog)
-        for pack in inventory.packs where packs.contains(pack.id) {
+        for pack in inventory.packs where !counts(pack.id) {
             for row in pack.firstRow..<pack.firstRow + pack.chunkCount { inventory.table.setDamaged(row) }
         }
         walk = TreeWalk(repository, inventory, usesUnlistedChunks: false) { (problem) throws(BackupError) in

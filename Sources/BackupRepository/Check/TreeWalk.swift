@@ -42,20 +42,6 @@ final class TreeWalk {
         self.onProblem = onProblem
     }
 
-    /// Goes on with other packs. What was needed stays so, and so does what was found to be damaged.
-    /// - Returns: whether these packs have everything that was needed, and there.
-    func renew(_ other: consuming PackInventory) -> Bool {
-        let before = inventory.table
-        inventory = other
-        var hasAll = true
-        for row in before.rows.indices where before.isNeeded(row) {
-            let key = before.rows[row].key
-            inventory.table.need(key)
-            if before.isUsable(row), !inventory.table.hasUsable(key) { hasAll = false }
-        }
-        return hasAll
-    }
-
     /// - Returns: whether anything of the snapshot cannot be read.
     func visit(_ snapshot: Snapshot) throws(BackupError) -> Bool {
         var cursor = TreeCursor(snapshot, in: repository)

@@ -17,6 +17,11 @@ public struct CopyRules: Sendable {
             self.sizeBytes = sizeBytes
             self.attributes = attributes
         }
+
+        /// Whether a record says the same.
+        func fits(_ record: SnapshotRecord) -> Bool {
+            sizeBytes == record.archiveSizeBytes && attributes.allSatisfy { record.attributes[$0.key] == $0.value }
+        }
     }
 
     public init(

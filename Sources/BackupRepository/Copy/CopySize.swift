@@ -11,7 +11,9 @@ extension SnapshotCopy {
     public func requiredBytes(for items: [Item], beyond availableBytes: UInt64) throws(BackupError) -> UInt64? {
         var wanted: [Snapshot] = []
         for item in items { if case .copy = item.verdict { wanted.append(item.snapshot) } }
-        guard !wanted.isEmpty, method == .asStored || target.snapshots().isEmpty else { return nil }
+        // A copy that was interrupted has left packs, which the next one uses.
+        let isEmpty = try PackFolder.names(target.layout).isEmpty
+        guard !wanted.isEmpty, method == .asStored || method == .renamingChunks && isEmpty else { return nil }
         let sourceBytes = try PackFolder.list(source.layout).values.reduce(UInt64(0)) { $0.addingSaturating($1) }
         guard sourceBytes > availableBytes else { return nil }
         // What cannot be read is not copied either.

@@ -210,7 +210,8 @@ public struct SnapshotCopy {
             }
             let root = try copyTree(of: snapshot, writer, known, reading, progress, earlier: nil)
             try FaultInjection.reached("copy.tree-stored")
-            guard root == copy.record.root else {
+            let isSame = root == copy.record.root ? try hasSameArchive(copy, snapshot, root, writer) : false
+            guard isSame else {
                 let other = try commit(snapshot, root, writer, parent: parent(of: snapshot, CopyCatalog(target)))
                 return .copied(other, storedBytes: writer.storedByteCount)
             }
@@ -221,6 +222,16 @@ public struct SnapshotCopy {
             writer.abandon()
             return try failure(error, reading)
         }
+    }
+
+    /// Whether the archive of a copy has the size that its record says. It depends on whether chunks are stored whole or as
+    /// deltas, which may differ from how they were stored before.
+    private func hasSameArchive(
+        _ copy: Snapshot, _ snapshot: Snapshot, _ root: StoredDirectory, _ writer: BackupWriter
+    ) throws(BackupError) -> Bool {
+        try writer.publishChunks()
+        let archive = try rules.archive(snapshot, target.directory(root), target)
+        return archive.fits(copy.record)
     }
 
     /// - Parameter noted: the snapshots whose parts `known` has.

@@ -62,15 +62,14 @@ struct ManagedMirror {
     }
 
     /// How often folders were walked through.
-    var walkCount: Int { needed == nil ? 0 : 1 }
+    var walkCount: Int { needed?.walkCount ?? 0 }
 
-    /// The snapshots that cannot be read completely here.
-    /// - Returns: `nil` if that has to be found out by another walk.
-    func incomplete() throws(BackupError) -> Set<SnapshotID>? {
-        guard let needed else { return nil }
-        try needed.update(snapshots)
-        return needed.hasLost ? nil : needed.incomplete
-    }
+    /// Whether the last answer of `needs` has all packs of a snapshot. False also for one that came later: it waits for the next
+    /// update.
+    func isCovered(_ id: SnapshotID) -> Bool { needed?.isComplete(id) == true }
+
+    /// Whether data of the snapshot is missing here, by the walk of the last answer.
+    func isIncomplete(_ id: SnapshotID) -> Bool { needed?.incomplete.contains(id) == true }
 
     /// Walks through all that belongs into the mirror, if it lacks a record of it. Later calls only look which packs are here and
     /// there by then.

@@ -4,37 +4,40 @@ import SystemIO
 
 /// Which snapshots an update uploads: a mirror gets no record whose data it does not get.
 extension RepositoryMirror {
-    /// The snapshots that the mirror has, or that are complete here. The others are noted.
-    /// - Parameter damaged: packs that could not be uploaded.
+    /// The snapshots that the mirror has, or whose data it has now. Those whose data is missing here are noted.
     func intact(
-        _ snapshots: [Snapshot], without damaged: Set<PackID>, _ present: [MirrorObject: ObjectFacts], _ managed: ManagedMirror?
+        _ snapshots: [Snapshot], _ packs: PackUpload, _ present: [MirrorObject: ObjectFacts], _ managed: ManagedMirror?
     ) throws(BackupError) -> [Snapshot] {
-        guard snapshots.contains(where: { present[.snapshot($0.id)] == nil }) else { return snapshots }
-        // Its walk has found out the same, unless something was lost since then.
-        if damaged.isEmpty, let known = try managed?.incomplete() {
-            return snapshots.filter { snapshot in
-                guard present[.snapshot(snapshot.id)] == nil, known.contains(snapshot.id) else { return true }
-                noteIncomplete(snapshot)
-                return false
-            }
+        func isMissing(_ snapshot: Snapshot) -> Bool { present[.snapshot(snapshot.id)] == nil }
+        guard snapshots.contains(where: isMissing) else { return snapshots }
+        guard let managed else {
+            // Only what it has counts: a pack that was gone when packs were uploaded may be back now.
+            let stored = Set(packs.stored.keys)
+            return try select(snapshots, present, counting: { stored.contains($0) }) { noteIncomplete($0) }
         }
-        return try select(snapshots, without: damaged, present) { noteIncomplete($0) }
+        // The same walk has said which packs are uploaded. Another one could count a pack that was not among them.
+        let covered = snapshots.filter { snapshot in
+            if isMissing(snapshot), managed.isIncomplete(snapshot.id) { noteIncomplete(snapshot) }
+            return !isMissing(snapshot) || managed.isCovered(snapshot.id)
+        }
+        guard !packs.damaged.isEmpty else { return covered }
+        return try select(covered, present, counting: { !packs.damaged.contains($0) }) { noteIncomplete($0) }
     }
 
     /// Those that need no pack that a prune of the mirror is going to remove.
     func unblocked(
         _ snapshots: [Snapshot], by blocked: Set<PackID>, _ present: [MirrorObject: ObjectFacts]
     ) throws(BackupError) -> [Snapshot] {
-        blocked.isEmpty ? snapshots : try select(snapshots, without: blocked, present) { _ in }
+        blocked.isEmpty ? snapshots : try select(snapshots, present, counting: { !blocked.contains($0) }) { _ in }
     }
 
     /// Walks through the snapshots that the mirror lacks.
     private func select(
-        _ snapshots: [Snapshot], without packs: Set<PackID>, _ present: [MirrorObject: ObjectFacts],
+        _ snapshots: [Snapshot], _ present: [MirrorObject: ObjectFacts], counting counts: (PackID) -> Bool,
         didLeaveOut: (Snapshot) -> Void
     ) throws(BackupError) -> [Snapshot] {
         summary.withLock { $0.walkCount += 1 }
-        let intact = try IntactSnapshots(repository, without: packs)
+        let intact = try IntactSnapshots(repository, counting: counts)
         var selected: [Snapshot] = []
         for snapshot in snapshots {
             try Cancellation.check()

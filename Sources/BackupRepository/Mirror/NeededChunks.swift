@@ -1,24 +1,29 @@
 import BackupCore
 import SystemIO
 
-/// The chunks that snapshots of a repository need. Each snapshot is walked through once; when packs of the repository have
-/// changed since, only their indexes are read again: what a snapshot needs stays the same.
+/// The chunks that snapshots of a repository need. Each snapshot is walked through once, as long as the repository's packs stay
+/// the same. When they have changed, all of it is found out again: what was not seen in one listing must not count as seen in
+/// another.
 final class NeededChunks {
     private let repository: Repository
-    private let walk: TreeWalk
+    private var walk: TreeWalk
     private var packs: Set<PackID>
     private var visited: Set<SnapshotID> = []
     /// Snapshots that could not be read completely when they were walked through.
     private(set) var incomplete: Set<SnapshotID> = []
-    /// Whether a chunk is no longer here that was here then.
-    private(set) var hasLost = false
+    /// How often the packs' indexes were read for a walk.
+    private(set) var walkCount = 1
 
     /// - Throws: errors of reading the packs' indexes.
     init(of repository: Repository) throws(BackupError) {
         self.repository = repository
         packs = try PackFolder.names(repository.layout)
+        walk = try Self.makeWalk(repository)
+    }
+
+    private static func makeWalk(_ repository: Repository) throws(BackupError) -> TreeWalk {
         let inventory = try PackInventory(repository.catalog)
-        walk = TreeWalk(repository, inventory, usesUnlistedChunks: false) { (problem) throws(BackupError) in
+        return TreeWalk(repository, inventory, usesUnlistedChunks: false) { (problem) throws(BackupError) in
             try IntactSnapshots.requireDamage(problem)
         }
     }
@@ -26,13 +31,19 @@ final class NeededChunks {
     /// The packs of the last update, with the chunks that are needed marked.
     var inventory: PackInventory { walk.inventory }
 
-    /// Looks at packs that are new or gone, and walks through snapshots that are new.
+    /// Whether all that the snapshot needs was there at the last update, and is marked. False for one that the update did not
+    /// have.
+    func isComplete(_ id: SnapshotID) -> Bool { visited.contains(id) && !incomplete.contains(id) }
+
+    /// Walks through snapshots that are new, and through all of them when packs are new or gone.
     /// - Throws: as `IntactSnapshots`.
     func update(_ snapshots: [Snapshot]) throws(BackupError) {
+        // Before their indexes: with a pack that goes or comes meanwhile, the next update begins again.
         let now = try PackFolder.names(repository.layout)
         if now != packs {
-            if try !walk.renew(PackInventory(repository.catalog)) { hasLost = true }
-            packs = now
+            walk = try Self.makeWalk(repository)
+            (visited, incomplete, packs) = ([], [], now)
+            walkCount += 1
         }
         for snapshot in snapshots where !visited.contains(snapshot.id) {
             try Cancellation.check()

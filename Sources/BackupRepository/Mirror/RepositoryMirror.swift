@@ -102,7 +102,7 @@ public final class RepositoryMirror: Sendable {
         if remoteLock != nil, let needs = try managed?.needs(present) { packs.limit(to: needs) }
         try uploadPacks(packs.missing(in: layout), &packs, mayBeGone: false, progress)
         // A pack whose file is gone here is in no list: only the folders show that it is lacking.
-        let sound = try intact(chosen, without: packs.damaged, present, managed)
+        let sound = try intact(chosen, packs, present, managed)
         let records = try unblocked(sound, by: packs.blocked, present).map(\.id)
         summary.withLock { $0.walkCount += managed?.walkCount ?? 0 }
         summary.withLock { $0.waitingSnapshotCount = sound.count - records.count }

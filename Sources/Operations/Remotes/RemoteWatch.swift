@@ -8,6 +8,8 @@ final class RemoteWatch: Sendable {
         /// Of the settings when they were last read.
         var version: FileStatus?
         var isGone = false
+        /// While a thread reads the settings.
+        var isLooking = false
     }
 
     private let path: String
@@ -22,15 +24,23 @@ final class RemoteWatch: Sendable {
     /// As of the last look.
     var isGone: Bool { state.withLock { $0.isGone } }
 
-    /// Reads the settings if they have changed.
-    /// - Returns: whether the remote is gone. Settings that cannot be read are no reason to end an upload.
+    /// Reads the settings if they have changed. Of several threads, one does: the disk may not answer.
+    /// - Returns: whether the remote is gone. Settings that cannot be read, or are cut off, are no reason to end an upload.
     func look() -> Bool {
-        state.withLock { state in
-            guard !state.isGone, let version = FileSystem.statusIfPresent(path), version != state.version,
-                let remotes = try? StoreSettings.read(path).remotes
-            else { return state.isGone }
+        let (isFree, known) = state.withLock { state in
+            defer { state.isLooking = true }
+            return (!state.isLooking && !state.isGone, state.version)
+        }
+        guard isFree else { return isGone }
+        var (version, isThere) = (known, true)
+        if let now = FileSystem.statusIfPresent(path), now != known, let read = try? StoreSettings.read(path), read.hasEnd {
+            version = now
+            isThere = read.remotes.contains { $0.name == remote.name && $0.url == remote.url }
+        }
+        return state.withLock { state in
+            state.isLooking = false
             state.version = version
-            state.isGone = !remotes.contains { $0.name == remote.name && $0.url == remote.url }
+            if !isThere { state.isGone = true }
             return state.isGone
         }
     }
