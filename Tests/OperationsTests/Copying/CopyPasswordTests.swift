@@ -67,7 +67,7 @@ struct CopyPasswordTests {
 
     @Test func `Ctrl-C ends the command`() throws {
         let script = """
-            copy() { exec backupfs copy-snapshots --to $R/copy --store $S --other-password-command "echo \\$\\$ > $R/id; mkfifo $R/p; cat $R/p"; }
+            copy() { exec backupfs copy-snapshots --to $R/copy --store $S --other-password-command "echo \\$\\$ > $R/id; mkfifo $R/p; exec cat $R/p"; }
             (copy) & copy=$!; wait_until test -p $R/p; kill -TERM $copy; wait $copy; echo "exit $?"
             kill -0 $(cat $R/id) 2>/dev/null && echo "still there"; true
             """
