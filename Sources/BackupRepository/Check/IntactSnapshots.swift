@@ -16,9 +16,12 @@ final class IntactSnapshots {
         }
     }
 
+    /// The packs, with the chunks marked that the snapshots need that were looked at.
+    var inventory: PackInventory { walk.inventory }
+
     /// What cannot be read at the moment is not damaged.
     /// - Throws: an error that is no damage.
-    static func requireDamage(_ problem: TreeWalk.Problem) throws(BackupError) {
+    private static func requireDamage(_ problem: TreeWalk.Problem) throws(BackupError) {
         guard case .structure(let error, _) = problem else { return }
         let passing: [BackupError.Code] = [.offline, .interrupted, .busy, .locked, .accessDenied, .noSpace, .noResources]
         if passing.contains(error.code) { throw error }

@@ -12,8 +12,8 @@ extension RepositoryMirror {
         guard snapshots.contains(where: isMissing) else { return snapshots }
         guard let managed else {
             // Only what it has counts: a pack that was gone when packs were uploaded may be back now.
-            let stored = Set(packs.stored.keys)
-            return try select(snapshots, present, counting: { stored.contains($0) }) { noteIncomplete($0) }
+            let stored = packs.stored
+            return try select(snapshots, present, counting: { stored[$0] != nil }) { noteIncomplete($0) }
         }
         // The same walk has said which packs are uploaded. Another one could count a pack that was not among them.
         let covered = snapshots.filter { snapshot in

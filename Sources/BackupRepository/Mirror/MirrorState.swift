@@ -68,10 +68,6 @@ public struct MirrorState: Equatable, Sendable {
         objects[name] = Known(sha256: sha256, version: version)
     }
 
-    /// Forgets the objects with other names.
-    mutating func keep(_ names: Set<ObjectName>) {
-        if objects.count > names.count || objects.keys.contains(where: { !names.contains($0) }) {
-            objects = objects.filter { names.contains($0.key) }
-        }
-    }
+    /// Forgets the other objects.
+    mutating func keep(where isKept: (ObjectName) -> Bool) { objects = objects.filter { isKept($0.key) } }
 }

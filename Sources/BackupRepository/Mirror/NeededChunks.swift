@@ -6,7 +6,7 @@ import SystemIO
 /// another.
 final class NeededChunks {
     private let repository: Repository
-    private var walk: TreeWalk
+    private var intact: IntactSnapshots
     private var packs: Set<PackID>
     private var visited: Set<SnapshotID> = []
     /// Snapshots that could not be read completely when they were walked through.
@@ -18,18 +18,11 @@ final class NeededChunks {
     init(of repository: Repository) throws(BackupError) {
         self.repository = repository
         packs = try PackFolder.names(repository.layout)
-        walk = try Self.makeWalk(repository)
-    }
-
-    private static func makeWalk(_ repository: Repository) throws(BackupError) -> TreeWalk {
-        let inventory = try PackInventory(repository.catalog)
-        return TreeWalk(repository, inventory, usesUnlistedChunks: false) { (problem) throws(BackupError) in
-            try IntactSnapshots.requireDamage(problem)
-        }
+        intact = try IntactSnapshots(repository)
     }
 
     /// The packs of the last update, with the chunks that are needed marked.
-    var inventory: PackInventory { walk.inventory }
+    var inventory: PackInventory { intact.inventory }
 
     /// Whether all that the snapshot needs was there at the last update, and is marked. False for one that the update did not
     /// have.
@@ -41,13 +34,13 @@ final class NeededChunks {
         // Before their indexes: with a pack that goes or comes meanwhile, the next update begins again.
         let now = try PackFolder.names(repository.layout)
         if now != packs {
-            walk = try Self.makeWalk(repository)
+            intact = try IntactSnapshots(repository)
             (visited, incomplete, packs) = ([], [], now)
             walkCount += 1
         }
         for snapshot in snapshots where !visited.contains(snapshot.id) {
             try Cancellation.check()
-            if try walk.visit(snapshot) { incomplete.insert(snapshot.id) }
+            if try !intact.contains(snapshot) { incomplete.insert(snapshot.id) }
             visited.insert(snapshot.id)
         }
     }

@@ -64,8 +64,7 @@ struct RemoteRefresh {
         }
         try transfer(objects, versions, scope) { $0 == .register }
         try removeMissing(objects, before, packs, scope)
-        let names = Set(objects.keys.map(\.name))
-        versions.withLock { $0.keep(names) }
+        versions.withLock { $0.keep { name in MirrorObject(name).flatMap { objects[$0] } != nil } }
         let contents = try batches.contents()
         let replaced = contents.replaced
         return Set(
