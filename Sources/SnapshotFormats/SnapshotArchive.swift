@@ -14,10 +14,16 @@ public protocol ContentFolder: Sendable {
     func folder(_ entry: Entry) throws(BackupError) -> Self
     /// Of a file; may have to read it.
     func checksums(of file: Entry) throws(BackupError) -> Checksums?
+    /// Of a file; of a stored one without reading it.
+    func crc32(of file: Entry) throws(BackupError) -> UInt32?
     /// Passes the entries in their order, with the pieces of files and links.
     func forEachContent(_ body: (Entry, [ContentPiece]) throws(BackupError) -> Void) throws(BackupError)
     /// Size of the checksum listing in bytes. Reads no files.
     func listingSizeBytes(_ algorithm: ChecksumListing.Algorithm) throws(BackupError) -> UInt64
+}
+
+extension ContentFolder {
+    public func crc32(of file: Entry) throws(BackupError) -> UInt32? { try checksums(of: file)?.crc32 }
 }
 
 /// A folder of a snapshot, or of a backup that is being made.
@@ -51,7 +57,8 @@ public struct StoredContents: ContentFolder {
         StoredContents(try repository.directory(of: entry), in: repository, detail)
     }
 
-    public func checksums(of file: TreeEntry) throws(BackupError) -> Checksums? { file.checksums }
+    public func checksums(of file: TreeEntry) throws(BackupError) -> Checksums? { try repository.checksums(of: file) }
+    public func crc32(of file: TreeEntry) -> UInt32? { file.crc32 }
 
     public func listingSizeBytes(_ algorithm: ChecksumListing.Algorithm) throws(BackupError) -> UInt64 {
         directory.totals.listingSizeBytes(digestHexLength: algorithm.digestHexLength)
@@ -172,7 +179,7 @@ public enum SnapshotArchive {
                 inner = filling
             } else if let usual = plan.layout.archivePath(of: path) {
                 places = plan.names.paths(of: path, usual: usual)
-                if plan.hasCRC32 { crc32 = try folder.checksums(of: entry)?.crc32 ?? CRC32.of(entry.linkTarget ?? []) }
+                if plan.hasCRC32 { crc32 = try folder.crc32(of: entry) ?? CRC32.of(entry.linkTarget ?? []) }
             }
             for place in places {
                 try body(

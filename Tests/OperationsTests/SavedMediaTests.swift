@@ -22,7 +22,7 @@ struct SavedMediaTests {
         #expect(try file.digest() == nil)
         let entry = TreeEntry(
             name: "x", kind: .file, mode: 0o100600, modificationTime: old.modificationTime,
-            content: FileContent(literal: Array("old".utf8)), checksums: nil, totals: nil, sourceIdentity: nil, metadata: nil)
+            content: FileContent(literal: Array("old".utf8)), recorded: nil, totals: nil, sourceIdentity: nil, metadata: nil)
         #expect(try !entry.holds(file))
     }
 }

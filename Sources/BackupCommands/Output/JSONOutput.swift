@@ -27,7 +27,9 @@ extension Terminal {
 
 extension OrderedJSON {
     /// A file, folder or link in a backup.
-    static func entry(_ entry: TreeEntry, at path: FileName) -> OrderedJSON {
+    static func entry(
+        _ entry: TreeEntry, at path: FileName, in repository: Repository
+    ) throws(BackupError) -> OrderedJSON {
         let type =
             switch entry.kind {
             case .file: "file"
@@ -36,7 +38,7 @@ extension OrderedJSON {
             }
         return [
             "path": path, "type": type, "size": entry.size, "mtime": entry.modificationTime,
-            "sha256": entry.checksums?.sha256.hexadecimal,
+            "sha256": try repository.checksums(of: entry)?.sha256.hexadecimal,
         ]
     }
 

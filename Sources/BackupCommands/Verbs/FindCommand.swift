@@ -35,9 +35,10 @@ struct FindCommand: ParsableCommand {
         let chosen = snapshots.isEmpty ? store.repository.snapshots() : try snapshots.map { try store.anySnapshot(named: $0) }
         var count = 0
         // Written as it is found: the result may exceed memory.
-        try search.run(in: chosen) { match in
+        try search.run(in: chosen) { (match) throws(BackupError) in
             if output.json {
-                Terminal.write(Array((count == 0 ? "[\n  " : ",\n  ").utf8) + Terminal.versioned(describe(match)).compactText)
+                let description = Terminal.versioned(try describe(match, store.repository))
+                Terminal.write(Array((count == 0 ? "[\n  " : ",\n  ").utf8) + description.compactText)
             } else {
                 Terminal.write(verbatim: text(match))
             }
@@ -58,8 +59,8 @@ struct FindCommand: ParsableCommand {
         return "\(match.snapshot.name)  \(padding)\(size)  \(time)  \(Terminal.shown(match.path.description))\(suffix)"
     }
 
-    private func describe(_ match: SnapshotSearch.Match) -> OrderedJSON {
+    private func describe(_ match: SnapshotSearch.Match, _ repository: Repository) throws(BackupError) -> OrderedJSON {
         let place: OrderedJSON = ["snapshot": match.snapshot.name, "snapshot_id": match.snapshot.id]
-        return place.adding(.entry(match.entry, at: match.path))
+        return place.adding(try .entry(match.entry, at: match.path, in: repository))
     }
 }

@@ -29,9 +29,9 @@ struct ListCommand: ParsableCommand {
         let (name, path) = SnapshotPathArgument.split(place)
         let snapshot = try store.anySnapshot(named: name)
         var lines: [OrderedJSON] = []
-        try list(snapshot, BytePath.components(of: Array(path.utf8)), store.repository) { path, entry in
+        try list(snapshot, BytePath.components(of: Array(path.utf8)), store.repository) { (path, entry) throws(BackupError) in
             if output.json {
-                lines.append(.entry(entry, at: FileName(bytes: path)))
+                lines.append(try .entry(entry, at: FileName(bytes: path), in: store.repository))
             } else {
                 Terminal.write(verbatim: text(path, entry))
             }
@@ -41,7 +41,8 @@ struct ListCommand: ParsableCommand {
 
     /// Descends to the named place, and lists everything from there.
     private func list(
-        _ snapshot: Snapshot, _ names: [FileName], _ repository: Repository, _ show: ([UInt8], TreeEntry) -> Void
+        _ snapshot: Snapshot, _ names: [FileName], _ repository: Repository,
+        _ show: ([UInt8], TreeEntry) throws(BackupError) -> Void
     ) throws(BackupError) {
         var folder = try repository.rootDirectory(of: snapshot)
         var path: [UInt8] = []
@@ -50,14 +51,14 @@ struct ListCommand: ParsableCommand {
                 throw BackupError(.notFound, "there is no such file in the backup", path: place)
             }
             path = BytePath.join(path, name.bytes)
-            if entry.kind != .directory, number == names.count - 1 { return show(path, entry) }
+            if entry.kind != .directory, number == names.count - 1 { return try show(path, entry) }
             guard entry.kind == .directory else {
                 throw BackupError(.notADirectory, "this is not a folder of the backup", path: place)
             }
             folder = try repository.directory(of: entry)
         }
         var cursor = TreeCursor(folder, at: path, in: repository)
-        while let entry = try cursor.nextEntry() { show(cursor.path, entry) }
+        while let entry = try cursor.nextEntry() { try show(cursor.path, entry) }
     }
 
     private func text(_ path: [UInt8], _ entry: TreeEntry) -> String {

@@ -17,6 +17,8 @@ final class ChunkStore: Sendable {
         var published: [PackID] = []
         /// Packs that this backup relies on and must not remove: those of earlier ones, and its own once it is completed.
         var referencedPacks: Set<PackID> = []
+        /// Referenced packs whose names survive a power cut: each is waited for once.
+        var durablePacks: Set<PackID> = []
         var failure: BackupError?
         var storedByteCount: UInt64 = 0
         /// Lookups in the catalog so far, until there is a filter.
@@ -223,13 +225,14 @@ final class ChunkStore: Sendable {
             for pack in [dataPack, metadataPack] {
                 if let writer = pack.take() { try publish(writer) }
             }
-            let referencedPacks = state.withLock { state in
+            let (referenced, durable) = state.withLock { state in
                 // Their bases are published now, too.
                 state.claimed.subtract(state.adoptedDeltas)
                 state.adoptedDeltas = []
-                return state.referencedPacks
+                return (state.referencedPacks, state.durablePacks)
             }
-            try ReferencedPacks.makeDurable(referencedPacks, layout: layout)
+            try ReferencedPacks.makeDurable(referenced, besides: durable, layout: layout)
+            state.withLock { $0.durablePacks.formUnion(referenced) }
         }
     }
 

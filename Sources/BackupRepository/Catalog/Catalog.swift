@@ -104,7 +104,7 @@ final class Catalog: Sendable {
         return count > 2 ? try connections.readTogether(body) : try connections.read(body)
     }
 
-    private func write<Result>(_ body: (DatabaseConnection) throws(BackupError) -> Result) throws(BackupError) -> Result {
+    func write<Result>(_ body: (DatabaseConnection) throws(BackupError) -> Result) throws(BackupError) -> Result {
         try current.connections.write(body)
     }
 }

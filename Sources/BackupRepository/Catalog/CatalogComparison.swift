@@ -95,10 +95,13 @@ enum CatalogRowSum {
     static func of(_ chunk: StoredChunk) -> UInt64 {
         var sum: UInt64 = 0
         mix(chunk.id.digest, into: &sum)
-        for number in [
-            chunk.packOffset, UInt64(chunk.storedLength), UInt64(chunk.plainLength), UInt64(chunk.codec.rawValue),
-            UInt64(chunk.plainCRC32), UInt64(chunk.storedCRC32),
-        ] { mix(number, into: &sum) }
+        // An array of them would be allocated for each chunk.
+        mix(chunk.packOffset, into: &sum)
+        mix(UInt64(chunk.storedLength), into: &sum)
+        mix(UInt64(chunk.plainLength), into: &sum)
+        mix(UInt64(chunk.codec.rawValue), into: &sum)
+        mix(UInt64(chunk.plainCRC32), into: &sum)
+        mix(UInt64(chunk.storedCRC32), into: &sum)
         if let base = chunk.base { mix(base.digest, into: &sum) }
         return sum
     }

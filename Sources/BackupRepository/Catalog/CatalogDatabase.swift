@@ -6,7 +6,8 @@ import SystemIO
 ///
 /// Table `repository`: the ID of the repository, and a random generation number that changes when the catalog is rebuilt. Table
 /// `packs`: one row for each known pack. Table `chunks`: where each chunk is, by name; while packs are being rewritten, a chunk
-/// may be in several. A digest takes four columns (`DigestKey`). All of it can be rebuilt from the packs.
+/// may be in several. A digest takes four columns (`DigestKey`). Table `digests`: see `DerivedDigests`. All of it can be rebuilt
+/// from the packs.
 enum CatalogDatabase {
     private static let applicationID: Int64 = 0x6266_7363  // "bfsc"
     private static let schemaVersion: Int64 = 2
@@ -82,9 +83,15 @@ enum CatalogDatabase {
         try writer.transaction(.immediate) { () throws(BackupError) in
             guard try writer.integer("PRAGMA user_version") == 0, try writer.integer("PRAGMA application_id") == 0,
                 try writer.integer("SELECT count(*) FROM sqlite_master") == 0
-            else { return try Self.generation(writer, repositoryID: repositoryID) }
+            else {
+                let found = try Self.generation(writer, repositoryID: repositoryID)
+                // Older programs made the catalog without it.
+                try writer.execute(DerivedDigests.schema)
+                return found
+            }
             let generation = Int64.random(in: .min ... .max)
             try writer.execute(schema)
+            try writer.execute(DerivedDigests.schema)
             try writer.run("INSERT INTO repository VALUES (?, \(generation))", repositoryID)
             try writer.execute("PRAGMA user_version = \(schemaVersion); PRAGMA application_id = \(applicationID)")
             return generation

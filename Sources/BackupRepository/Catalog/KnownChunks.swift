@@ -43,7 +43,7 @@ extension Catalog {
     /// Whether the chunk's pack can be read, and holds the chunk where the catalog says.
     private func isHeld(_ chunk: StoredChunk) throws(BackupError) -> Bool {
         let pack = chunk.pack
-        let rows = try proofs.rows(of: pack, path: layout.packPath(of: pack)) { () throws(BackupError) in
+        let rows = try proofs.rows(of: pack, path: { layout.packPath(of: pack) }) { () throws(BackupError) in
             try readIndex(pack)?.index
         }
         guard let rows else { return false }
@@ -107,15 +107,15 @@ final class PackVerifications: Sendable {
     }
 
     /// - Parameters:
-    ///   - path: of the pack's file.
+    ///   - path: of the pack's file. Asked for once in a round, while this is called for each chunk.
     ///   - read: reads the pack's index; `nil` when it cannot be read.
     /// - Returns: `nil` for a pack that is gone or unreadable.
     func rows(
-        of pack: PackID, path: String, _ read: () throws(BackupError) -> PackIndex?
+        of pack: PackID, path: () -> String, _ read: () throws(BackupError) -> PackIndex?
     ) throws(BackupError) -> Rows? {
         let (round, known) = state.withLock { ($0.round, $0.proofs[pack]) }
         if let known, known.round == round { return known.rows }
-        guard let file = try FileSystem.look(path) else { return nil }
+        guard let file = try FileSystem.look(path()) else { return nil }
         var proof: Proof
         if let known, known.file == file {
             proof = known

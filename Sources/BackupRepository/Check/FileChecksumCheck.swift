@@ -44,8 +44,8 @@ struct FileChecksumCheck {
                 onProblem(BackupError(.repositoryDamaged, "\(path)/\(entry.name): the link leads to no path"))
             } else if let inner = entry.storedDirectory {
                 if !directories.insert(inner).inserted { cursor.skipFolder() }
-            } else if let checksums = entry.checksums, let part = part(entry.content, known[known.count - 1], depth: 0),
-                part.crc32 != checksums.crc32
+            } else if let crc32 = entry.crc32, let part = part(entry.content, known[known.count - 1], depth: 0),
+                part.crc32 != crc32
             {
                 onProblem(
                     BackupError(

@@ -39,7 +39,7 @@ final class ContentRecutter {
         let policy = policy(path, try start(of: entry.content))
         let bytes = SequentialSource(entry.content, in: source, reading)
         let stored = try writer.store(bytes, policy: policy, earlier: earlier) { [progress] in progress.add(bytes: $0) }
-        guard stored.checksums == entry.checksums, stored.size == entry.size else {
+        guard entry.isProved(by: stored.checksums), stored.size == entry.size else {
             throw reading.note(
                 BackupError(
                     .repositoryDamaged, "“\(MessageText.name(path))” does not have the checksums that its folder has",

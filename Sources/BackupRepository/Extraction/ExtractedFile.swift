@@ -74,7 +74,7 @@ final class ExtractedFile: Sendable {
             size += part.length
         }
         // The chunks were whole; only the file's own checksum shows whether they are this file's.
-        if !state.hasFailed, size != entry.size || crc32 != entry.checksums?.crc32 {
+        if !state.hasFailed, size != entry.size || crc32 != entry.crc32 {
             fail(BackupError(.repositoryDamaged, "the file's content is not what was backed up"))
         }
         if hasHoles, !hasFailed {

@@ -45,16 +45,18 @@ public struct Directory: Sendable {
 /// The encoding of a folder (format document, "Directory object").
 extension Directory {
     private static let magic: [UInt8] = Array("BFSD".utf8)
-    /// In version 2, entries may have metadata. A folder without any is written as version 1, which older programs read.
+    /// In version 2, entries may have metadata; in version 3, files may have their CRC-32 alone. A folder is written in the
+    /// oldest version that can hold it, so that older programs read it.
     static let plainVersion: UInt16 = 1
     static let metadataVersion: UInt16 = 2
+    static let derivedVersion: UInt16 = 3
     /// The shortest entry: kind, flags, a name of one byte, mode, time, an empty content.
     private static let shortestEntryByteCount = 24
 
     func encode() -> [UInt8] {
         var writer = ByteWriter()
         writer.append(raw: Self.magic)
-        writer.append(entries.contains { $0.metadata != nil } ? Self.metadataVersion : Self.plainVersion)
+        writer.append(entries.reduce(Self.plainVersion) { max($0, $1.directoryVersion) })
         writer.append(UInt16(0))
         writer.append(UInt32(entries.count))
         for entry in entries { entry.encode(into: &writer) }
@@ -86,7 +88,7 @@ extension Directory {
     ) throws(BackupError) {
         var reader = ByteReader(bytes)
         let version = try StructureHeader.read(
-            &reader, magic: magic, versions: plainVersion...metadataVersion, name: "directory object")
+            &reader, magic: magic, versions: plainVersion...derivedVersion, name: "directory object")
         let count = Int(try reader.read(UInt32.self))
         guard count <= reader.remainingCount / shortestEntryByteCount else {
             throw BackupError(.repositoryDamaged, "a directory object has more entries than bytes")

@@ -11,13 +11,25 @@ public struct TreeEntry: ContentEntry, Hashable {
     /// A file's bytes, a symbolic link's target, or the bytes of a folder's directory object.
     public let content: FileContent
     /// For files only.
-    public let checksums: Checksums?
+    let recorded: RecordedChecksums?
     /// For folders only.
     public let totals: DirectoryTotals?
     /// The inode and change time of the original, for files that were read from a folder of the app.
     public let sourceIdentity: SourceIdentity?
     /// Owner, extended attributes and similar; `nil` for none.
     public let metadata: EntryMetadata?
+
+    /// All checksums of a file, where the folder records them; `Repository.checksums(of:)` computes the others.
+    public var checksums: Checksums? { if case .all(let checksums) = recorded { checksums } else { nil } }
+
+    /// The CRC-32 of a file's bytes; `nil` for folders and links.
+    public var crc32: UInt32? {
+        switch recorded {
+        case .all(let checksums): checksums.crc32
+        case .crc32(let crc32): crc32
+        case nil: nil
+        }
+    }
 
     /// The stored folder; `nil` for a file or link.
     public var storedDirectory: StoredDirectory? { totals.map { StoredDirectory(content: content, totals: $0) } }
@@ -29,7 +41,17 @@ public struct TreeEntry: ContentEntry, Hashable {
     ) -> TreeEntry {
         TreeEntry(
             name: name, kind: .file, mode: 0o100000 | mode & 0o7777, modificationTime: modificationTime, content: content,
-            checksums: checksums, totals: nil, sourceIdentity: sourceIdentity, metadata: metadata)
+            recorded: .all(checksums), totals: nil, sourceIdentity: sourceIdentity, metadata: metadata)
+    }
+
+    /// A file that this program has derived from others, whose digests are computed when they are asked for.
+    /// - Parameter mode: permission bits; the file type is added.
+    public static func derivedFile(
+        name: FileName, mode: UInt32, modificationTime: Timestamp, content: FileContent, crc32: UInt32
+    ) -> TreeEntry {
+        TreeEntry(
+            name: name, kind: .file, mode: 0o100000 | mode & 0o7777, modificationTime: modificationTime, content: content,
+            recorded: .crc32(crc32), totals: nil, sourceIdentity: nil, metadata: nil)
     }
 
     /// - Parameter mode: permission bits; the file type is added.
@@ -48,7 +70,7 @@ public struct TreeEntry: ContentEntry, Hashable {
     ) -> TreeEntry {
         TreeEntry(
             name: name, kind: .directory, mode: 0o040000 | mode & 0o7777, modificationTime: modificationTime,
-            content: stored.content, checksums: nil, totals: stored.totals, sourceIdentity: nil, metadata: metadata)
+            content: stored.content, recorded: nil, totals: stored.totals, sourceIdentity: nil, metadata: metadata)
     }
 
     /// - Parameter target: the path that the link contains, as bytes.
@@ -57,7 +79,7 @@ public struct TreeEntry: ContentEntry, Hashable {
     ) -> TreeEntry {
         TreeEntry(
             name: name, kind: .symbolicLink, mode: 0o120777, modificationTime: modificationTime,
-            content: FileContent(literal: target), checksums: nil, totals: nil, sourceIdentity: nil, metadata: metadata)
+            content: FileContent(literal: target), recorded: nil, totals: nil, sourceIdentity: nil, metadata: metadata)
     }
 
     /// Size in bytes, as in stat(2): of a file, or of a link's target; 0 for folders.
@@ -73,20 +95,29 @@ public struct TreeEntry: ContentEntry, Hashable {
     /// Whether two names can be hard links to one file: everything stored about them is equal.
     public func isSameFile(as other: TreeEntry) -> Bool {
         kind == .file && other.kind == .file && mode == other.mode && modificationTime == other.modificationTime
-            && size == other.size && checksums == other.checksums && metadata == other.metadata
+            && size == other.size && hasSameBytes(as: other) && metadata == other.metadata
     }
+
+    /// Whether what is recorded shows that two files have the same bytes.
+    public func hasSameBytes(as other: TreeEntry) -> Bool {
+        guard let checksums, let others = other.checksums else { return content == other.content }
+        return checksums == others
+    }
+
+    /// Whether a file with these checksums has all that is recorded.
+    func isProved(by found: Checksums) -> Bool { checksums.map { $0 == found } ?? (crc32 == found.crc32) }
 
     /// The same entry with its content in another form.
     func replacing(content: FileContent) -> TreeEntry {
         TreeEntry(
-            name: name, kind: kind, mode: mode, modificationTime: modificationTime, content: content, checksums: checksums,
+            name: name, kind: kind, mode: mode, modificationTime: modificationTime, content: content, recorded: recorded,
             totals: totals, sourceIdentity: sourceIdentity, metadata: metadata)
     }
 
     /// The same entry with other metadata.
     public func replacing(metadata: EntryMetadata?) -> TreeEntry {
         TreeEntry(
-            name: name, kind: kind, mode: mode, modificationTime: modificationTime, content: content, checksums: checksums,
+            name: name, kind: kind, mode: mode, modificationTime: modificationTime, content: content, recorded: recorded,
             totals: totals, sourceIdentity: sourceIdentity, metadata: metadata)
     }
 }
@@ -103,6 +134,13 @@ public struct StoredFile: Hashable, Sendable {
 
     /// Size in bytes.
     public var size: UInt64 { content.size }
+}
+
+/// What a folder records of a file's bytes.
+enum RecordedChecksums: Hashable, Sendable {
+    /// Of a derived file: its chunks prove its bytes, and reading them again for digests would take most of an unchanged backup.
+    case crc32(UInt32)
+    case all(Checksums)
 }
 
 /// What identifies, besides size and modification time, a file of the app as unchanged since its backup, so that it need not be
@@ -124,22 +162,41 @@ extension TreeEntry {
     private enum Flag {
         static let checksums: UInt8 = 1
         static let sourceIdentity: UInt8 = 2
+        /// The entry has the CRC-32 without the digests. Only in a directory object of version 3.
+        static let crc32: UInt8 = 64
         static let known: UInt8 = 3
+    }
+
+    private var recordedFlag: UInt8 {
+        switch recorded {
+        case .all: Flag.checksums
+        case .crc32: Flag.crc32
+        case nil: 0
+        }
+    }
+
+    /// The oldest version of the directory object that can hold the entry.
+    var directoryVersion: UInt16 {
+        if case .crc32 = recorded { return Directory.derivedVersion }
+        return metadata == nil ? Directory.plainVersion : Directory.metadataVersion
     }
 
     func encode(into writer: inout ByteWriter) {
         writer.append(kind.rawValue)
         writer.append(
-            (checksums == nil ? 0 : Flag.checksums) | (sourceIdentity == nil ? 0 : Flag.sourceIdentity) | (metadata?.flags ?? 0))
+            recordedFlag | (sourceIdentity == nil ? 0 : Flag.sourceIdentity) | (metadata?.flags ?? 0))
         writer.append(UInt8(truncatingIfNeeded: name.bytes.count))
         writer.append(raw: name.bytes)
         writer.append(mode)
         writer.append(modificationTime)
-        if let checksums {
+        switch recorded {
+        case .all(let checksums):
             writer.append(checksums.crc32)
             writer.append(checksums.md5)
             writer.append(checksums.sha1)
             writer.append(checksums.sha256)
+        case .crc32(let crc32): writer.append(crc32)
+        case nil: break
         }
         if let sourceIdentity {
             writer.append(sourceIdentity.inode)
@@ -158,7 +215,9 @@ extension TreeEntry {
             throw StructureHeader.unknown("a directory entry is of a kind that this program does not know")
         }
         let flags = try reader.read(UInt8.self)
-        let known = version == Directory.plainVersion ? Flag.known : Flag.known | EntryMetadata.Flag.known
+        var known = Flag.known
+        if version >= Directory.metadataVersion { known |= EntryMetadata.Flag.known }
+        if version >= Directory.derivedVersion { known |= Flag.crc32 }
         guard flags & ~known == 0 else {
             throw StructureHeader.unknown("a directory entry has fields that this program does not know")
         }
@@ -167,12 +226,17 @@ extension TreeEntry {
         guard name.isSafeComponent else { throw BackupError(.repositoryDamaged, "a directory entry has an unsafe name") }
         let mode = try reader.read(UInt32.self)
         let modificationTime = try reader.readTimestamp()
-        var checksums: Checksums?
-        if flags & Flag.checksums != 0 {
+        var recorded: RecordedChecksums?
+        if flags & Flag.crc32 != 0 {
+            guard flags & Flag.checksums == 0 else {
+                throw BackupError(.repositoryDamaged, "a directory entry has its CRC-32 twice")
+            }
+            recorded = .crc32(try reader.read(UInt32.self))
+        } else if flags & Flag.checksums != 0 {
             let crc32 = try reader.read(UInt32.self)
             let md5 = try reader.readDigest(MD5Digest.self)
             let sha1 = try reader.readDigest(SHA1Digest.self)
-            checksums = Checksums(crc32: crc32, md5: md5, sha1: sha1, sha256: try reader.readDigest())
+            recorded = .all(Checksums(crc32: crc32, md5: md5, sha1: sha1, sha256: try reader.readDigest()))
         }
         var sourceIdentity: SourceIdentity?
         if flags & Flag.sourceIdentity != 0 {
@@ -182,7 +246,7 @@ extension TreeEntry {
         let metadata = try EntryMetadata.decode(flags: flags, &reader)
         let totals = kind == .directory ? try DirectoryTotals(decoding: &reader) : nil
         let content = try FileContent(decoding: &reader)
-        guard (kind == .file) == (checksums != nil), kind == .file || sourceIdentity == nil,
+        guard (kind == .file) == (recorded != nil), kind == .file || sourceIdentity == nil,
             kind != .symbolicLink || content.literalBytes != nil, mode & ~0o7777 == kind.modeBits,
             kind == .file || metadata?.link == nil && metadata?.holeBytes ?? 0 == 0
         else {
@@ -190,7 +254,7 @@ extension TreeEntry {
                 .repositoryDamaged, "the entry “\(MessageText.name(name.bytes))” of a directory does not fit together")
         }
         self.init(
-            name: name, kind: kind, mode: mode, modificationTime: modificationTime, content: content, checksums: checksums,
+            name: name, kind: kind, mode: mode, modificationTime: modificationTime, content: content, recorded: recorded,
             totals: totals, sourceIdentity: sourceIdentity, metadata: metadata)
     }
 }

@@ -120,9 +120,13 @@ enum ReferencedPacks {
     /// Verifies that they exist, and that they survive a power cut. The process that wrote one may have died between the rename
     /// and the fsync of its folder: the pack is visible then and treated as stored, but its name may still be lost. The same
     /// holds for the names in the repository's own folder. For folders that are already durable, an fsync costs almost nothing.
+    /// - Parameter durable: packs for which this was called before; of these it only verifies that they exist.
     /// - Throws: `repositoryDamaged` when one has vanished.
-    static func makeDurable(_ packs: Set<PackID>, layout: RepositoryLayout) throws(BackupError) {
-        for folder in layout.upstream != nil ? [] : Set(packs.map { RepositoryLayout.packFolder(of: $0, in: layout.packs) }) {
+    static func makeDurable(
+        _ packs: Set<PackID>, besides durable: Set<PackID> = [], layout: RepositoryLayout
+    ) throws(BackupError) {
+        let changed = layout.upstream == nil ? packs.subtracting(durable) : []
+        for folder in Set(changed.map { RepositoryLayout.packFolder(of: $0, in: layout.packs) }) {
             if try FileSystem.exists(folder) { try FileSystem.synchronizeDirectory(folder) }
         }
         try layout.synchronize(layout.packs)

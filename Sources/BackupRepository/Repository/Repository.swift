@@ -9,6 +9,8 @@ import SystemIO
 public final class Repository: Sendable {
     /// Approximate size of the cache for decoded directory objects, in bytes.
     private static let directoryCacheBytes = 8 << 20
+    /// Derived files whose checksums stay in memory.
+    private static let derivedChecksumCount = 256
 
     /// The repository's folder.
     public let path: String
@@ -28,6 +30,8 @@ public final class Repository: Sendable {
     let snapshotStore: SnapshotStore
     let chunkReader: ChunkReader
     private let directories = Mutex(BoundedCache<FileContent, Directory>(costLimit: directoryCacheBytes))
+    /// By the fingerprint of their content: where the catalog cannot be written, they are known only here.
+    let derivedChecksums = Mutex(BoundedCache<SHA256Digest, Checksums>(costLimit: derivedChecksumCount))
 
     /// - Parameter keys: of an encrypted repository.
     private init(

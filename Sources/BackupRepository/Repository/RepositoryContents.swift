@@ -1,4 +1,5 @@
 import BackupCore
+import Synchronization
 import SystemIO
 
 // MARK: - Contents of files
@@ -216,5 +217,27 @@ public final class StoredSource: ByteSource {
 
     public func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
         try repository.read(table, at: offset, into: buffer)
+    }
+}
+
+/// A stored file as a byte source whose chunks are located when it is first read.
+public final class StoredContentSource: ByteSource {
+    private let content: FileContent
+    private let repository: Repository
+    private let located = Mutex<StoredSource?>(nil)
+
+    public init(_ content: FileContent, in repository: Repository) {
+        self.content = content
+        self.repository = repository
+    }
+
+    public func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+        let source = try located.withLock { (located) throws(BackupError) in
+            if let located { return located }
+            let source = StoredSource(try repository.extents(of: content), in: repository)
+            located = source
+            return source
+        }
+        return try source.read(at: offset, into: buffer)
     }
 }

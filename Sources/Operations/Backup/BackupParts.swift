@@ -117,8 +117,8 @@ struct BackupParts {
             throw BackupError(
                 .stale, "the media folder was removed while it was backed up", path: mediaPath, remedy: "Try again.")
         }
-        // Changes are found by comparing stored folders, which must be readable for that.
-        try writer.publishChunks()
+        // Changes are found by comparing stored folders, which must be readable for that. What is unchanged is.
+        if stored != earlier.folder("media") { try writer.publishChunks() }
         let folder = try DirectoryHandle(path: mediaPath)
         let entry = TreeEntry.directory(
             name: "media", mode: status.mode, modificationTime: status.modificationTime, stored: stored,

@@ -54,6 +54,17 @@ struct RecordsBackup {
         .file(name: name, mode: 0o600, modificationTime: createdAt, content: content, checksums: checksums)
     }
 
+    /// The entry of the export, which consists of these pieces. Its CRC-32 comes from theirs, and its digests are computed when
+    /// they are asked for: the time in the export's first lines is another in each backup, so all bytes would be read for them.
+    private func export(_ pieces: [ExportPiece]) -> TreeEntry {
+        let crc32 = pieces.dropFirst().reduce(pieces.first?.crc32 ?? 0) { sum, piece in
+            CRC32.combine(sum, piece.crc32, secondLength: piece.content.size)
+        }
+        return .derivedFile(
+            name: "export.json", mode: 0o600, modificationTime: createdAt,
+            content: FileContent.concatenating(pieces.map(\.content)), crc32: crc32)
+    }
+
     private func records(
         _ facts: RecordFacts, _ collections: [StoredRecords.Collection], database: TreeEntry, export: TreeEntry, _ state: String?
     ) throws(BackupError) -> StoredRecords {
@@ -70,10 +81,9 @@ struct RecordsBackup {
 
 extension RecordsBackup {
     private func render(_ state: String?) throws(BackupError) -> StoredRecords {
-        // Runs beside writing the export and storing its collections: storing the database, and the export's checksums.
+        // Storing the database runs beside writing the export and storing its collections.
         let aside = WorkGroup(WorkerPool(threadCount: 1, queueLimit: 1))
         let storedDatabase = Mutex<StoredFile?>(nil)
-        let checksums = Mutex<Checksums?>(nil)
         var collections: [StoredRecords.Collection] = []
         var rendering: AppRendering?
         do throws(BackupError) {
@@ -98,10 +108,6 @@ extension RecordsBackup {
             try writer.requireStorable(byteCount: rendered.export.size, policy: .structuredText)
             let collectionBytes = rendered.collections.reduce(0) { $0 + $1.file.size }
             progress.update { $0[.data].totalBytes = rendered.database.size + rendered.export.size + collectionBytes }
-            aside.submit { [writer] () throws(BackupError) in
-                let found = try SourceChecksums.of(rendered.export, workers: writer.workers)
-                checksums.withLock { $0 = found }
-            }
             for (name, source) in rendered.collections {
                 let fileName = FileName("\(name).json")
                 let earlierContent = earlier.content(["data", fileName])
@@ -116,13 +122,13 @@ extension RecordsBackup {
             aside.fail(error)
         }
         try aside.wait()
-        guard let rendering, let database = storedDatabase.withLock({ $0 }), let found = checksums.withLock({ $0 }) else {
+        guard let rendering, let database = storedDatabase.withLock({ $0 }) else {
             throw BackupError(.inputOutput, "the records were not stored", path: store.database.path)
         }
         // No state is kept for a damaged database: each backup checks it again and reports it.
         var stored = try records(
             rendering.facts, collections, database: file("database.sqlite", database.content, database.checksums),
-            export: file("export.json", try exportContent(rendering, collections), found),
+            export: export(try pieces(rendering, collections)),
             rendering.damage == nil ? state : nil)
         stored.damage = rendering.damage
         stored.inexact = rendering.inexact
@@ -131,18 +137,17 @@ extension RecordsBackup {
     }
 
     /// The export consists of the collections' own chunks; only what is between them is stored separately.
-    private func exportContent(
+    private func pieces(
         _ rendering: AppRendering, _ collections: [StoredRecords.Collection]
-    ) throws(BackupError) -> FileContent {
-        var contents: [FileContent] = []
+    ) throws(BackupError) -> [ExportPiece] {
+        var pieces: [ExportPiece] = []
         var position: UInt64 = 0
         for (part, collection) in zip(rendering.collections, collections) {
-            contents.append(FileContent(literal: try bytes(rendering.export, position..<part.file.range.lowerBound)))
-            contents.append(collection.entry.content)
+            pieces.append(.text(try bytes(rendering.export, position..<part.file.range.lowerBound)))
+            pieces.append(.collection(collection.entry))
             position = part.file.range.upperBound
         }
-        contents.append(FileContent(literal: try bytes(rendering.export, position..<rendering.export.size)))
-        return FileContent.concatenating(contents)
+        return pieces + [.text(try bytes(rendering.export, position..<rendering.export.size))]
     }
 
     private func bytes(_ source: SpoolFile, _ range: Range<UInt64>) throws(BackupError) -> [UInt8] {
@@ -160,7 +165,7 @@ extension RecordsBackup {
         let envelope = EnvelopeSink()
         let facts = try database.readSnapshot { (snapshot) throws(BackupError) in
             _ = try WireWriter().write(snapshot, createdAt: createdAt, to: envelope, omittingRecords: true)
-            return try RecordFacts(of: snapshot)
+            return try RecordFacts(of: snapshot, knownCounts: earlierCounts)
         }
         guard try databaseState() == state else { return nil }
         var found: [TreeEntry] = []
@@ -171,30 +176,53 @@ extension RecordsBackup {
         guard let database = earlier.file(["database.sqlite"]),
             try writer.takeOver(found.map(\.content) + [database.content]).allSatisfy({ $0 })
         else { return nil }
-        var contents: [FileContent] = []
-        for (literal, entry) in zip(envelope.literals, found) { contents += [FileContent(literal: literal), entry.content] }
-        contents.append(FileContent(literal: envelope.literals[found.count]))
-        let content = FileContent.concatenating(contents)
-        let export = StoredSource(try store.repository.extents(of: content), in: store.repository)
-        let checksums = try SourceChecksums.of(export, workers: writer.workers)
+        var pieces: [ExportPiece] = []
+        for (literal, entry) in zip(envelope.literals, found) { pieces += [.text(literal), .collection(entry)] }
+        pieces.append(.text(envelope.literals[found.count]))
 
         var collections: [StoredRecords.Collection] = []
         for (name, entry) in zip(envelope.collections, found) {
-            let source = StoredSource(try store.repository.extents(of: entry.content), in: store.repository)
+            let source = StoredContentSource(entry.content, in: store.repository)
             guard let renewed = renewed(entry) else { return nil }
             collections.append(StoredRecords.Collection(collection: name, entry: renewed, source: source))
         }
         guard let database = renewed(database) else { return nil }
         var stored = try records(
-            facts, collections, database: database, export: file("export.json", content, checksums), state)
+            facts, collections, database: database, export: export(pieces), state)
         stored.inexact = InexactValues(of: earlier.snapshot)
         stored.refused = RefusedValues(of: earlier.snapshot)
         return stored
     }
 
+    /// The number of records of each collection in the newest backup; none where its manifest cannot be read.
+    private var earlierCounts: [String: Int] {
+        guard let manifest = earlier.content(["manifest.json"]) else { return [:] }
+        return (try? ManifestCounts.read(StoredContentSource(manifest, in: store.repository))) ?? [:]
+    }
+
     /// An earlier file with the time of this backup.
     private func renewed(_ entry: TreeEntry) -> TreeEntry? {
         entry.checksums.map { file(entry.name, entry.content, $0) }
+    }
+}
+
+/// A piece of an export: a stored collection, or the text around the collections.
+private enum ExportPiece {
+    case text([UInt8])
+    case collection(TreeEntry)
+
+    var content: FileContent {
+        switch self {
+        case .text(let bytes): FileContent(literal: bytes)
+        case .collection(let entry): entry.content
+        }
+    }
+
+    var crc32: UInt32 {
+        switch self {
+        case .text(let bytes): CRC32.of(bytes)
+        case .collection(let entry): entry.crc32 ?? 0
+        }
     }
 }
 

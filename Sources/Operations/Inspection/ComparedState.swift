@@ -126,6 +126,7 @@ struct ComparedFile {
         switch (place, other.place) {
         case (.stored(let entry, _), .live(let live, _, _)), (.live(let live, _, _), .stored(let entry, _)):
             if let file = live.content as? MediaFileSource, entry.isUnchanged(file.item) { return true }
+        case (.stored(let entry, _), .stored(let other, _)) where entry.content == other.content: return true
         default: break
         }
         return try sha256() == other.sha256()
@@ -170,7 +171,7 @@ struct ComparedFile {
 
     private func sha256() throws(BackupError) -> SHA256Digest? {
         switch place {
-        case .stored(let entry, _): return entry.checksums?.sha256
+        case .stored(let entry, _): return try repository.checksums(of: entry)?.sha256
         case .live(let entry, _, _):
             if let file = entry.content as? MediaFileSource { return try file.open().sha256() }
             return try entry.content.checksums().sha256

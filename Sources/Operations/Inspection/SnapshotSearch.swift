@@ -85,7 +85,7 @@ public struct SnapshotSearch {
         while let step = try cursor.next() {
             switch step {
             case .entry(let entry):
-                if matches(entry, cursor.path) {
+                if try matches(entry, cursor.path) {
                     // The folder's own match is not one in it.
                     count += 1
                     try found(Match(snapshot: snapshot, path: FileName(bytes: cursor.path), entry: entry))
@@ -106,11 +106,12 @@ public struct SnapshotSearch {
         return Place(content: folder.content, prefix: [])
     }
 
-    private func matches(_ entry: TreeEntry, _ path: [UInt8]) -> Bool {
+    private func matches(_ entry: TreeEntry, _ path: [UInt8]) throws(BackupError) -> Bool {
         switch pattern {
-        case .name(let glob): glob.matches(entry.name.bytes)
-        case .path(let glob): glob.matches(path)
-        case .content(let digits): entry.checksums?.sha256.hexadecimal.hasPrefix(digits) ?? false
+        case .name(let glob): return glob.matches(entry.name.bytes)
+        case .path(let glob): return glob.matches(path)
+        case .content(let digits):
+            return try repository.checksums(of: entry)?.sha256.hexadecimal.hasPrefix(digits) ?? false
         }
     }
 }

@@ -17,9 +17,11 @@ struct RecordFacts: Sendable {
     /// Why no restore could write to the database; `nil` when one could.
     let triggerProblem: Message?
 
-    init(of snapshot: DatabaseSnapshot) throws(BackupError) {
+    /// - Parameter knownCounts: the number of records of collections, by their names, of this state of the database: counting
+    ///   reads their tables.
+    init(of snapshot: DatabaseSnapshot, knownCounts: [String: Int] = [:]) throws(BackupError) {
         definition = snapshot.definition
-        counts = try snapshot.counts()
+        counts = try snapshot.counts(known: knownCounts)
         missingFiles = try snapshot.missingFiles()
         unexported = try snapshot.unexportedData()
         triggerProblem = try snapshot.triggerProblem()

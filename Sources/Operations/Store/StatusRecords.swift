@@ -184,12 +184,13 @@ extension AppDatabase {
 }
 
 extension DatabaseSnapshot {
-    func counts() throws(BackupError) -> [RecordCount] {
+    /// - Parameter known: collections that need not be counted.
+    func counts(known: [String: Int] = [:]) throws(BackupError) -> [RecordCount] {
         var counts: [RecordCount] = []
         // A manifest lists files, and counts nothing that the others do not.
         for (index, collection) in definition.collections.enumerated() where collection.source != .manifest {
-            counts.append(
-                RecordCount(name: collection.name, plural: collection.plural, count: try count(of: index)))
+            let count = if let count = known[collection.name] { count } else { try count(of: index) }
+            counts.append(RecordCount(name: collection.name, plural: collection.plural, count: count))
         }
         return counts
     }

@@ -121,13 +121,13 @@ final class ComputedFile: FileNode {
         switch form {
         case .archive: context.archives.hasChecksums(of: inode)
         case .listing: true
-        case .export: (try? export()) != nil
+        case .export: (try? export()).map { context.repository.hasQuickChecksums($0) } ?? false
         }
     }
 
     /// Unless they are stored, computed once by reading the file completely.
     func checksums() throws(BackupError) -> Checksums? {
-        if case .export = form { return try export().checksums }
+        if case .export = form { return try context.repository.checksums(of: export()) }
         return try context.archives.checksums(of: inode) { () throws(BackupError) in
             try context.repository.checksums(of: table())
         }

@@ -171,7 +171,9 @@ final class PendingFile: FileNode {
     var hasChecksums: Bool { true }
     var listsChecksums: Bool { (try? entry.finished().listsChecksums) ?? false }
     var mimeType: String? { MIMEType.of(entry.name) }
-    var computesChecksums: Bool { ArchiveFormat.allCases.contains { $0.fileName == entry.name } }
+    var computesChecksums: Bool {
+        entry.name == "export.json" || ArchiveFormat.allCases.contains { $0.fileName == entry.name }
+    }
 
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
         guard let file = try entry.finished() as? any FileNode else { throw .notFound(entry.name) }

@@ -114,6 +114,9 @@ extension StoredFolder {
         return Self.madeNames.contains(file.name)
     }
 
+    /// Whether the digests of a file in it may have to be computed.
+    var hasDerivedFiles: Bool { if case .root = place { true } else { false } }
+
     /// The places of the bytes of the file at `index`.
     func pieces(of index: Int32, _ entry: TreeEntry) throws(BackupError) -> [ContentPiece] {
         try context.places.pieces(of: Int(index), in: directory(), folder: inode, repository: repository)
@@ -151,8 +154,10 @@ final class StoredFile: FileNode {
     func attributes() throws(BackupError) -> NodeAttributes { folder.attributes(of: try entry(), inode) }
 
     var mimeType: String? { (try? entry()).map { MIMEType.of($0.name) } }
-    var hasChecksums: Bool { (try? entry().checksums) != nil }
-    func checksums() throws(BackupError) -> Checksums? { try entry().checksums }
+    var hasChecksums: Bool { true }
+    var listsChecksums: Bool { (try? entry()).map { folder.repository.hasQuickChecksums($0) } ?? false }
+    var computesChecksums: Bool { folder.hasDerivedFiles && (try? entry().checksums) == nil }
+    func checksums() throws(BackupError) -> Checksums? { try folder.repository.checksums(of: entry()) }
 
     func storedExtendedAttributes() throws(BackupError) -> [ExtendedAttribute] {
         try entry().metadata?.extendedAttributes ?? []

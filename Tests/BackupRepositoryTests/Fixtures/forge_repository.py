@@ -104,20 +104,24 @@ class Forger:
         return struct.pack("<IB", 1, 1) + name + struct.pack("<I", len(structure))
 
     def without_metadata(self, repository, directory):
-        """The directory object as programs wrote it that knew version 1 only."""
+        """The directory object as programs wrote it that knew version 1 only. They read all files for their digests."""
         reader = Reader(directory)
-        reader.header(b"BFSD", (1, 2))
+        reader.header(b"BFSD", (1, 2, 3))
         count = reader.number("I")
         result = b"BFSD" + struct.pack("<HHI", 1, 0, count)
         for _ in range(count):
             kind, flags = reader.number("B"), reader.number("B")
             length = reader.number("B")
-            result += struct.pack("<BBB", kind, flags & 3, length) + reader.raw(length + 16)
-            result += reader.raw(72 if flags & 1 else 0) + reader.raw(20 if flags & 2 else 0)
+            result += struct.pack("<BBB", kind, flags & 2 | (kind == 1), length) + reader.raw(length + 16)
+            sums = reader.raw(72 if flags & 1 else 4 if flags & 64 else 0)
+            identity = reader.raw(20 if flags & 2 else 0)
             repository.metadata(reader, flags, kind)
-            result += reader.raw(56 if kind == 2 else 0)
+            totals = reader.raw(56 if kind == 2 else 0)
             start = reader.position
             content = repository.content(reader)
+            if flags & 64:
+                sums += hashlib.md5(content).digest() + hashlib.sha1(content).digest() + hashlib.sha256(content).digest()
+            result += sums + identity + totals
             if kind == 2:
                 result += self.store(self.without_metadata(repository, content))
             else:

@@ -37,13 +37,15 @@ class Tolerant(Repository):
 
     def hurt(self, directory, prefix, out):
         reader = Reader(directory)
-        reader.header(b"BFSD", (1, 2))
+        reader.header(b"BFSD", (1, 2, 3))
         for _ in range(reader.number("I")):
             kind, flags = reader.number("B"), reader.number("B")
             name = reader.raw(reader.number("B"))
             reader.raw(4 + 12)
             if flags & 1:
                 reader.raw(4 + 16 + 20 + 32)
+            if flags & 64:
+                reader.raw(4)
             if flags & 2:
                 reader.raw(8 + 12)
             self.metadata(reader, flags, kind)

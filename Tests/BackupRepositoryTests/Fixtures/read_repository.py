@@ -191,16 +191,19 @@ class Repository:
     def entries(self, directory):
         """Yields (kind, name, checksums or None, metadata, content) of a directory object."""
         reader = Reader(directory)
-        version = reader.header(b"BFSD", (1, 2))
-        before, has_metadata = b"", False
+        version = reader.header(b"BFSD", (1, 2, 3))
+        before, has_metadata, is_derived = b"", False, False
         for _ in range(reader.number("I")):
             kind, flags = reader.number("B"), reader.number("B")
-            assert flags & ~(3 if version == 1 else 63) == 0
+            assert flags & ~(0, 3, 63, 127)[version] == 0 and flags & 65 != 65
             name = reader.raw(reader.number("B"))
             assert name > before
             before = name
             reader.raw(4 + 12)
             checksums = (reader.number("I"), reader.raw(16), reader.raw(20), reader.raw(32)) if flags & 1 else None
+            if flags & 64:
+                checksums = (reader.number("I"),)
+                is_derived = True
             if flags & 2:
                 reader.raw(8 + 12)
             metadata = self.metadata(reader, flags, kind)
@@ -208,7 +211,7 @@ class Repository:
             if kind == 2:
                 reader.raw(56)
             yield kind, name, checksums, metadata, self.content(reader)
-        assert reader.at_end() and has_metadata == (version == 2)
+        assert reader.at_end() and version == (3 if is_derived else 2 if has_metadata else 1)
 
     @staticmethod
     def metadata(reader, flags, kind):
@@ -231,8 +234,9 @@ class Repository:
         for kind, name, checksums, _, content in self.entries(directory):
             path = os.path.join(out, name)
             if kind == 1:
-                assert checksums == (zlib.crc32(content), hashlib.md5(content).digest(), hashlib.sha1(content).digest(),
-                                     hashlib.sha256(content).digest())
+                sums = (zlib.crc32(content), hashlib.md5(content).digest(), hashlib.sha1(content).digest(),
+                        hashlib.sha256(content).digest())
+                assert checksums == sums[:len(checksums)]
                 open(path, "wb").write(content)
             elif kind == 2:
                 self.restore(content, path)

@@ -1,0 +1,37 @@
+import BackupCore
+
+/// Checksums of stored files. Those of derived files, an app's export, are computed when they are first asked for, and kept in
+/// the catalog: the chunks' names prove the bytes, so a backup need not read a gigabyte of text once more for its digests.
+extension Repository {
+    /// A derived file of at most this size is read without hesitation.
+    private static let quickSizeBytes: UInt64 = 16 << 20
+
+    /// A file's checksums; `nil` for folders and links. Those of a derived file may take as long as reading it.
+    /// - Throws: `repositoryDamaged`, also when the bytes are not those of the recorded CRC-32.
+    public func checksums(of entry: TreeEntry) throws(BackupError) -> Checksums? {
+        guard entry.kind == .file else { return nil }
+        if let recorded = entry.checksums { return recorded }
+        let content = entry.content.fingerprint
+        if let known = knownChecksums(of: entry, content) { return known }
+        let computed = try checksums(of: ExtentTable(plainContent: pieces(of: entry.content)))
+        guard computed.crc32 == entry.crc32 else {
+            throw BackupError(
+                .repositoryDamaged, "the file's content is not what was backed up", path: entry.name.description)
+        }
+        derivedChecksums.withLock { $0.insert(computed, for: content, cost: 1) }
+        catalog.keep(computed, of: content)
+        return computed
+    }
+
+    /// Whether a file's checksums take no long read.
+    public func hasQuickChecksums(_ entry: TreeEntry) -> Bool {
+        guard entry.kind == .file else { return false }
+        return entry.checksums != nil || entry.size <= Self.quickSizeBytes
+            || knownChecksums(of: entry, entry.content.fingerprint) != nil
+    }
+
+    private func knownChecksums(of entry: TreeEntry, _ content: SHA256Digest) -> Checksums? {
+        let known = derivedChecksums.withLock { $0.value(for: content) } ?? catalog.digests(of: content)
+        return known?.crc32 == entry.crc32 ? known : nil
+    }
+}
