@@ -103,7 +103,8 @@ let package = Package(
 
         // What the tests of several targets need. Without Foundation: in a test that sees it, `contains("")` is false.
         .target(
-            name: "TestSupport", dependencies: ["SystemIO", "BackupCore"], path: "Tests/TestSupport", swiftSettings: settings),
+            name: "TestSupport", dependencies: ["CLinux", "SystemIO", "BackupCore"], path: "Tests/TestSupport",
+            swiftSettings: settings),
         // An object storage in memory with a bad network, for the tests of whatever uses one.
         .target(
             name: "StorageSimulation", dependencies: ["TestSupport", "ObjectStorage", "SystemIO", "BackupCore"],
