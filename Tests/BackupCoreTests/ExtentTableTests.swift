@@ -131,7 +131,7 @@ struct ExtentTableTests {
         return layout
     }
 
-    @Test(arguments: [1, 2, 3])
+    @Test(arguments: Rounds.part(of: [1, 2, 3], oneIn: 3))
     func `every range of tables of thousands of extents is that part of the whole`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let layout = try Self.large(&generator, extents: 6000)
@@ -142,9 +142,9 @@ struct ExtentTableTests {
             let lengths = [0, 1, 2, 4096, 10_000, Int.random(in: 0...50_000, using: &generator)]
             let end = min(size, start + (lengths.randomElement(using: &generator) ?? 0))
             let bytes = try layout.bytes(in: UInt64(start)..<UInt64(end))
-            #expect(bytes == Array(layout.whole[start..<end]), "\(start)..<\(end)")
+            #expect(haveSameBytes(bytes[...], layout.whole[start..<end]), "\(start)..<\(end)")
         }
-        #expect(try layout.bytes(in: 0..<UInt64.max) == layout.whole)
+        #expect(haveSameBytes(try layout.bytes(in: 0..<UInt64.max)[...], layout.whole[...]))
         // Neighbouring ranges meet without a gap at every border of two extents.
         var border = 0
         for extent in layout.table.extents {

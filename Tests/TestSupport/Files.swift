@@ -19,3 +19,15 @@ public func writeFile(_ path: String, _ bytes: [UInt8]) throws(Machine.Unusable)
     let count = fwrite(bytes, 1, bytes.count, file)
     guard fclose(file) == 0, count == bytes.count else { throw Machine.Unusable("could not write \(path)") }
 }
+
+/// Whether two parts of memory have the same bytes. In a build that is not optimised, `==` of arrays compares one element after
+/// the other by calls, which takes many times as long.
+public func haveSameBytes(_ first: ArraySlice<UInt8>, _ second: ArraySlice<UInt8>) -> Bool {
+    guard first.count == second.count else { return false }
+    return first.withUnsafeBytes { one in
+        second.withUnsafeBytes { other in
+            guard let one = one.baseAddress, let other = other.baseAddress else { return true }
+            return memcmp(one, other, first.count) == 0
+        }
+    }
+}
