@@ -4,6 +4,7 @@
     read_repository.py packs REPOSITORY              checks every chunk of every pack; one line each
     read_repository.py restore REPOSITORY NAME OUT   writes a snapshot's tree to the new folder OUT, checking all checksums
     read_repository.py metadata REPOSITORY NAME      what a snapshot keeps of its files beside their bytes; one line of JSON each
+    read_repository.py read REPOSITORY NAME OUT      both in one run
     read_repository.py label REPOSITORY ID           flags and name of a snapshot's label
     read_repository.py keys REPOSITORY               the keys of an encrypted repository and what it cuts with
     read_repository.py cut FILE MIN AVERAGE MAX SEED prints the lengths of the content-defined chunks of a file
@@ -283,14 +284,13 @@ def main():
         for name, entry in sorted(repository.stored.items()):
             repository.chunk(name)
             print(name.hex(), entry[1], entry[3])
-    elif sys.argv[1] == "restore":
+    elif sys.argv[1] in ("restore", "metadata", "read"):
         repository = Repository(sys.argv[2])
         directory, _ = repository.snapshot(os.fsencode(sys.argv[3]))
-        repository.restore(directory, os.fsencode(sys.argv[4]))
-    elif sys.argv[1] == "metadata":
-        repository = Repository(sys.argv[2])
-        directory, _ = repository.snapshot(os.fsencode(sys.argv[3]))
-        repository.print_metadata(directory)
+        if sys.argv[1] != "metadata":
+            repository.restore(directory, os.fsencode(sys.argv[4]))
+        if sys.argv[1] != "restore":
+            repository.print_metadata(directory)
     elif sys.argv[1] == "label":
         flags, name = Repository(sys.argv[2]).label(sys.argv[3])
         print(flags, name.decode())
