@@ -339,7 +339,7 @@ import Testing
         #expect(count >= 5)
         var cases: [(Int, SimulatedFault)] = []
         for number in 1...count { cases += Self.faults.map { (number, $0) } }
-        for (number, fault) in Rounds.part(of: cases, oneIn: 12) {
+        for (number, fault) in Rounds.part(of: cases, oneIn: 24) {
             let comment: Comment = "request \(number) of \(count): \(fault)"
             let server = SimulatedServer()
             try prepare(server, original, for: step)

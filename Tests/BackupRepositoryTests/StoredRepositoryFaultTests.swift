@@ -62,7 +62,7 @@ import Testing
         #expect(count >= 5)
         var cases: [(Int, SimulatedFault)] = []
         for number in 1...count { cases += Self.faults.map { (number, $0) } }
-        for (number, fault) in Rounds.part(of: cases, oneIn: 12) {
+        for (number, fault) in Rounds.part(of: cases, oneIn: 24) {
             let comment: Comment = "request \(number) of \(count): \(Self.name(fault))"
             let server = SimulatedServer()
             let cache = folder("\(step)-\(number)-\(RandomToken.make())")

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 
 /// Which of the points are tried. `BACKUPFS_CRASH_MATRIX` is `all`, or N for every Nth from a random one on, or N:M from the Mth
-/// on; without it a choice that takes a minute or two: a 24th of the kills of restores with media, and some of the others.
+/// on; without it a choice that takes a minute or two: a 48th of the kills of restores with media, and some of the others.
 /// `BACKUPFS_CRASH_ONLY` is the beginning of a line that the matrix prints (`merge, archive with media: kill`): only what has it
 /// is tried.
 struct Selection: CustomStringConvertible, Sendable {
@@ -25,7 +25,7 @@ struct Selection: CustomStringConvertible, Sendable {
         isDefault = parts.isEmpty
         let number = parts.first.flatMap { Int($0) }
         stride = isDefault ? 96 : max(1, number ?? 1)
-        strideOfKills = isDefault ? 24 : stride
+        strideOfKills = isDefault ? 48 : stride
         strideOfCrashes = isDefault ? 384 : stride * 4
         strideOfThorough = isDefault ? 12 : 4
         offset = parts.count > 1 ? max(0, (Int(parts[1]) ?? 1) - 1) : Int.random(in: 0..<stride * 4)
@@ -43,9 +43,9 @@ struct Selection: CustomStringConvertible, Sendable {
         return Swift.stride(from: offset % step, to: plans.count, by: step).map { plans[$0] }
     }
 
-    /// Half of the scenarios, another half in each run, unless the environment says which points are tried.
+    /// A quarter of the scenarios, another one in each run, unless the environment says which points are tried.
     func chooseScenarios<Scenario>(_ scenarios: [Scenario]) -> [Scenario] {
-        isDefault && only == nil ? Rounds.part(of: scenarios, oneIn: 2) : scenarios
+        isDefault && only == nil ? Rounds.part(of: scenarios, oneIn: 4) : scenarios
     }
 
     /// Points of operations on the repository, of which there are many: a choice has one point of each second one, and not the

@@ -23,7 +23,7 @@ struct UnseenFileTests {
             if !places.contains(place) { places.append(place) }
         }
         #expect(places.count > 5)
-        for place in Rounds.part(of: places, oneIn: 4) {
+        for place in Rounds.part(of: places, oneIn: 8) {
             let trial = try World(copying: world)
             var variables = try FaultLayer.environment(folder: trial.path, logPath: trial.logPath)
             variables["FAULT_LAYER_FAULT"] = "unseen@1 \(place)"

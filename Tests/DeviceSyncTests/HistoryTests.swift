@@ -15,7 +15,7 @@ struct HistoryTests {
     private static let points: [BatchMerge.Point] = [.conflictsKept, .intentRecorded, .rowsWritten, .committed]
 
     /// In parts, so that several threads can take them.
-    @Test(arguments: Rounds.seeds(10, oneIn: 5))
+    @Test(arguments: Rounds.seeds(10, oneIn: 10))
     func `all devices end equal, and nothing is lost`(part: UInt64) throws {
         for seed in stride(from: part, to: Self.seeds, by: 10) {
             let history = try History(seed: seed)

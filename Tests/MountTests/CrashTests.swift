@@ -34,7 +34,7 @@ struct CrashTests {
         #expect(found == "ok", sourceLocation: place)
     }
 
-    @Test(arguments: Rounds.part(of: backupPoints, oneIn: 2))
+    @Test(arguments: Rounds.part(of: backupPoints, oneIn: 4))
     func `SAF-10: killed while it backs up`(point: String) throws {
         try Sandbox.use { sandbox in
             try sandbox.sh("backupfs init --store $S --sample; backupfs backup --store $S --label first")
@@ -115,12 +115,12 @@ struct CrashTests {
         }
     }
 
-    @Test(arguments: Rounds.part(of: restorePointsBefore, oneIn: 2))
+    @Test(arguments: Rounds.part(of: restorePointsBefore, oneIn: 4))
     func `killed before the restore is committed`(point: String) throws {
         try check(point, isNew: false) { sandbox in try sandbox.mount() }
     }
 
-    @Test(arguments: Rounds.part(of: restorePointsAfter, oneIn: 2))
+    @Test(arguments: Rounds.part(of: restorePointsAfter, oneIn: 4))
     func `killed after the restore is committed`(point: String) throws {
         try check(point, isNew: true) { sandbox in try sandbox.mount() }
     }

@@ -88,7 +88,7 @@ struct CrashTests {
         #expect(template.old.contains("four.jpg") && !template.new.contains("four.jpg"))
     }
 
-    @Test(arguments: Rounds.part(of: points.flatMap { [$0, $0 + "=fail"] }, oneIn: 5))
+    @Test(arguments: Rounds.part(of: points.flatMap { [$0, $0 + "=fail"] }, oneIn: 8))
     func `RST-19, SAF-01, CON-04: a restore at every point`(fault: String) throws {
         let template = try Self.template.get()
         let sandbox = try template.copy()

@@ -365,7 +365,7 @@ import Testing
             owner(path); attributes(path, True)
         """
 
-    @Test(arguments: Rounds.part(of: Array(1...8), oneIn: 4))
+    @Test(arguments: Rounds.part(of: Array(1...8), oneIn: 8))
     func `generated trees come back with all that is kept of them`(number: Int) throws {
         try Self.check(number)
     }

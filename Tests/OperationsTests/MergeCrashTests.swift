@@ -83,7 +83,7 @@ struct MergeCrashTests {
         )
     }
 
-    @Test(arguments: Rounds.part(of: points.flatMap { [($0, ""), ($0, "=fail")] }, oneIn: 5))
+    @Test(arguments: Rounds.part(of: points.flatMap { [($0, ""), ($0, "=fail")] }, oneIn: 8))
     func `a merge at every point`(point: String, action: String) throws {
         let template = try Self.template.get()
         let sandbox = try Template.copy(of: template.sandbox)

@@ -107,7 +107,7 @@ struct CopyFaultTests {
         "backup.published:2",
     ]
 
-    @Test(arguments: points, [CopyEnds.Kind.plain, .otherPassword])
+    @Test(arguments: Rounds.part(of: points, oneIn: 5), [CopyEnds.Kind.plain, .otherPassword])
     func `after a death, a second copy completes the first`(point: String, kind: CopyEnds.Kind) async throws {
         let ends = try CopyEnds(kind)
         for version in 1...2 { try CopyTree.backUp(FileName("v\(version)"), version: UInt64(version), in: ends.source) }

@@ -55,8 +55,8 @@ struct CopyPropertyTests {
         }
     }
 
-    @Test(arguments: CopyEnds.Kind.allCases, 1...2) func `random trees are copied whole`(kind: CopyEnds.Kind, seed: UInt64) throws
-    {
+    @Test(arguments: Rounds.part(of: CopyEnds.Kind.allCases, oneIn: 2), Rounds.seeds(2, oneIn: 2).map { $0 + 1 })
+    func `random trees are copied whole`(kind: CopyEnds.Kind, seed: UInt64) throws {
         let ends = try CopyEnds(kind)
         var names: [FileName] = []
         for number in 1...3 {

@@ -47,7 +47,7 @@ import Testing
         var disk = SimulatedDisk(root: original, tree: beginning)
         var known: Set<DiskTree> = []
         var listed: Set<Set<FileName>> = []
-        var moments = Rounds.Moments(oneIn: 8)
+        var moments = Rounds.Moments(oneIn: 16)
         for count in 0...operations.count {
             if count > 0 { disk.apply(operations[count - 1]) }
             let tree = cut.leftover(of: disk, moment: count)

@@ -33,7 +33,7 @@ import Testing
     private func atEveryChange(
         _ duration: FullDisk.Duration, mayPassOver: Bool = false, _ body: @escaping @Sendable (Repository) throws -> Void
     ) throws -> Int {
-        for number in 1...1_000 where Rounds.takesNext(oneIn: 4) {
+        for number in 1...1_000 where Rounds.takesNext(oneIn: 6) {
             let path = try copy(number, duration)
             let disk = FullDisk(failing: number, duration: duration)
             let end = try TimeLimit.run(seconds: Self.limitSeconds) {

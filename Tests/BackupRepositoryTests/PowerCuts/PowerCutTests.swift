@@ -25,7 +25,7 @@ import Testing
         let operations = history.recorder.operations
         var disk = SimulatedDisk(root: history.root, tree: history.beginning)
         var known: Set<Moment> = []
-        var moments = Rounds.Moments(oneIn: 8)
+        var moments = Rounds.Moments(oneIn: 16)
         var tried = 0
         for count in 0...operations.count {
             if count > 0 { disk.apply(operations[count - 1]) }
