@@ -34,15 +34,39 @@ extension ChecksumListing {
 
     private static let reservedByteLimit: UInt64 = 1 << 20
 
-    /// The listing itself. Of a stored folder, it reads the directory objects, but no files.
+    /// The listing itself. Of a stored folder, it reads the directory objects, and a derived file whose digests are not known
+    /// yet.
     /// - Throws: `repositoryDamaged`; `inputOutput` when a live file has changed since it was listed.
     public static func text(of root: some ContentFolder, _ algorithm: Algorithm) throws(BackupError) -> [UInt8] {
+        try text(of: root, algorithm) { (file, folder) throws(BackupError) in try folder.checksums(of: file) }
+    }
+
+    /// The same for looking for damage. The digest of a derived file that cannot be read is all zeros: `sha256sum -c` then names
+    /// this file, and checks the others. Such a listing is only true for the moment, since a disk may come back.
+    /// - Throws: as there, for a folder that is damaged.
+    public static func readableText(
+        of root: some ContentFolder, _ algorithm: Algorithm
+    ) throws(BackupError) -> (bytes: [UInt8], isComplete: Bool) {
+        var isComplete = true
+        let bytes = try text(of: root, algorithm) { (file, folder) throws(BackupError) in
+            let checksums = try folder.checksumsIfReadable(of: file)
+            if checksums == nil { isComplete = false }
+            return checksums
+        }
+        return (bytes, isComplete)
+    }
+
+    /// - Parameter checksums: of a file in a folder; zeros take the place of `nil`.
+    private static func text<Folder: ContentFolder>(
+        of root: Folder, _ algorithm: Algorithm,
+        _ checksums: (Folder.Entry, Folder) throws(BackupError) -> Checksums?
+    ) throws(BackupError) -> [UInt8] {
         var text: [UInt8] = []
         // A hostile repository may claim any size, so the reservation is limited.
         text.reserveCapacity(Int(min(try root.listingSizeBytes(algorithm), reservedByteLimit)))
         try root.forEachFile { (file, folder, path) throws(BackupError) in
-            guard let checksums = try folder.checksums(of: file) else { return }
-            text += line(digest: algorithm.hexadecimal(checksums), path: path)
+            let digest = try checksums(file, folder).map(algorithm.hexadecimal)
+            text += line(digest: digest ?? String(repeating: "0", count: algorithm.digestHexLength), path: path)
         }
         return text
     }

@@ -14,6 +14,8 @@ public protocol ContentFolder: Sendable {
     func folder(_ entry: Entry) throws(BackupError) -> Self
     /// Of a file; may have to read it.
     func checksums(of file: Entry) throws(BackupError) -> Checksums?
+    /// The same, and `nil` for a stored file that is damaged.
+    func checksumsIfReadable(of file: Entry) throws(BackupError) -> Checksums?
     /// Of a file; of a stored one without reading it.
     func crc32(of file: Entry) throws(BackupError) -> UInt32?
     /// Passes the entries in their order, with the pieces of files and links.
@@ -23,6 +25,7 @@ public protocol ContentFolder: Sendable {
 }
 
 extension ContentFolder {
+    public func checksumsIfReadable(of file: Entry) throws(BackupError) -> Checksums? { try checksums(of: file) }
     public func crc32(of file: Entry) throws(BackupError) -> UInt32? { try checksums(of: file)?.crc32 }
 }
 
@@ -58,6 +61,9 @@ public struct StoredContents: ContentFolder {
     }
 
     public func checksums(of file: TreeEntry) throws(BackupError) -> Checksums? { try repository.checksums(of: file) }
+    public func checksumsIfReadable(of file: TreeEntry) throws(BackupError) -> Checksums? {
+        try repository.checksumsIfReadable(of: file)
+    }
     public func crc32(of file: TreeEntry) -> UInt32? { file.crc32 }
 
     public func listingSizeBytes(_ algorithm: ChecksumListing.Algorithm) throws(BackupError) -> UInt64 {

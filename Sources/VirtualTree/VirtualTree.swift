@@ -75,6 +75,7 @@ public final class VirtualTree: TreeOperations {
         case .change: return node.looksAtTheRepository || node is SnapshotsFolder ? .change : nil
         case .writing: return node is any DropFolder || node is DroppedFile ? .drop : nil
         case .extendedAttribute where node.computesChecksums: return .checksums
+        case .content where node.computesContent: return .checksums
         case .attributes where node.hasKnownAttributes: return nil
         case .content where node is any DropFolder: return .store
         // They are in the record, or in the parent folder.

@@ -101,7 +101,7 @@ import Testing
         let packs = folder("repository/packs")
         #expect(try run(["sh", "-c", "find '\(packs)' -name '*.pack' -exec truncate -s 0 {} +"]).status == 0)
         #expect(try next.checksums(of: entry)?.sha256.hexadecimal == expected)
-        #expect(next.hasQuickChecksums(entry))
+        #expect(next.knowsChecksums(of: entry))
     }
 
     @Test func `a row that is not whole is not believed`() throws {
@@ -132,17 +132,30 @@ import Testing
         #expect(try other.checksums(of: export("second", in: other))?.sha256.hexadecimal == Self.digests["second"])
     }
 
-    @Test func `a catalog of an older program gets the table, and one that cannot be written does not matter`() throws {
+    @Test func `the table is made for the first row, and one that cannot be used does not matter`() throws {
         try copyFixture()
-        _ = try Repository.open(at: path)
-        try execute("DROP TABLE digests")
-        let repository = try Repository.open(at: path)
-        try execute("DROP TABLE digests")
         let expected = Self.digests["second"]
-        #expect(try repository.checksums(of: export("second", in: repository))?.sha256.hexadecimal == expected)
-        let next = try Repository.open(at: path)
-        #expect(try next.checksums(of: export("second", in: next))?.sha256.hexadecimal == expected)
+        let first = try Repository.open(at: path)
+        #expect(try run(["sqlite3", catalog, "SELECT count(*) FROM sqlite_master WHERE name = 'digests'"]).output == "0\n")
+        #expect(try first.checksums(of: export("second", in: first))?.sha256.hexadecimal == expected)
         #expect(try run(["sqlite3", catalog, "SELECT count(*) FROM digests"]).output == "1\n")
+        try execute("DROP TABLE digests; CREATE TABLE digests (other TEXT)")
+        for _ in 0..<2 {
+            let next = try Repository.open(at: path)
+            #expect(try next.checksums(of: export("second", in: next))?.sha256.hexadecimal == expected)
+        }
+        #expect(try run(["sqlite3", catalog, "SELECT count(*) FROM digests"]).output == "0\n")
+    }
+
+    @Test func `a damaged export has no checksums, and does not end a list of files`() throws {
+        try copyFixture()
+        let repository = try Repository.open(at: path)
+        let entry = try export("first", in: repository)
+        let wrong = TreeEntry.derivedFile(
+            name: "export.json", mode: 0o600, modificationTime: entry.modificationTime, content: entry.content, crc32: 1)
+        #expect(try repository.checksumsIfReadable(of: wrong) == nil)
+        #expect(try repository.checksumsIfReadable(of: entry)?.sha256.hexadecimal == Self.digests["first"])
+        #expect(!repository.knowsChecksums(of: wrong) && repository.knowsChecksums(of: entry))
     }
 
     @Test func `the catalog of an encrypted repository does not show the digests`() throws {

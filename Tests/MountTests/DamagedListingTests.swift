@@ -36,6 +36,40 @@ struct DamagedListingTests {
         }
     }
 
+    /// Its digests are computed when they are asked for, from the data that is damaged here.
+    @Test func `sha256sum names a damaged export, and checks the other files`() throws {
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
+            let files = "find . -type f ! -name '*SUMS' ! -name 'archive.*' ! -name export.json | cut -c3- | sort"
+            let expected = try sandbox.sh("cd $M/snapshots/one; \(files) | xargs sha256sum")
+            try sandbox.unmount()
+            // Folders are in packs of kind 1.
+            try sandbox.sh(
+                """
+                for pack in $(find $S/repository/packs -name '*.pack'); do
+                [ $(od -An -tu1 -j10 -N1 "$pack") -eq 0 ] || echo "$pack"; done > $R/packs
+                \(Self.damage)
+                """)
+            try sandbox.mount()
+            #expect(try sandbox.sh("sort -k2 $M/snapshots/one/SHA256SUMS | grep -v ' export.json'") == expected)
+            let zeros = String(repeating: "0", count: 64)
+            #expect(try sandbox.sh("grep ' export.json' $M/snapshots/one/SHA256SUMS") == "\(zeros)  export.json")
+            try sandbox.fails("cat $M/snapshots/one/archive.zip", saying: "Input/output error")
+            try sandbox.fails("cd $M/snapshots/one; sha256sum -c SHA256SUMS", saying: "export.json: FAILED open or read")
+            try sandbox.fails("getfattr -n user.checksum.sha256 $M/snapshots/one/export.json", saying: "Input/output error")
+            #expect(
+                try sandbox.sh("backupfs ls one --store $S --json | jq -c '.[] | select(.path == \"export.json\").sha256'")
+                    == "null")
+            // Done twice, it undoes itself: a disk that is there again.
+            try sandbox.sh(Self.damage)
+            try sandbox.sh(
+                "cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; md5sum --quiet -c MD5SUMS; unzip -qt archive.zip")
+            #expect(
+                try sandbox.sh("getfattr --only-values -n user.checksum.sha256 $M/snapshots/one/SHA256SUMS")
+                    == sandbox.sh("sha256sum < $M/snapshots/one/SHA256SUMS | cut -c1-64"))
+        }
+    }
+
     @Test func `T-A1: when the disk of the repository is gone, the rest is there, and an error is no absence`() throws {
         try Sandbox.withMount("--sample") { sandbox in
             try sandbox.sh("mkdir $M/snapshots/one; mv $S/repository $R/away")

@@ -38,7 +38,7 @@ extension OrderedJSON {
             }
         return [
             "path": path, "type": type, "size": entry.size, "mtime": entry.modificationTime,
-            "sha256": try repository.checksums(of: entry)?.sha256.hexadecimal,
+            "sha256": try repository.checksumsIfReadable(of: entry)?.sha256.hexadecimal,
         ]
     }
 

@@ -83,15 +83,9 @@ enum CatalogDatabase {
         try writer.transaction(.immediate) { () throws(BackupError) in
             guard try writer.integer("PRAGMA user_version") == 0, try writer.integer("PRAGMA application_id") == 0,
                 try writer.integer("SELECT count(*) FROM sqlite_master") == 0
-            else {
-                let found = try Self.generation(writer, repositoryID: repositoryID)
-                // Older programs made the catalog without it.
-                try writer.execute(DerivedDigests.schema)
-                return found
-            }
+            else { return try Self.generation(writer, repositoryID: repositoryID) }
             let generation = Int64.random(in: .min ... .max)
             try writer.execute(schema)
-            try writer.execute(DerivedDigests.schema)
             try writer.run("INSERT INTO repository VALUES (?, \(generation))", repositoryID)
             try writer.execute("PRAGMA user_version = \(schemaVersion); PRAGMA application_id = \(applicationID)")
             return generation

@@ -4,11 +4,11 @@ import SystemIO
 
 /// Digests of derived files in the catalog: no folder records them, and they are computed once.
 ///
-/// Table `digests`: a file's checksums by the fingerprint of its content. Each row has a code, so that a damaged one is computed
-/// again instead of believed. In an encrypted repository the checksums are masked: plain ones would reveal whether the
-/// repository has a known file.
+/// Table `digests`, which is made for its first row: a file's checksums by the fingerprint of its content. Each row has a code,
+/// so that a damaged one is computed again instead of believed. In an encrypted repository the fingerprint is keyed and the
+/// checksums are masked: plain ones would reveal whether the repository has a known file.
 struct DerivedDigests {
-    static let schema = "CREATE TABLE IF NOT EXISTS digests (content BLOB PRIMARY KEY, sums BLOB NOT NULL) WITHOUT ROWID;"
+    private static let schema = "CREATE TABLE IF NOT EXISTS digests (content BLOB PRIMARY KEY, sums BLOB NOT NULL) WITHOUT ROWID;"
 
     private static let sumsSizeBytes = 4 + MD5Digest.byteCount + SHA1Digest.byteCount + SHA256Digest.byteCount
     private static let codeSizeBytes = 16
@@ -18,8 +18,12 @@ struct DerivedDigests {
 
     /// - Parameter content: the fingerprint of the file's content.
     init(of content: SHA256Digest, _ protection: RepositoryProtection) {
-        self.content = content.bytes
         self.protection = protection
+        if let key = protection.keys?.catalog {
+            self.content = HMACSHA256.authenticate(Array("digests of".utf8) + content.bytes, key: key).bytes
+        } else {
+            self.content = content.bytes
+        }
     }
 
     /// - Returns: `nil` when they are not known, or the row is damaged.
@@ -44,6 +48,7 @@ struct DerivedDigests {
         writer.append(checksums.md5)
         writer.append(checksums.sha1)
         writer.append(checksums.sha256)
+        try database.execute(Self.schema)
         let row = try database.statement("INSERT OR REPLACE INTO digests VALUES (?, ?)")
         try content.withUnsafeBytesThrowing { (bytes) throws(BackupError) in try row.bind(1, copying: bytes) }
         let sums = masking(writer.bytes) + code(writer.bytes)

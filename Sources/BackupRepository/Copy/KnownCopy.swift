@@ -25,7 +25,7 @@ struct KnownCopy {
                 guard let other = right.entry(named: entry.name), other.kind == entry.kind else { continue }
                 if let folder = entry.storedDirectory, let otherFolder = other.storedDirectory {
                     folders.append((folder, otherFolder))
-                } else if entry.kind == .file, entry.recorded == other.recorded, entry.size == other.size {
+                } else if let checksums = entry.checksums, checksums == other.checksums, entry.size == other.size {
                     if cutsAgain {
                         // Small files are in literals: their bytes must not go to a temporary file.
                         guard entry.content.hasNoLiteral, other.content.hasNoLiteral else { continue }

@@ -207,6 +207,10 @@ extension TreeEntry {
         content.encode(into: &writer)
     }
 
+    private static func contradiction(_ name: FileName) -> BackupError {
+        BackupError(.repositoryDamaged, "the entry “\(MessageText.name(name.bytes))” of a directory does not fit together")
+    }
+
     /// - Parameter version: of the directory object.
     /// - Throws: `repositoryDamaged` for anything that `encode` would not write; `unsupportedVersion` for unknown kinds and
     ///   fields.
@@ -228,9 +232,7 @@ extension TreeEntry {
         let modificationTime = try reader.readTimestamp()
         var recorded: RecordedChecksums?
         if flags & Flag.crc32 != 0 {
-            guard flags & Flag.checksums == 0 else {
-                throw BackupError(.repositoryDamaged, "a directory entry has its CRC-32 twice")
-            }
+            guard flags & Flag.checksums == 0 else { throw Self.contradiction(name) }
             recorded = .crc32(try reader.read(UInt32.self))
         } else if flags & Flag.checksums != 0 {
             let crc32 = try reader.read(UInt32.self)
@@ -249,10 +251,7 @@ extension TreeEntry {
         guard (kind == .file) == (recorded != nil), kind == .file || sourceIdentity == nil,
             kind != .symbolicLink || content.literalBytes != nil, mode & ~0o7777 == kind.modeBits,
             kind == .file || metadata?.link == nil && metadata?.holeBytes ?? 0 == 0
-        else {
-            throw BackupError(
-                .repositoryDamaged, "the entry “\(MessageText.name(name.bytes))” of a directory does not fit together")
-        }
+        else { throw Self.contradiction(name) }
         self.init(
             name: name, kind: kind, mode: mode, modificationTime: modificationTime, content: content, recorded: recorded,
             totals: totals, sourceIdentity: sourceIdentity, metadata: metadata)

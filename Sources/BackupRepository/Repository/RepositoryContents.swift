@@ -172,7 +172,10 @@ extension Repository {
     /// All checksums of a served file, computed by reading it in bounded memory.
     public func checksums(of table: ExtentTable) throws(BackupError) -> Checksums {
         var hasher = ContentHasher()
-        try copy(table) { bytes in hasher.update(bytes) }
+        try copy(table) { (bytes) throws(BackupError) in
+            try Cancellation.check()
+            hasher.update(bytes)
+        }
         return hasher.finish()
     }
 

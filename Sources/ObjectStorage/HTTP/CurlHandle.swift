@@ -6,6 +6,9 @@ import CCurl
 /// `@unchecked Sendable`: the pool lends it to one thread at a time, as libcurl demands.
 final class CurlHandle: @unchecked Sendable {
     private static let bufferBytes = 256 << 10
+    /// A larger body waits for the server's permission (`Expect: 100-continue`), so that it is not sent for nothing. For a
+    /// smaller one, waiting takes longer than sending.
+    private static let awaitedBodyBytes: UInt64 = 64 << 10
 
     private let handle: UnsafeMutableRawPointer
 
@@ -32,7 +35,10 @@ final class CurlHandle: @unchecked Sendable {
         // An empty value removes a header that libcurl would add.
         var lines = request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
         lines.append("Accept:")
-        if request.body != nil { lines.append("Content-Type: application/octet-stream") }
+        if let body = request.body {
+            lines.append("Content-Type: application/octet-stream")
+            if body.sizeBytes <= Self.awaitedBodyBytes { lines.append("Expect:") }
+        }
         for line in lines {
             guard let longer = backupfs_curl_append(list, line) else { return (CURLE_OUT_OF_MEMORY, "no memory") }
             list = longer

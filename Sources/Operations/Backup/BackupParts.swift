@@ -104,6 +104,7 @@ struct BackupParts {
         guard let mediaPath = store.mediaPath else { return nil }
         _ = try FileSystem.lookBehindLinks(mediaPath)
         progress.enter(.listing)
+        let storedByteCount = writer.storedByteCount
         let metadata = try MediaMetadata(earlier: earlier.snapshot, DirectoryHandle(path: mediaPath).descriptor.status())
         let (media, stored) = try store.withWorkFolder { (folder) throws(BackupError) in
             let media = MediaBackup(
@@ -117,8 +118,9 @@ struct BackupParts {
             throw BackupError(
                 .stale, "the media folder was removed while it was backed up", path: mediaPath, remedy: "Try again.")
         }
-        // Changes are found by comparing stored folders, which must be readable for that. What is unchanged is.
-        if stored != earlier.folder("media") { try writer.publishChunks() }
+        // Changes are found by comparing stored folders, which must be readable for that. Where nothing was stored, all of them
+        // are in the repository. Equality with the earlier folder does not show that: its data may have been lost.
+        if writer.storedByteCount != storedByteCount { try writer.publishChunks() }
         let folder = try DirectoryHandle(path: mediaPath)
         let entry = TreeEntry.directory(
             name: "media", mode: status.mode, modificationTime: status.modificationTime, stored: stored,

@@ -29,7 +29,7 @@ struct ChangesDocument {
         for new in records.collections {
             let name = new.collection
             let old = oldData?.entry(named: new.entry.name)
-            if let old, old.checksums == new.entry.checksums {
+            if let old, old.hasSameBytes(as: new.entry) {
                 collections.members.append(.init(name, Self.describe(nil)))
                 continue
             }
@@ -179,7 +179,7 @@ struct TreeComparison {
         switch (oldFolder == nil ? old : nil, newFolder == nil ? new : nil) {
         case (nil, .some): added.add(path)
         case (.some, nil): removed.add(path)
-        case (.some(let old), .some(let new)) where old.checksums != new.checksums || old.linkTarget != new.linkTarget:
+        case (.some(let old), .some(let new)) where old.kind != new.kind || !old.hasSameBytes(as: new):
             changed.add(path)
         default: break
         }

@@ -143,11 +143,11 @@ extension RecordsBackup {
         var pieces: [ExportPiece] = []
         var position: UInt64 = 0
         for (part, collection) in zip(rendering.collections, collections) {
-            pieces.append(.text(try bytes(rendering.export, position..<part.file.range.lowerBound)))
-            pieces.append(.collection(collection.entry))
+            pieces.append(ExportPiece(text: try bytes(rendering.export, position..<part.file.range.lowerBound)))
+            pieces.append(try ExportPiece(collection: collection.entry))
             position = part.file.range.upperBound
         }
-        return pieces + [.text(try bytes(rendering.export, position..<rendering.export.size))]
+        return pieces + [ExportPiece(text: try bytes(rendering.export, position..<rendering.export.size))]
     }
 
     private func bytes(_ source: SpoolFile, _ range: Range<UInt64>) throws(BackupError) -> [UInt8] {
@@ -177,8 +177,10 @@ extension RecordsBackup {
             try writer.takeOver(found.map(\.content) + [database.content]).allSatisfy({ $0 })
         else { return nil }
         var pieces: [ExportPiece] = []
-        for (literal, entry) in zip(envelope.literals, found) { pieces += [.text(literal), .collection(entry)] }
-        pieces.append(.text(envelope.literals[found.count]))
+        for (literal, entry) in zip(envelope.literals, found) {
+            pieces += [ExportPiece(text: literal), try ExportPiece(collection: entry)]
+        }
+        pieces.append(ExportPiece(text: envelope.literals[found.count]))
 
         var collections: [StoredRecords.Collection] = []
         for (name, entry) in zip(envelope.collections, found) {
@@ -207,22 +209,22 @@ extension RecordsBackup {
 }
 
 /// A piece of an export: a stored collection, or the text around the collections.
-private enum ExportPiece {
-    case text([UInt8])
-    case collection(TreeEntry)
+private struct ExportPiece {
+    let content: FileContent
+    let crc32: UInt32
 
-    var content: FileContent {
-        switch self {
-        case .text(let bytes): FileContent(literal: bytes)
-        case .collection(let entry): entry.content
-        }
+    init(text: [UInt8]) {
+        content = FileContent(literal: text)
+        crc32 = CRC32.of(text)
     }
 
-    var crc32: UInt32 {
-        switch self {
-        case .text(let bytes): CRC32.of(bytes)
-        case .collection(let entry): entry.crc32 ?? 0
+    /// - Throws: `invalidArgument` for what is no file.
+    init(collection: TreeEntry) throws(BackupError) {
+        guard let crc32 = collection.crc32 else {
+            throw BackupError(.invalidArgument, "the records were not stored", path: collection.name.description)
         }
+        content = collection.content
+        self.crc32 = crc32
     }
 }
 

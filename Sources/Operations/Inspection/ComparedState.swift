@@ -127,6 +127,7 @@ struct ComparedFile {
         case (.stored(let entry, _), .live(let live, _, _)), (.live(let live, _, _), .stored(let entry, _)):
             if let file = live.content as? MediaFileSource, entry.isUnchanged(file.item) { return true }
         case (.stored(let entry, _), .stored(let other, _)) where entry.content == other.content: return true
+        case (.stored(let entry, _), .stored(let other, _)) where entry.crc32 != other.crc32: return false
         default: break
         }
         return try sha256() == other.sha256()

@@ -129,7 +129,11 @@ final class FileTreeVerifier: Sendable {
                 add(path, "its CRC-32 is not the recorded one")
             } else {
                 // Those of a derived file come from its chunks.
-                try compare(repository.checksums(of: entry), found, path)
+                do throws(BackupError) {
+                    try compare(repository.checksums(of: entry), found, path)
+                } catch let error where error.code == .repositoryDamaged {
+                    add(path, error.message)
+                }
             }
         }
         let difference = status.modificationTime.secondsSince(entry.modificationTime)

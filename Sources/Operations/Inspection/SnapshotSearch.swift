@@ -111,7 +111,7 @@ public struct SnapshotSearch {
         case .name(let glob): return glob.matches(entry.name.bytes)
         case .path(let glob): return glob.matches(path)
         case .content(let digits):
-            return try repository.checksums(of: entry)?.sha256.hexadecimal.hasPrefix(digits) ?? false
+            return try repository.checksumsIfReadable(of: entry)?.sha256.hexadecimal.hasPrefix(digits) ?? false
         }
     }
 }

@@ -25,6 +25,8 @@ protocol Node: AnyObject, Sendable {
     var hasKnownAttributes: Bool { get }
     /// Whether its checksums are computed from all of its content when they are first requested.
     var computesChecksums: Bool { get }
+    /// Whether opening it may have to read other files. Never blocks.
+    var computesContent: Bool { get }
     /// Attributes besides the checksums and the MIME type, by full name.
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)]
     /// The attributes that a file had when it was backed up; names reserved for this program are not among them.
@@ -44,6 +46,7 @@ extension Node {
     var waitsForNetwork: Bool { false }
     var hasKnownAttributes: Bool { false }
     var computesChecksums: Bool { false }
+    var computesContent: Bool { false }
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] { [] }
     func storedExtendedAttributes() throws(BackupError) -> [ExtendedAttribute] { [] }
 

@@ -1,6 +1,7 @@
 import BackupCore
 import BackupRepository
 import SnapshotFormats
+import SystemIO
 
 /// A file computed from a snapshot when it is opened: `archive.zip` and `archive.tar`, which are tables of extents over the
 /// stored chunks, and the checksum listings. In `exports/` and `safety/`, a snapshot's archive or export is one flat file under
@@ -39,12 +40,14 @@ final class ComputedFile: FileNode {
     private var path: String { "\(snapshot.name)/\(form.fileName)" }
     private var isArchive: Bool { if case .archive = form { true } else { false } }
 
+    private var isListing: Bool { if case .listing = form { true } else { false } }
+
     private func contents() throws(BackupError) -> StoredContents {
         StoredContents(try context.repository.rootDirectory(of: snapshot), in: context.repository)
     }
 
     private func export() throws(BackupError) -> TreeEntry {
-        guard let entry = try context.repository.rootDirectory(of: snapshot).entry(named: form.fileName) else {
+        guard let entry = try context.repository.rootDirectory(of: snapshot).entry(named: Form.export.fileName) else {
             throw BackupError(.notFound, "the snapshot has no export", path: snapshot.name.description)
         }
         return entry
@@ -92,9 +95,15 @@ final class ComputedFile: FileNode {
             attributeTimeoutSeconds: TreeContext.immutableTimeoutSeconds)
     }
 
+    private func listing(
+        _ algorithm: ChecksumListing.Algorithm
+    ) throws(BackupError) -> (bytes: [UInt8], isComplete: Bool) {
+        try ChecksumListing.readableText(of: contents(), algorithm)
+    }
+
     private func table() throws(BackupError) -> ExtentTable {
         switch form {
-        case .listing(let algorithm): return ExtentTable(literal: try ChecksumListing.text(of: contents(), algorithm))
+        case .listing(let algorithm): return ExtentTable(literal: try listing(algorithm).bytes)
         case .export: return try context.repository.extents(of: export().content)
         case .archive(let format):
             return try context.archives.table(of: ArchiveCache.Key(snapshot: snapshot.id, format: format)) {
@@ -115,19 +124,27 @@ final class ComputedFile: FileNode {
 
     var mimeType: String? { MIMEType.of(form.fileName) }
     var hasChecksums: Bool { true }
-    var computesChecksums: Bool { isArchive || isFlat }
+    var computesChecksums: Bool { isArchive || isFlat || isListing }
+    /// A listing needs the digests of the export.
+    var computesContent: Bool { isListing }
 
     var listsChecksums: Bool {
         switch form {
         case .archive: context.archives.hasChecksums(of: inode)
-        case .listing: true
-        case .export: (try? export()).map { context.repository.hasQuickChecksums($0) } ?? false
+        // A listing needs those of the export.
+        case .listing, .export: (try? export()).map { context.repository.knowsChecksums(of: $0) } ?? false
         }
     }
 
     /// Unless they are stored, computed once by reading the file completely.
     func checksums() throws(BackupError) -> Checksums? {
         if case .export = form { return try context.repository.checksums(of: export()) }
+        if case .listing(let algorithm) = form, !context.archives.hasChecksums(of: inode) {
+            let (bytes, isComplete) = try listing(algorithm)
+            let checksums = ContentHasher.hash(bytes)
+            // Those of an incomplete listing are wrong as soon as it is complete.
+            return isComplete ? try context.archives.checksums(of: inode) { checksums } : checksums
+        }
         return try context.archives.checksums(of: inode) { () throws(BackupError) in
             try context.repository.checksums(of: table())
         }
@@ -135,9 +152,13 @@ final class ComputedFile: FileNode {
 
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
         guard !flags.asksToWrite else { throw .readOnlyHere }
-        var isOwnMaking = true
-        if case .listing = form { isOwnMaking = false }
+        if case .listing(let algorithm) = form {
+            let (bytes, isComplete) = try listing(algorithm)
+            return OpenExtents(
+                ExtentTable(literal: bytes), repository: context.repository, path: path, isImmutable: isComplete,
+                isOwnMaking: false)
+        }
         return OpenExtents(
-            try table(), repository: context.repository, path: path, isImmutable: true, isOwnMaking: isOwnMaking)
+            try table(), repository: context.repository, path: path, isImmutable: true, isOwnMaking: true)
     }
 }

@@ -88,7 +88,7 @@ final class StoredFolder: FolderNode {
     private func node(_ entry: TreeEntry, _ index: Int) -> any Node {
         let inode = inode.child(entry.name)
         switch entry.kind {
-        case .file: return StoredFile(Int32(index), in: self, inode: inode)
+        case .file: return StoredFile(Int32(index), in: self, inode: inode, isDerived: entry.checksums == nil)
         case .symbolicLink: return StoredLink(Int32(index), in: self, inode: inode)
         case .directory: return StoredFolder(entry, in: self, inode: inode)
         }
@@ -114,9 +114,6 @@ extension StoredFolder {
         return Self.madeNames.contains(file.name)
     }
 
-    /// Whether the digests of a file in it may have to be computed.
-    var hasDerivedFiles: Bool { if case .root = place { true } else { false } }
-
     /// The places of the bytes of the file at `index`.
     func pieces(of index: Int32, _ entry: TreeEntry) throws(BackupError) -> [ContentPiece] {
         try context.places.pieces(of: Int(index), in: directory(), folder: inode, repository: repository)
@@ -139,9 +136,12 @@ final class StoredFile: FileNode {
     let inode: InodeNumber
     private let folder: StoredFolder
     private let index: Int32
+    /// Whether its digests may have to be computed.
+    private let isDerived: Bool
 
-    init(_ index: Int32, in folder: StoredFolder, inode: InodeNumber) {
+    init(_ index: Int32, in folder: StoredFolder, inode: InodeNumber, isDerived: Bool) {
         self.index = index
+        self.isDerived = isDerived
         self.folder = folder
         self.inode = inode
     }
@@ -155,8 +155,8 @@ final class StoredFile: FileNode {
 
     var mimeType: String? { (try? entry()).map { MIMEType.of($0.name) } }
     var hasChecksums: Bool { true }
-    var listsChecksums: Bool { (try? entry()).map { folder.repository.hasQuickChecksums($0) } ?? false }
-    var computesChecksums: Bool { folder.hasDerivedFiles && (try? entry().checksums) == nil }
+    var listsChecksums: Bool { (try? entry()).map { folder.repository.knowsChecksums(of: $0) } ?? false }
+    var computesChecksums: Bool { isDerived }
     func checksums() throws(BackupError) -> Checksums? { try folder.repository.checksums(of: entry()) }
 
     func storedExtendedAttributes() throws(BackupError) -> [ExtendedAttribute] {
