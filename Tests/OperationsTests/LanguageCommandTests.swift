@@ -92,7 +92,7 @@ struct LanguageCommandTests {
             export BACKUPFS_NOW=2026-01-11T14:30:00Z
             backupfs status --json --store $S | jq 'del(.history)'; backupfs snapshots --json --store $S; backupfs check --json --store $S
             backupfs status --prometheus --store $S; backupfs config get --json --store $S | jq 'del(.language)'
-            { backupfs restore $R/broken.json --yes --json --store $S 2>&1 || true; } | sed 's/"seconds_remaining":[^,]*,//'; cat $S/restore/last.json; backupfs backup --dry-run --json --store $S
+            { backupfs restore $R/broken.json --yes --json --store $S 2>&1 || true; } | sed 's/"seconds_remaining":[0-9]*,/"seconds_remaining":null,/'; cat $S/restore/last.json; backupfs backup --dry-run --json --store $S
             backupfs history --json --last 1 --store $S | jq '.[0] | {operation, result, error}'; cat $S/store.yaml; ls $S; cat $S/last-error.json 2>/dev/null || true
             """
         try sandbox.sh(script)

@@ -10,7 +10,6 @@ import SystemIO
 struct DerivedDigests {
     private static let schema = "CREATE TABLE IF NOT EXISTS digests (content BLOB PRIMARY KEY, sums BLOB NOT NULL) WITHOUT ROWID;"
 
-    private static let sumsSizeBytes = 4 + MD5Digest.byteCount + SHA1Digest.byteCount + SHA256Digest.byteCount
     private static let codeSizeBytes = 16
 
     private let content: [UInt8]
@@ -32,22 +31,16 @@ struct DerivedDigests {
         try content.withUnsafeBytesThrowing { (bytes) throws(BackupError) in try row.bind(1, copying: bytes) }
         guard try row.step(), row.type(0) == .blob else { return nil }
         let stored = Array(row.bytes(0, isText: false))
-        guard stored.count == Self.sumsSizeBytes + Self.codeSizeBytes else { return nil }
-        let sums = masking(Array(stored[..<Self.sumsSizeBytes]))
-        guard code(sums) == Array(stored[Self.sumsSizeBytes...]) else { return nil }
+        guard stored.count == Checksums.encodedSizeBytes + Self.codeSizeBytes else { return nil }
+        let sums = masking(Array(stored[..<Checksums.encodedSizeBytes]))
+        guard code(sums) == Array(stored[Checksums.encodedSizeBytes...]) else { return nil }
         var reader = ByteReader(sums)
-        let crc32 = try reader.read(UInt32.self)
-        let md5 = try reader.readDigest(MD5Digest.self)
-        let sha1 = try reader.readDigest(SHA1Digest.self)
-        return Checksums(crc32: crc32, md5: md5, sha1: sha1, sha256: try reader.readDigest())
+        return try Checksums(decoding: &reader)
     }
 
     func insert(_ checksums: Checksums, _ database: DatabaseConnection) throws(BackupError) {
         var writer = ByteWriter()
-        writer.append(checksums.crc32)
-        writer.append(checksums.md5)
-        writer.append(checksums.sha1)
-        writer.append(checksums.sha256)
+        checksums.encode(into: &writer)
         try database.execute(Self.schema)
         let row = try database.statement("INSERT OR REPLACE INTO digests VALUES (?, ?)")
         try content.withUnsafeBytesThrowing { (bytes) throws(BackupError) in try row.bind(1, copying: bytes) }

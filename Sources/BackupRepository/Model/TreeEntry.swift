@@ -157,6 +157,25 @@ public struct SourceIdentity: Hashable, Sendable {
     }
 }
 
+/// The encoding of a file's checksums, in directory objects and in the catalog.
+extension Checksums {
+    static let encodedSizeBytes = 4 + MD5Digest.byteCount + SHA1Digest.byteCount + SHA256Digest.byteCount
+
+    func encode(into writer: inout ByteWriter) {
+        writer.append(crc32)
+        writer.append(md5)
+        writer.append(sha1)
+        writer.append(sha256)
+    }
+
+    init(decoding reader: inout ByteReader) throws(BackupError) {
+        let crc32 = try reader.read(UInt32.self)
+        let md5 = try reader.readDigest(MD5Digest.self)
+        let sha1 = try reader.readDigest(SHA1Digest.self)
+        self.init(crc32: crc32, md5: md5, sha1: sha1, sha256: try reader.readDigest())
+    }
+}
+
 /// The encoding of an entry in a directory object (format document, "Directory object").
 extension TreeEntry {
     private enum Flag {
@@ -190,11 +209,7 @@ extension TreeEntry {
         writer.append(mode)
         writer.append(modificationTime)
         switch recorded {
-        case .all(let checksums):
-            writer.append(checksums.crc32)
-            writer.append(checksums.md5)
-            writer.append(checksums.sha1)
-            writer.append(checksums.sha256)
+        case .all(let checksums): checksums.encode(into: &writer)
         case .crc32(let crc32): writer.append(crc32)
         case nil: break
         }
@@ -235,10 +250,7 @@ extension TreeEntry {
             guard flags & Flag.checksums == 0 else { throw Self.contradiction(name) }
             recorded = .crc32(try reader.read(UInt32.self))
         } else if flags & Flag.checksums != 0 {
-            let crc32 = try reader.read(UInt32.self)
-            let md5 = try reader.readDigest(MD5Digest.self)
-            let sha1 = try reader.readDigest(SHA1Digest.self)
-            recorded = .all(Checksums(crc32: crc32, md5: md5, sha1: sha1, sha256: try reader.readDigest()))
+            recorded = .all(try Checksums(decoding: &reader))
         }
         var sourceIdentity: SourceIdentity?
         if flags & Flag.sourceIdentity != 0 {

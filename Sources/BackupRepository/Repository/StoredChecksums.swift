@@ -12,7 +12,7 @@ extension Repository {
         if let recorded = entry.checksums { return recorded }
         let content = entry.content.fingerprint
         if let known = knownChecksums(of: entry, content) { return known }
-        let computed = try checksums(of: ExtentTable(plainContent: pieces(of: entry.content)))
+        let computed = try checksums(of: extents(of: entry.content))
         guard computed.crc32 == entry.crc32 else {
             throw BackupError(
                 .repositoryDamaged, "the file's content is not what was backed up", path: entry.name.description)

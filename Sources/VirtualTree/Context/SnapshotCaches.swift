@@ -52,9 +52,13 @@ final class ArchiveCache: Sendable {
 
     func hasChecksums(of inode: InodeNumber) -> Bool { state.withLock { $0.checksums[inode] != nil } }
 
-    func checksums(of inode: InodeNumber, make: () throws(BackupError) -> Checksums) throws(BackupError) -> Checksums {
+    /// - Parameter make: also returns whether the checksums stay valid; others are not kept.
+    func checksums(
+        of inode: InodeNumber, make: () throws(BackupError) -> (checksums: Checksums, isLasting: Bool)
+    ) throws(BackupError) -> Checksums {
         if let known = state.withLock({ $0.checksums[inode] }) { return known }
-        let checksums = try make()
+        let (checksums, isLasting) = try make()
+        guard isLasting else { return checksums }
         state.withLock { state in
             if state.checksums.count >= Self.checksumCountLimit { state.checksums.removeAll() }
             state.checksums[inode] = checksums

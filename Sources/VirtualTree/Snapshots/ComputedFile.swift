@@ -1,7 +1,6 @@
 import BackupCore
 import BackupRepository
 import SnapshotFormats
-import SystemIO
 
 /// A file computed from a snapshot when it is opened: `archive.zip` and `archive.tar`, which are tables of extents over the
 /// stored chunks, and the checksum listings. In `exports/` and `safety/`, a snapshot's archive or export is one flat file under
@@ -39,7 +38,6 @@ final class ComputedFile: FileNode {
 
     private var path: String { "\(snapshot.name)/\(form.fileName)" }
     private var isArchive: Bool { if case .archive = form { true } else { false } }
-
     private var isListing: Bool { if case .listing = form { true } else { false } }
 
     private func contents() throws(BackupError) -> StoredContents {
@@ -95,18 +93,15 @@ final class ComputedFile: FileNode {
             attributeTimeoutSeconds: TreeContext.immutableTimeoutSeconds)
     }
 
-    private func listing(
-        _ algorithm: ChecksumListing.Algorithm
-    ) throws(BackupError) -> (bytes: [UInt8], isComplete: Bool) {
-        try ChecksumListing.readableText(of: contents(), algorithm)
-    }
-
-    private func table() throws(BackupError) -> ExtentTable {
+    /// - Returns: also whether it stays as it is: a listing that lacks digests of damaged data does not.
+    private func table() throws(BackupError) -> (table: ExtentTable, isLasting: Bool) {
         switch form {
-        case .listing(let algorithm): return ExtentTable(literal: try listing(algorithm).bytes)
-        case .export: return try context.repository.extents(of: export().content)
+        case .listing(let algorithm):
+            let (bytes, isComplete) = try ChecksumListing.readableText(of: contents(), algorithm)
+            return (ExtentTable(literal: bytes), isComplete)
+        case .export: return (try context.repository.extents(of: export().content), true)
         case .archive(let format):
-            return try context.archives.table(of: ArchiveCache.Key(snapshot: snapshot.id, format: format)) {
+            let table = try context.archives.table(of: ArchiveCache.Key(snapshot: snapshot.id, format: format)) {
                 () throws(BackupError) in
                 let size = try size()
                 let table = try SnapshotArchive.table(of: snapshot, format, in: context.repository)
@@ -119,6 +114,7 @@ final class ComputedFile: FileNode {
                 }
                 return table
             }
+            return (table, true)
         }
     }
 
@@ -139,26 +135,16 @@ final class ComputedFile: FileNode {
     /// Unless they are stored, computed once by reading the file completely.
     func checksums() throws(BackupError) -> Checksums? {
         if case .export = form { return try context.repository.checksums(of: export()) }
-        if case .listing(let algorithm) = form, !context.archives.hasChecksums(of: inode) {
-            let (bytes, isComplete) = try listing(algorithm)
-            let checksums = ContentHasher.hash(bytes)
-            // Those of an incomplete listing are wrong as soon as it is complete.
-            return isComplete ? try context.archives.checksums(of: inode) { checksums } : checksums
-        }
         return try context.archives.checksums(of: inode) { () throws(BackupError) in
-            try context.repository.checksums(of: table())
+            let (table, isLasting) = try table()
+            return (try context.repository.checksums(of: table), isLasting)
         }
     }
 
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
         guard !flags.asksToWrite else { throw .readOnlyHere }
-        if case .listing(let algorithm) = form {
-            let (bytes, isComplete) = try listing(algorithm)
-            return OpenExtents(
-                ExtentTable(literal: bytes), repository: context.repository, path: path, isImmutable: isComplete,
-                isOwnMaking: false)
-        }
+        let (table, isLasting) = try table()
         return OpenExtents(
-            try table(), repository: context.repository, path: path, isImmutable: true, isOwnMaking: true)
+            table, repository: context.repository, path: path, isImmutable: isLasting, isOwnMaking: !isListing)
     }
 }

@@ -172,8 +172,9 @@ final class PendingFile: FileNode {
     var listsChecksums: Bool { (try? entry.finished().listsChecksums) ?? false }
     var mimeType: String? { MIMEType.of(entry.name) }
     var computesChecksums: Bool {
-        entry.name == "export.json" || ArchiveFormat.allCases.contains { $0.fileName == entry.name }
+        entry.name == "export.json" || computesContent || ArchiveFormat.allCases.contains { $0.fileName == entry.name }
     }
+    var computesContent: Bool { ChecksumListing.Algorithm.allCases.contains { $0.fileName == entry.name } }
 
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
         guard let file = try entry.finished() as? any FileNode else { throw .notFound(entry.name) }
