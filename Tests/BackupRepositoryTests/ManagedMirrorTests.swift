@@ -2,6 +2,7 @@ import BackupCore
 import Foundation
 import ObjectStorage
 import StorageSimulation
+import Synchronization
 import SystemIO
 import TestSupport
 import Testing
@@ -414,22 +415,23 @@ enum RepositoryCheckResult {
 
 /// Is set once.
 final class Flag: Sendable {
-    private let state = Codes()
+    private let state = Mutex(false)
 
-    /// - Returns: whether it was not set before.
-    func set() -> Bool { state.add(.busy) == 1 }
-    var isSet: Bool { !state.all.isEmpty }
+    /// - Returns: whether it was not set before: true for one of several threads.
+    func set() -> Bool {
+        state.withLock { isSet in
+            defer { isSet = true }
+            return !isSet
+        }
+    }
+    var isSet: Bool { state.withLock { $0 } }
 }
 
 /// Codes of errors, from several threads.
 final class Codes: Sendable {
     private let list = LockedArray<BackupError.Code>()
 
-    @discardableResult
-    func add(_ code: BackupError.Code) -> Int {
-        list.append(code)
-        return list.values.count
-    }
+    func add(_ code: BackupError.Code) { list.append(code) }
 
     var all: [BackupError.Code] { list.values }
 }
