@@ -49,12 +49,12 @@ public struct BackupFS: ParsableCommand {
                         remedy: "When the storage answers again, the next operation clears away what was left."))
             }
             try command.run()
-            Glibc.exit(ExitStatus.success.rawValue)
+            exitNow(ExitStatus.success.rawValue)
         } catch let error as BackupError {
             Terminal.writeErrorAsRequested(error)
-            Glibc.exit(ExitStatus(error.code).rawValue)
+            exitNow(ExitStatus(error.code).rawValue)
         } catch let code as ExitCode {
-            Glibc.exit(code.rawValue)
+            exitNow(code.rawValue)
         } catch {
             // Help and version are thrown as errors too, but are successes.
             let isSuccess = exitCode(for: error).isSuccess
@@ -62,8 +62,14 @@ public struct BackupFS: ParsableCommand {
             if !text.isEmpty {
                 if isSuccess { Terminal.write(verbatim: text) } else { Terminal.writeError(verbatim: text) }
             }
-            Glibc.exit(isSuccess ? ExitStatus.success.rawValue : ExitStatus.usage.rawValue)
+            exitNow(isSuccess ? ExitStatus.success.rawValue : ExitStatus.usage.rawValue)
         }
+    }
+
+    /// Threads may still be in a transfer that nothing waits for: what exit(3) takes away of OpenSSL would crash them.
+    private static func exitNow(_ code: Int32) -> Never {
+        fflush(nil)
+        _exit(code)
     }
 }
 

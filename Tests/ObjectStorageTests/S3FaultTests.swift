@@ -134,6 +134,24 @@ import Testing
         #expect(passed == 0)
     }
 
+    @Test func `an upload is compared with its MD5 when the server gives no checksum any more`() throws {
+        let checksum = ["x-amz-checksum-sha256": "hNiYd/DUBB77a/kaFvAkjy/Vc+avBcGflr7bn4gveII="]
+        let server = try server(
+            .init(.page(headers: Self.facts(checksum)), method: "PUT", path: "digits"),
+            .init(.page(headers: Self.facts), method: "PUT", path: "digits", nth: 2),
+            .init(.page(headers: Self.facts), method: "PUT", path: "letters"),
+            .init(.page(headers: Self.facts, body: "0123456789"), method: "GET", path: "letters", times: 9),
+            .init(.page(headers: Self.facts), method: "HEAD", path: "letters", times: 9))
+        let storage = try storage(server)
+        let version = ObjectVersion("781e5e245d69b566979b86e28d23f2c7")
+        #expect(try storage.create(named("digits"), ObjectDraft(Array("0123456789".utf8))) == version)
+        #expect(try storage.create(named("digits"), ObjectDraft(Array("0123456789".utf8))) == version)
+        #expect(try server.requests().map(\.method) == ["PUT", "PUT"])
+        // It says that it has the digits.
+        #expect(errorCode { _ = try storage.create(named("letters"), ObjectDraft(Array("abcdefghij".utf8))) } == .conflict)
+        #expect(try server.requests().dropFirst(2).map(\.method) == ["PUT", "GET", "HEAD"])
+    }
+
     @Test func `an object that does not have its checksum is damaged`() throws {
         let headers = Self.facts(["x-amz-checksum-sha256": "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ="])
         let wrong = try server(.init(.page(headers: headers, body: "hallo"), method: "GET", path: "x"))

@@ -15,6 +15,8 @@ struct ChunkRunReader: ~Copyable {
     private let reader: ChunkReader
     private let chunks: [StoredChunk]
     private var next = 0
+    /// `nil` for packs that lie here.
+    private var requests: PackRequests?
     private let window: UnsafeMutableRawBufferPointer
     /// How much longer a sealed chunk is in a pack than its stored bytes: a nonce precedes them and a tag follows.
     private let overhead: Int
@@ -29,6 +31,11 @@ struct ChunkRunReader: ~Copyable {
         self.chunks = chunks
         self.reader = reader
         overhead = RepositoryProtection.overheadByteCount(isSealed: reader.protection.isSealing)
+        if reader.packs.areCached {
+            requests = PackRequests(chunks, overheadByteCount: overhead) { [packs = reader.packs] (pack, range) in
+                (try? packs.open(pack))?.expectReading(at: range.lowerBound, count: UInt64(range.count))
+            }
+        }
         // A sealed chunk can only be opened as a whole.
         let longest = overhead == 0 ? 0 : overhead + Int(chunks.map(\.storedLength).max() ?? 0)
         window = .allocate(byteCount: max(Self.windowByteCount, longest), alignment: 4096)
@@ -48,6 +55,7 @@ struct ChunkRunReader: ~Copyable {
         guard next < chunks.count else { return nil }
         let index = next
         next += 1
+        requests?.reach(index)
         let chunk = chunks[index]
         guard chunk.codec != .deflateAgainstBase, let file = try? reader.packs.open(chunk.pack) else {
             try giveSlowly(chunk, body)

@@ -81,9 +81,12 @@ final class CachedPack: FileFiller {
             switch state.withLock({ Self.step(&$0, wanted) }) {
             case .done: return
             case .wait:
-                state.wait(until: { state in
-                    state.blocks[wanted].contains(.absent) || !state.blocks[wanted].contains(.requested)
-                }) { _ in }
+                // The transfer may be of a thread that is not cancelled.
+                try Cancellation.check()
+                _ = state.wait(
+                    until: { state in
+                        state.blocks[wanted].contains(.absent) || !state.blocks[wanted].contains(.requested)
+                    }, forNanoseconds: 100_000_000)
             case .transfer(let run): try transfer(run)
             }
         }

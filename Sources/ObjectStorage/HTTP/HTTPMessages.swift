@@ -37,6 +37,8 @@ struct HTTPBody {
     let sizeBytes: UInt64
     /// Of these bytes. The last of them are not sent when the source has returned others: the server then never has a whole body.
     let sha256: SHA256Digest
+    /// Whether the answer is to have the MD5 of what was sent.
+    var needsMD5 = true
 
     init(_ source: any ByteSource, offset: UInt64 = 0, sizeBytes: UInt64, sha256: SHA256Digest) {
         self.source = source
@@ -72,7 +74,7 @@ struct HTTPResponse {
     /// 200, 404, …
     var status = 0
     var headers: [HTTPHeader] = []
-    /// Of the body that was sent; `nil` without one.
+    /// Of the body that was sent; `nil` without one, or if it was not needed.
     var sentMD5: MD5Digest?
 
     /// The first value of a header.

@@ -64,7 +64,7 @@ final class HTTPTransfer {
             }
             guard count > 0 else { return 0 }
             sha256.update(UnsafeRawBufferPointer(piece))
-            md5.update(UnsafeRawBufferPointer(piece))
+            if body.needsMD5 { md5.update(UnsafeRawBufferPointer(piece)) }
             position += UInt64(count)
             if position == body.sizeBytes { try finishBody(body) }
             sentBytes += UInt64(count)
@@ -83,7 +83,7 @@ final class HTTPTransfer {
                 .damagedContent, "the bytes that were read for an upload do not have their checksum; nothing was stored",
                 remedy: "Check the disk, then try again.")
         }
-        response.sentMD5 = md5.finish()
+        response.sentMD5 = body.needsMD5 ? md5.finish() : nil
     }
 
     /// libcurl starts again when a kept connection turns out to be closed.

@@ -72,11 +72,13 @@ extension S3Storage {
     private func upload(_ writing: Writing) throws(BackupError) -> ObjectVersion {
         let draft = writing.draft
         let checksum = Self.base64(draft.sha256)
+        var body = HTTPBody(draft.source, sizeBytes: draft.sizeBytes, sha256: draft.sha256)
+        body.needsMD5 = !returnsChecksums.load(ordering: .relaxed)
         let request = S3Request(
             kind: writing.kind, method: .put, name: writing.name,
             headers: conditionHeaders(writing.condition) + storageHeaders(writing)
                 + [HTTPHeader("x-amz-checksum-sha256", checksum)],
-            body: HTTPBody(draft.source, sizeBytes: draft.sizeBytes, sha256: draft.sha256))
+            body: body)
         let answer: S3Answer
         do throws(S3Failure) {
             answer = try client.send(request)
@@ -135,10 +137,15 @@ extension S3Storage {
         noteBucket()
         let tag = answer.tag ?? ""
         let isRight: Bool
-        if let checksum = answer.response["x-amz-checksum-sha256"] {
+        let checksum = answer.response["x-amz-checksum-sha256"]
+        returnsChecksums.store(checksum != nil, ordering: .relaxed)
+        if let checksum {
             isRight = checksum == Self.base64(writing.draft.sha256)
         } else {
-            isRight = isPlausible(tag: tag, answer.response.sentMD5?.hexadecimal, answer.response)
+            // Not computed where an earlier answer had a checksum.
+            let md5: MD5Digest
+            if let sent = answer.response.sentMD5 { md5 = sent } else { md5 = try Self.md5(of: writing.draft) }
+            isRight = isPlausible(tag: tag, md5.hexadecimal, answer.response)
         }
         return isRight && !tag.isEmpty ? ObjectVersion(tag) : try checkByReading(writing)
     }
