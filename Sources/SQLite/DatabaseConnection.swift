@@ -210,7 +210,7 @@ package final class DatabaseConnection: @unchecked Sendable {
         }
     }
 
-    private var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+    package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
     /// Changes the journal to a write-ahead log, outside of a transaction. Waits for the locks of other connections.
     package func useLog() throws(BackupError) {

@@ -43,21 +43,26 @@ public struct StoredContents: ContentFolder {
     private let directory: Directory
     private let repository: Repository
     private let detail: Detail
+    private let known: KnownPlaces?
 
     /// The numbers of files and of their bytes to look up in one call.
     private static let batchCount = 1_024
     private static let batchBytes: UInt64 = 256 << 20
 
-    public init(_ directory: Directory, in repository: Repository, _ detail: Detail = .whole) {
+    /// - Parameter known: places of chunks that need not be looked up.
+    public init(
+        _ directory: Directory, in repository: Repository, _ detail: Detail = .whole, known: KnownPlaces? = nil
+    ) {
         self.directory = directory
         self.repository = repository
         self.detail = detail
+        self.known = known
     }
 
     public var entries: [TreeEntry] { directory.entries }
 
     public func folder(_ entry: TreeEntry) throws(BackupError) -> StoredContents {
-        StoredContents(try repository.directory(of: entry), in: repository, detail)
+        StoredContents(try repository.directory(of: entry), in: repository, detail, known: known)
     }
 
     public func checksums(of file: TreeEntry) throws(BackupError) -> Checksums? { try repository.checksums(of: file) }
@@ -81,7 +86,7 @@ public struct StoredContents: ContentFolder {
                 continue
             }
             if position == contents.count {
-                contents = try repository.pieces(of: nextContents(entries[number...]))
+                contents = try repository.pieces(of: nextContents(entries[number...]), known: known)
                 position = 0
             }
             position += 1
@@ -240,19 +245,22 @@ public struct ArchiveSizes {
     public let memberCount: UInt64
 
     /// Measures both in one walk of the folders.
-    /// - Parameter root: the backup's root, whose chunks are all in the catalog.
+    /// - Parameters:
+    ///   - root: the backup's root, whose chunks are all in the catalog.
+    ///   - known: places of chunks that need not be looked up.
     public init(
-        of root: Directory, layout: ArchivePathMap, names: ArchiveNames, time: Timestamp, in repository: Repository
+        of root: Directory, layout: ArchivePathMap, names: ArchiveNames, time: Timestamp, in repository: Repository,
+        known: KnownPlaces? = nil
     ) throws(BackupError) {
         var zip = ZIPLayout.SizeCounter()
         var tar = TARLayout.SizeCounter()
         var memberCount: UInt64 = 0
-        let contents = StoredContents(root, in: repository, .withoutLarge)
+        let contents = StoredContents(root, in: repository, .withoutLarge, known: known)
         try SnapshotArchive.visit(contents, ArchivePlan(layout, names: names, time: time)) {
             (member, entry) throws(BackupError) in
             if let large = entry.flatMap(contents.leftOut) {
                 var content = ZIPContentMeasure()
-                try repository.visitPieces(of: large) { content.append($0) }
+                try repository.visitPieces(of: large, known: known) { content.append($0) }
                 try zip.append(member, content)
             } else {
                 try zip.append(member)

@@ -30,14 +30,14 @@ struct PasswordOptions: ParsableArguments {
     /// - Throws: `wrongPassword`; `usage` when a file is named for a repository without a password.
     func open(
         _ storePath: String, masterKey: SecretBytes? = nil, log: LogOverrides = .environment, asks: Bool = true,
-        remote: String? = nil, progress: ProgressHandler? = nil
+        remote: String? = nil, look: ServerLook = .news, progress: ProgressHandler? = nil
     ) throws(BackupError) -> Store {
         let store = try StorageWatch.watching(storePath) { (watch) throws(BackupError) in
             let secret: RepositorySecretSource = { (repository) throws(BackupError) in
                 if let masterKey { return .masterKey(masterKey) }
                 return .password(try watch.paused { () throws(BackupError) in try password(of: repository, asks: asks) })
             }
-            guard let remote else { return try Store.open(storePath, log: log, secret: secret) }
+            guard let remote else { return try Store.open(storePath, log: log, secret: secret, look: look) }
             return try Store.open(storePath, remote: remote, log: log, secret: secret, progress: progress)
         }
         // A user who relies on encryption must not continue without it.

@@ -25,9 +25,10 @@ struct StoreOptions: ParsableArguments {
 
     func path() throws(BackupError) -> String { try StoreLocation.resolve(store) }
 
-    func open() throws(BackupError) -> Store {
+    /// - Parameter look: what the server of a repository on one is asked.
+    func open(look: ServerLook = .news) throws(BackupError) -> Store {
         wait?.begin()
-        let store = try passwords.open(path(), log: log.overrides)
+        let store = try passwords.open(path(), log: log.overrides, look: look)
         Terminal.language = store.language
         warnIfStale(store)
         return store

@@ -103,7 +103,8 @@ struct BackupCommand: ParsableCommand {
 
     private func openStore() throws(BackupError) -> Store {
         do {
-            return try store.open()
+            // A backup that is made looks for news under the repository's lock.
+            return try store.open(look: ifDue || dryRun ? .news : .identity)
         } catch {
             // When started by a timer, this is the only way to report it.
             if ifDue, let path = try? store.path() { UnopenedBackup.note(error, storeAt: path) }

@@ -10,6 +10,8 @@ import SystemIO
 public final class BackupWriter: Sendable {
     private let repository: Repository
     let store: ChunkStore
+    /// Where chunks of earlier backups are, of those that were looked for.
+    public var knownPlaces: KnownPlaces { store.knownPlaces }
     /// Parallel work of the backup. The queue is short, since waiting work takes memory.
     public let workers = WorkerPool(queueLimit: 16)
     /// Held as long as packs may be written.

@@ -42,6 +42,7 @@ final class ChunkStore: Sendable {
     private let dataPack: OpenPack
     private let metadataPack: OpenPack
     private let state = Mutex(State())
+    let knownPlaces = KnownPlaces()
     // Packs are made durable while the next ones fill: a separate thread waits for the disk.
     private let publisher: WorkerPool
     private let publishing: WorkGroup
@@ -209,6 +210,8 @@ final class ChunkStore: Sendable {
         state.withLock { state in
             for case .some(let chunk) in found { state.referencedPacks.insert(chunk.pack) }
         }
+        // Beside packs that are going to be removed, readers may prefer another place.
+        if doomed.isEmpty { knownPlaces.note(found) }
         return found
     }
 

@@ -32,7 +32,9 @@ final class RepositoryLock: Sendable {
         locks = try LockTimeout.waiting { () throws(BackupError) in try Self.take(layout, mode, operation) }
         try layout.requireOpened()
         // What other machines have done until now.
-        try layout.upstream?.refresh(mode == .naming ? .records : .everything)
+        guard let upstream = layout.upstream else { return }
+        try upstream.refresh(mode == .naming ? .records : .everything)
+        try layout.requireOpened()
     }
 
     private static func take(

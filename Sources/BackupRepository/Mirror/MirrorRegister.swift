@@ -9,15 +9,10 @@ extension RepositoryMirror {
         _ ids: [SnapshotID], _ present: [MirrorObject: ObjectFacts]
     ) throws(BackupError) {
         var register = SnapshotRegister()
-        let known = present[.register]
-        var found: [UInt8]?
-        if known != nil,
-            let (bytes, _) = try storage.contents(
-                of: MirrorObject.register.name, limitBytes: SnapshotRegister.byteCountLimit)
-        {
-            found = bytes
+        let found = present[.register] == nil ? nil : try readRegister()
+        if let found {
             do throws(BackupError) {
-                register = try SnapshotRegister(decoding: repository.protection.open(bytes, as: .register))
+                register = try SnapshotRegister(decoding: repository.protection.open(found.bytes, as: .register))
             } catch {
                 // A damaged one is made again from what is there; one of a later version belongs to a later program.
                 guard error.code != .unsupportedVersion else { return }
@@ -34,18 +29,27 @@ extension RepositoryMirror {
         }
         for id in ids where try FileSystem.exists(layout.labelPath(of: id)) { register.enterLabel(of: id) }
         guard found == nil || register != before else { return }
-        try updateRegister(replacingDamaged: true)
+        try updateRegister(replacingDamaged: true, read: found)
     }
+
+    private func readRegister() throws(BackupError) -> StoredBytes? {
+        try storage.contents(of: MirrorObject.register.name, limitBytes: SnapshotRegister.byteCountLimit)
+    }
+
+    typealias StoredBytes = (bytes: [UInt8], version: ObjectVersion)
 
     /// The same by what there is now. Where backups are removed from the mirror, another machine may strike one out meanwhile,
     /// and it must not be entered again: a later prune would take it for lost.
     /// - Parameter replacingDamaged: whether a damaged one is made again from what is there. Otherwise it stays: what is missing
     ///   in the mirror would not be known any more.
+    /// - Parameter read: the register, if it was read before: it is replaced only if it has not changed since.
     /// - Throws: `conflict` when other machines change it all the time.
-    func updateRegister(replacingDamaged: Bool = false) throws(BackupError) {
+    func updateRegister(replacingDamaged: Bool = false, read: StoredBytes? = nil) throws(BackupError) {
+        var read = read
         for _ in 0..<Self.registerAttemptCount {
-            let found = try storage.contents(
-                of: MirrorObject.register.name, limitBytes: SnapshotRegister.byteCountLimit)
+            let found: StoredBytes?
+            if let known = read { found = known } else { found = try readRegister() }
+            read = nil
             // After the register was read: what is struck out of it since then makes its replacement fail.
             let present = try MirrorListing(storage: storage, isKnown: { _ in true }).records()
             var register = SnapshotRegister()

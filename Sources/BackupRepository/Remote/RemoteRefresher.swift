@@ -94,6 +94,31 @@ final class RemoteRefresher: Sendable {
         lastListing.withLock { $0 = Listing(end: SystemClock.monotonicNanoseconds(), snapshots: snapshots) }
     }
 
+    /// Whether the storage has the configuration and the key that are in the cache: it is the same repository then, with the same
+    /// password. What is new in it is not asked for.
+    /// - Throws: errors of the storage and of the disk.
+    func isSame() throws(BackupError) -> Bool {
+        // A refresh that was interrupted may have left files of two states, or only some.
+        guard let reading = try? ConfigurationFiles(layout: layout).read(), reading.damage == nil else { return false }
+        var expected: [MirrorObject: [UInt8]] = [.configuration: reading.bytes]
+        if reading.configuration.isEncrypted {
+            let limit = MirrorObject.key.byteCountLimit
+            guard let key = try FileSystem.readFileIfPresent(layout.key, limitBytes: limit) else { return false }
+            expected[.key] = key
+        }
+        for (object, cached) in expected {
+            let limit = object.byteCountLimit
+            do throws(BackupError) {
+                guard try storage.contents(of: object.name, limitBytes: limit)?.bytes == cached else { return false }
+            } catch {
+                guard error.code == .tooLarge else { throw error }
+                return false
+            }
+        }
+        cache.transfers.noteOnline()
+        return true
+    }
+
     /// Lists all packs, after something was not found in those that are known, unless that has just been done, and no record has
     /// come since: what is lost is asked for again and again. Of several threads, one does it for all.
     /// - Returns: whether it was done.

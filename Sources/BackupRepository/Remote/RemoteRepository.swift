@@ -53,6 +53,11 @@ public final class RemoteRepository: Sendable {
         try refresher.run(.records, progress: progress)
     }
 
+    /// Whether the storage still has the repository that is in the cache, with the same password. Takes a small request or two;
+    /// what is new is not asked for.
+    /// - Throws: errors of the storage and of the disk.
+    public func isSame() throws(BackupError) -> Bool { try refresher.isSame() }
+
     /// Opens the repository as the cache has it, and reduces the cache to its size.
     /// - Parameters:
     ///   - secret: as in `Repository.open`.

@@ -13,21 +13,24 @@ extension Repository {
 
     /// The same piece by piece, in constant memory.
     /// - Throws: as `pieces`.
-    public func visitPieces(of content: FileContent, _ body: (ContentPiece) -> Void) throws(BackupError) {
+    public func visitPieces(
+        of content: FileContent, known: KnownPlaces? = nil, _ body: (ContentPiece) -> Void
+    ) throws(BackupError) {
         var walk = ContentWalk(content, resolver)
         var elements: [FileContent.Element] = []
         var isAtEnd = false
         while !isAtEnd {
             if let element = try walk.next() { elements.append(element) } else { isAtEnd = true }
             if isAtEnd || elements.count == 4_096 {
-                for piece in try pieces(of: elements) { body(piece) }
+                for piece in try pieces(of: elements, known: known) { body(piece) }
                 elements.removeAll(keepingCapacity: true)
             }
         }
     }
 
     /// The same for many contents, at a fraction of the cost.
-    public func pieces(of contents: [FileContent]) throws(BackupError) -> [[ContentPiece]] {
+    /// - Parameter known: places that need not be looked up.
+    public func pieces(of contents: [FileContent], known: KnownPlaces? = nil) throws(BackupError) -> [[ContentPiece]] {
         let resolver = resolver
         var elements: [FileContent.Element] = []
         var counts: [Int] = []
@@ -36,21 +39,21 @@ extension Repository {
             elements += own
             counts.append(own.count)
         }
-        var all = try pieces(of: elements)[...]
+        var all = try pieces(of: elements, known: known)[...]
         return counts.map { count in
             defer { all.removeFirst(count) }
             return Array(all.prefix(count))
         }
     }
 
-    func pieces(of elements: [FileContent.Element]) throws(BackupError) -> [ContentPiece] {
+    func pieces(of elements: [FileContent.Element], known: KnownPlaces? = nil) throws(BackupError) -> [ContentPiece] {
         var ids: [ChunkID] = []
         var lengths: [UInt32] = []
         for case .chunk(let id, let plainLength) in elements {
             ids.append(id)
             lengths.append(plainLength)
         }
-        var chunks = ids.isEmpty ? [][...] : try catalog.locate(ids)[...]
+        var chunks = try locate(ids, known)[...]
         // In that case the catalog may be wrong.
         if zip(chunks, lengths).contains(where: { $0.plainLength != $1 }), catalog.mayInquire(), try mendCatalog() {
             chunks = try catalog.locate(ids)[...]
@@ -71,6 +74,14 @@ extension Repository {
             }
         }
         return pieces
+    }
+
+    private func locate(_ ids: [ChunkID], _ known: KnownPlaces?) throws(BackupError) -> [StoredChunk] {
+        guard !ids.isEmpty else { return [] }
+        guard let places = known?.find(ids) else { return try catalog.locate(ids) }
+        let others = zip(ids, places).filter { $0.1 == nil }.map(\.0)
+        var located = others.isEmpty ? [][...] : try catalog.locate(others)[...]
+        return places.compactMap { $0 ?? located.popFirst() }
     }
 
     /// A file's extents, for `read(_:at:into:)`.

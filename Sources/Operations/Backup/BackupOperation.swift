@@ -127,14 +127,21 @@ public struct BackupOperation: Sendable {
         // A safety backup is part of a restore, which has already locked the media folder.
         let media = kind == .snapshot ? try store.lockMediaForBackup() : nil
         defer { withExtendedLifetime(media) {} }
-        try store.repository.refresh()
         try store.database.check()
         if kind == .snapshot, checksRoom { try BackupSpaceRequirement(store).require() }
         try FaultInjection.reached("backup.begun")
         let channel = try kind == .snapshot ? store.channel(channel) : nil
         let createdAt = SystemClock.now()
-        let name = try snapshotName(kind, label, createdAt)
+        if let label {
+            // Before a wait for the lock, under which the name is looked at again. What a server has is known only then.
+            let name = try Self.name(label)
+            if !store.repository.isRemote {
+                try store.repository.refresh()
+                try requireUnused(name)
+            }
+        }
         let writer = try store.repository.makeWriter(expectsSnapshots: store.hasMadeBackups)
+        let name = try snapshotName(kind, label, createdAt)
         milestones.hasBegun()
         try FaultInjection.reached("backup.writing")
         let otherStore = try store.claimSource()
@@ -183,7 +190,7 @@ public struct BackupOperation: Sendable {
         let naming = ManifestNaming(records.facts.definition)
         let archives = try ArchiveSizes(
             of: directory, layout: layout, names: ManifestNaming.names(naming, root: directory, in: store.repository),
-            time: createdAt, in: store.repository)
+            time: createdAt, in: store.repository, known: writer.knownPlaces)
         progress.update(always: true) { $0[.archive].processedItems = archives.memberCount }
         let storedBytes = writer.storedByteCount
         let record = SnapshotRecord(
@@ -277,17 +284,25 @@ public struct BackupOperation: Sendable {
     }
 
     /// The label, or the local time; a second backup within one second gets `_2`.
+    private static func name(_ label: String) throws(BackupError) -> FileName {
+        let name = FileName(label)
+        guard name.isSnapshotName else {
+            throw BackupError(
+                .invalidArgument, "this cannot be the name of a backup", path: label, remedy: "Choose another name.")
+        }
+        return name
+    }
+
+    private func requireUnused(_ name: FileName) throws(BackupError) {
+        guard store.repository.snapshot(named: name) != nil else { return }
+        throw BackupError(
+            .alreadyExists, "there is a backup of that name already", path: name.description, remedy: "Choose another name.")
+    }
+
     private func snapshotName(_ kind: SnapshotKind, _ label: String?, _ time: Timestamp) throws(BackupError) -> FileName {
         if let label {
-            let name = FileName(label)
-            guard name.isSnapshotName else {
-                throw BackupError(
-                    .invalidArgument, "this cannot be the name of a backup", path: label, remedy: "Choose another name.")
-            }
-            if store.repository.snapshot(named: name) != nil {
-                throw BackupError(
-                    .alreadyExists, "there is a backup of that name already", path: label, remedy: "Choose another name.")
-            }
+            let name = try Self.name(label)
+            try requireUnused(name)
             return name
         }
         // Safety backups have names that users do not give their own backups.

@@ -7,15 +7,20 @@ extension RepositoryAccess {
     /// - Parameters:
     ///   - secret: asked for the password or key only if the repository is encrypted.
     ///   - progress: of reading what is new on a server.
-    ///   - asksServer: whether a server is asked at all.
+    ///   - look: what a server is asked.
     /// - Throws: errors of a server of which nothing is known yet.
     static func own(
         _ settings: StoreSettings, in paths: StorePaths, secret: RepositorySecretSource?, progress: ProgressHandler? = nil,
-        asksServer: Bool = true
+        look: ServerLook = .news
     ) throws(BackupError) -> RepositoryAccess {
         if let server = settings.primary {
             let remote = try RemoteCopy(server, in: paths, isWritable: true)
-            let staleness = asksServer ? try remote.refreshIfPossible(progress: progress) : nil
+            let staleness: BackupError? =
+                switch look {
+                case .none: nil
+                case .identity: try remote.confirmIfPossible(progress: progress)
+                case .news: try remote.refreshIfPossible(progress: progress)
+                }
             return access(to: remote, name: nil, staleness, secret)
         }
         let path = settings.repositoryFolder(in: paths)

@@ -17,7 +17,7 @@ public struct SnapshotNames: Sendable {
         let paths = StorePaths(root: path)
         try paths.requireTrustedStore()
         let settings = try StoreSettings.read(paths.settings)
-        let repository = try RepositoryAccess.own(settings, in: paths, secret: secret, asksServer: false).open()
+        let repository = try RepositoryAccess.own(settings, in: paths, secret: secret, look: .none).open()
         backups = repository.snapshots(kind: .snapshot).map(\.name.description)
         // Without the definition, the backups themselves can still be listed.
         guard let definition = try? Store.definition(settings.app, in: paths) else {

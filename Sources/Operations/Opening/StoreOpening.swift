@@ -6,13 +6,14 @@ extension Store {
     /// - Parameters:
     ///   - log: overrides the log settings.
     ///   - secret: asked for the password or key only if the repository is encrypted.
+    ///   - look: what the server of a repository on one is asked.
     /// - Throws: `noRepository` when there is no store; `notPermitted` when another user could have written its settings;
     ///   `wrongPassword`.
     public static func open(
-        _ path: String, log: LogOverrides = .environment, secret: RepositorySecretSource? = nil
+        _ path: String, log: LogOverrides = .environment, secret: RepositorySecretSource? = nil, look: ServerLook = .news
     ) throws(BackupError) -> Store {
         let paths = try trusted(path)
-        let access = try RepositoryAccess.own(StoreSettings.read(paths.settings), in: paths, secret: secret)
+        let access = try RepositoryAccess.own(StoreSettings.read(paths.settings), in: paths, secret: secret, look: look)
         let store = try Store(paths: paths, log: log, access: access)
         try store.recover()
         store.upgradeOwnDatabase()

@@ -64,8 +64,28 @@ struct RemoteCopy: Sendable {
     /// Asks the remote what is new, if it can be reached. What is known already can be read without it.
     /// - Returns: why it could not be asked.
     func refreshIfPossible(progress: ProgressHandler?) throws(BackupError) -> BackupError? {
+        try unreachable { () throws(BackupError) in try refresh(progress: progress) }
+    }
+
+    /// Asks the remote only whether it still has what is known of it: for an operation that takes a lock, and asks what is new
+    /// then.
+    /// - Returns: why it could not be asked.
+    func confirmIfPossible(progress: ProgressHandler?) throws(BackupError) -> BackupError? {
+        try unreachable { () throws(BackupError) in
+            var isSame = false
+            do throws(BackupError) {
+                if isCached { isSame = try remote.isSame() }
+            } catch {
+                throw messages.reading(error)
+            }
+            if !isSame { try refresh(progress: progress) }
+        }
+    }
+
+    /// - Returns: the error of `ask`, if what is known can be read without it.
+    private func unreachable(_ ask: () throws(BackupError) -> Void) throws(BackupError) -> BackupError? {
         do throws(BackupError) {
-            try refresh(progress: progress)
+            try ask()
             return nil
         } catch {
             // Busy: another process transfers a lot for the cache.

@@ -2,6 +2,17 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
+/// What a server with a repository is asked when the repository is opened.
+public enum ServerLook: Sendable {
+    /// Nothing.
+    case none
+    /// Whether it is still the same repository: enough for an operation that takes the repository's lock, since that asks what
+    /// is new.
+    case identity
+    /// What is new.
+    case news
+}
+
 /// How a store reaches its repository, or a copy of it.
 struct RepositoryAccess {
     /// The name of the remote whose copy is read; `nil` for the store's own repository.

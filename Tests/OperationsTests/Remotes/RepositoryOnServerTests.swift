@@ -63,9 +63,13 @@ struct RepositoryOnServerTests {
         try create("--new-source", at: "$R/other")
         #expect(try names("$R/other") == "one two ")
         try sandbox.sh("backupfs passwd --new-password-file $R/new --store $R/other >/dev/null")
+        // An interrupted refresh may leave some of its files.
+        try sandbox.sh("rm $S/remotes/repository/cache/repository/key")
+        #expect(try sandbox.run("backupfs backup --label three --store $S").exitCode == 12)
         #expect(try sandbox.run("backupfs snapshots --store $S").exitCode == 12)
         sandbox.variables["BACKUPFS_PASSWORD_FILE"] = sandbox("new")
-        #expect(try names() == "one two ")
+        try sandbox.sh("rm $S/remotes/repository/cache/repository/key*; backupfs backup --label three --store $S >/dev/null")
+        #expect(try names() == "one three two ")
         // No secret is in the store, and nothing of the data on the server is readable.
         let secret = server.administrator.secretKey
         #expect(try sandbox.sh("grep -rlF -e '\(secret)' -e horse $S $R/other || true") == "")
@@ -108,6 +112,49 @@ struct RepositoryOnServerTests {
         try proxy.accept()
         try sandbox.sh("backupfs backup --label two --store $S >/dev/null")
         #expect(try names() == "one two ")
+    }
+
+    /// What a backup does not ask before it has the lock: see `ServerLook`.
+    @Test func `a backup sees what another machine has done since this one asked`() throws {
+        try create()
+        try sandbox.sh("backupfs backup --label one --store $S >/dev/null")
+        try create("--new-source", at: "$R/other")
+        try sandbox.sh("backupfs backup --label two --store $R/other >/dev/null")
+        let taken = try sandbox.run("backupfs backup --label two --store $S")
+        #expect(taken.exitCode == 1 && taken.errors.contains("there is a backup of that name already"), "\(taken.text)")
+        #expect(try names() == "one two ")
+        try sandbox.sh("backupfs delete two --yes --store $R/other >/dev/null")
+        func lists() throws -> Int {
+            try proxy.requests().count { $0.method == "GET" && $0.path.contains("list-type") }
+        }
+        let before = try lists()
+        try sandbox.sh("backupfs backup --label two --store $S >/dev/null")
+        // For each of two locks: its notes, and everything.
+        #expect(try lists() - before == 4)
+        #expect(try names("$R/other") == "one two ")
+        #expect(try sandbox.run("backupfs check --read-data --store $S").output.contains("No damage was found."))
+    }
+
+    @Test func `a repository that took the place of this one gets no backup`() throws {
+        try create()
+        try sandbox.sh("backupfs backup --label one --store $S >/dev/null")
+        let bucket = String(try #require(url.split(separator: "/").dropLast().last))
+        _ = try server.boto3(
+            """
+            for page in s3.get_paginator("list_objects_v2").paginate(Bucket=sys.argv[1]):
+                for found in page.get("Contents", []): s3.delete_object(Bucket=sys.argv[1], Key=found["Key"])
+            """, [bucket])
+        let gone = try sandbox.run("backupfs backup --label two --store $S")
+        #expect(gone.exitCode != 0 && gone.errors.contains("No backups found in 127.0.0.1."), "\(gone.text)")
+        try create(at: "$R/other")
+        let refused = try sandbox.run("backupfs backup --label two --store $S")
+        #expect(refused.exitCode != 0 && refused.output == "", "\(refused.text)")
+        #expect(try names("$R/other") == "")
+        let left = try server.boto3(
+            """
+            for found in s3.list_objects_v2(Bucket=sys.argv[1]).get("Contents", []): print(found["Key"])
+            """, [bucket])
+        #expect(!left.contains("locks/") && !left.contains("packs/") && !left.contains("snapshots/"), "\(left)")
     }
 
     @Test func `a backup that is killed in the middle leaves none, and the next one goes on`() throws {
