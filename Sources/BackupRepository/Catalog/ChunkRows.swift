@@ -15,7 +15,7 @@ struct ChunkQuery {
         SELECT \(columns)
         FROM chunks c JOIN packs p ON p.number = c.pack WHERE c.id0 = ? AND c.id1 = ? AND c.id2 = ? AND c.id3 = ?
         """
-    /// For many lookups: SQLite compares a single integer in half the time of four, and packs are looked up once.
+    /// For many lookups: SQLite compares a single integer faster than four, and packs are looked up once.
     private static let sqlForMany = "SELECT \(ownColumns), c.pack, c.id1, c.id2, c.id3 FROM chunks c WHERE c.id0 = ?"
 
     private let statement: DatabaseStatement

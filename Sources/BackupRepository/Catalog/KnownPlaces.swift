@@ -1,10 +1,10 @@
 import BackupCore
 import Synchronization
 
-/// Where chunks of earlier backups are stored, as a backup has found them: it looks at them again for the sizes of its archives,
-/// and a lookup in the catalog takes ten times as long. Valid while the backup's lock keeps prunes from removing packs.
+/// Where chunks of earlier backups are stored, as a backup has found them: it looks at them again for the sizes of its archives.
+/// Valid while the backup's lock keeps prunes from removing packs.
 public final class KnownPlaces: Sendable {
-    /// Of chunks: 6 MB at most. More are looked up again.
+    /// Of chunks: about 11 MB of memory. More are looked up again.
     private static let countLimit = 32 << 10
 
     private let places = Mutex<[ChunkID: StoredChunk]>([:])

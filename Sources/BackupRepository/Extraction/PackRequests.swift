@@ -16,7 +16,7 @@ struct PackRequests {
     private let expect: (PackID, Range<UInt64>) -> Void
     /// How much longer a chunk is in a pack than its stored bytes.
     private let overheadByteCount: Int
-    /// The first chunk of the last request, and the first one after it.
+    /// The chunks of the last request.
     private var last = 0..<0
 
     /// - Parameters:

@@ -21,8 +21,8 @@ public final class S3Storage: ObjectStorage {
     public let capabilities: StorageCapabilities
     /// Whether the ETags of objects that were stored with one request are their MD5, as far as is known.
     let hasMD5Tags = Atomic<Bool>(true)
-    /// Whether the last answer to an upload had the SHA-256 of what was stored: MD5, which takes the processor longer than all
-    /// other work of an upload, is not needed then.
+    /// Whether the last answer to an upload had the SHA-256 of what was stored: MD5, which takes the processor twice as long as
+    /// SHA-256, is not needed then.
     let returnsChecksums = Atomic<Bool>(false)
     /// Whether a listing was found that is not in the order of names.
     let hasUnorderedListings = Atomic<Bool>(false)
