@@ -121,6 +121,7 @@ public final class BackupWriter: Sendable {
         try cancellation?.check()
         var entries = Array(entries)
         try requireStored(entries.lazy.map(\.content))
+        store.changeCoverage { coverage in for entry in entries { coverage.use(entry) } }
         for index in entries.indices {
             if let content = try compact(entries[index]) { entries[index] = entries[index].replacing(content: content) }
         }
@@ -132,7 +133,9 @@ public final class BackupWriter: Sendable {
         guard try directory.isEqual(toEncoded: bytes) else {
             throw BackupError(.invalidArgument, "a folder does not survive being written")
         }
-        return StoredDirectory(content: try store(bytes, policy: .metadata).content, totals: directory.totals)
+        let content = try store(bytes, policy: .metadata).content
+        store.changeCoverage { $0.cover(folder: content) }
+        return StoredDirectory(content: content, totals: directory.totals)
     }
 
     /// A snapshot with a reference to a missing chunk would be damaged from the start. Chunks
@@ -155,31 +158,45 @@ public final class BackupWriter: Sendable {
     /// the catalog and content lists.
     /// - Returns: the answers, in the order of `contents`.
     public func takeOver(_ contents: [FileContent]) throws(BackupError) -> [Bool] {
-        let resolver = repository.resolver
         var ids: [ChunkID] = []
-        var parts: [(end: Int, isReadable: Bool)] = []
+        var parts: [(end: Int, lists: [ChunkID]?)] = []
         for content in contents {
-            var isReadable = true
-            for element in content.elements {
-                switch element {
-                case .literal: continue
-                case .chunk(let id, _): ids.append(id)
-                case .list(let id, _):
-                    ids.append(id)
-                    guard let elements = try? resolver.flatten(FileContent(elements: [element])) else {
-                        isReadable = false
-                        continue
-                    }
-                    for case .chunk(let id, _) in elements { ids.append(id) }
-                }
-            }
-            parts.append((ids.count, isReadable))
+            let start = ids.count
+            var lists: [ChunkID] = []
+            let isReadable = (try? append(content, to: &ids, &lists, limit: start + ContentList.pieceCountLimit)) != nil
+            if !isReadable { ids.removeSubrange(start...) }
+            parts.append((ids.count, isReadable ? lists : nil))
         }
         let held = try store.hold(ids)
         var start = 0
         return parts.map { part in
             defer { start = part.end }
-            return part.isReadable && held[start..<part.end].allSatisfy { $0 }
+            guard let lists = part.lists, held[start..<part.end].allSatisfy({ $0 }) else { return false }
+            if !lists.isEmpty { store.changeCoverage { coverage in lists.forEach { coverage.cover(list: $0) } } }
+            return true
+        }
+    }
+
+    /// Adds all chunks of a content: its lists, and what is in them.
+    /// - Parameter limit: of the number of `ids` without those of lists.
+    private func append(
+        _ content: FileContent, to ids: inout [ChunkID], _ lists: inout [ChunkID], limit: Int, depth: Int = 0
+    ) throws(BackupError) {
+        for element in content.elements {
+            switch element {
+            case .literal: continue
+            case .chunk(let id, _): ids.append(id)
+            case .list(let id, _):
+                guard depth < ContentList.depthLimit else {
+                    throw BackupError(.repositoryDamaged, "content lists are nested too deep: \(id)")
+                }
+                ids.append(id)
+                lists.append(id)
+                try append(repository.resolver.open(element), to: &ids, &lists, limit: limit, depth: depth + 1)
+            }
+            guard ids.count - lists.count <= limit else {
+                throw BackupError(.tooLarge, "a file has more than \(ContentList.pieceCountLimit) pieces")
+            }
         }
     }
 
@@ -256,6 +273,7 @@ public final class BackupWriter: Sendable {
                 return willAppear(name)
             }
             try requireStored(snapshot, held)
+            noteNeeds(of: snapshot)
             workers.end()
             lock.withLock { $0 = nil }
             return snapshot
@@ -263,6 +281,13 @@ public final class BackupWriter: Sendable {
             abandon()
             throw error
         }
+    }
+
+    /// Without it, an update of a copy looks through the backup.
+    private func noteNeeds(of snapshot: Snapshot) {
+        store.changeCoverage { $0.use(folder: snapshot.record.root.content) }
+        guard repository.layout.upstream == nil, let packs = try? store.packsNeeded() else { return }
+        repository.knownNeeds.withLock { $0.note(packs, of: snapshot.id) }
     }
 
     /// Makes everything stored so far part of the repository, for a snapshot that is there and lacks it. The writer cannot be

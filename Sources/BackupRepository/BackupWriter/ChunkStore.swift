@@ -17,6 +17,9 @@ final class ChunkStore: Sendable {
         var published: [PackID] = []
         /// Packs that this backup relies on and must not remove: those of earlier ones, and its own once it is completed.
         var referencedPacks: Set<PackID> = []
+        /// The bases of chunks that this backup relies on. Their packs are looked up when they are asked for.
+        var bases: Set<ChunkID> = []
+        var coverage = ContentCoverage()
         /// Referenced packs whose names survive a power cut: each is waited for once.
         var durablePacks: Set<PackID> = []
         var failure: BackupError?
@@ -28,6 +31,11 @@ final class ChunkStore: Sendable {
         var isFilterFilled = false
         /// Encoders that are currently unused.
         var encoders: [ChunkEncoder] = []
+
+        mutating func refer(to chunk: StoredChunk) {
+            referencedPacks.insert(chunk.pack)
+            if let base = chunk.base { bases.insert(base) }
+        }
     }
 
     /// A backup with more lookups than this builds a filter; for smaller ones that would not pay.
@@ -43,6 +51,7 @@ final class ChunkStore: Sendable {
     private let metadataPack: OpenPack
     private let state = Mutex(State())
     let knownPlaces = KnownPlaces()
+    private let chunkTable = ChunkTableReading()
     // Packs are made durable while the next ones fill: a separate thread waits for the disk.
     private let publisher: WorkerPool
     private let publishing: WorkGroup
@@ -119,7 +128,7 @@ final class ChunkStore: Sendable {
         guard state.withLock({ $0.claimed.insert(id).inserted }) else { return false }
         guard try mayBeStored(id), let known = try catalog.findIntact(id) else { return true }
         state.withLock { state in
-            state.referencedPacks.insert(known.pack)
+            state.refer(to: known)
             state.claimed.remove(id)
         }
         return false
@@ -206,9 +215,9 @@ final class ChunkStore: Sendable {
 
     /// The same with their places.
     private func holdPlaces(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk?] {
-        let found = try catalog.findIntact(ids)
+        let found = try catalog.findIntact(ids, in: chunkTable.table(for: ids.count, catalog))
         state.withLock { state in
-            for case .some(let chunk) in found { state.referencedPacks.insert(chunk.pack) }
+            for case .some(let chunk) in found { state.refer(to: chunk) }
         }
         // Beside packs that are going to be removed, readers may prefer another place.
         if doomed.isEmpty { knownPlaces.note(found) }
@@ -219,14 +228,20 @@ final class ChunkStore: Sendable {
     func find(_ id: ChunkID) throws(BackupError) -> StoredChunk? { try catalog.findIntact(id) }
 
     /// Records that this backup relies on a chunk of an earlier one.
-    func rely(on chunk: StoredChunk) { state.withLock { _ = $0.referencedPacks.insert(chunk.pack) } }
+    func rely(on chunk: StoredChunk) { state.withLock { $0.refer(to: chunk) } }
 
     /// Makes everything durable and known to the catalog: files' chunks first, then what refers to them.
     func publishAll() throws(BackupError) {
         try guarded { () throws(BackupError) in
             try publishing.wait()
-            for pack in [dataPack, metadataPack] {
-                if let writer = pack.take() { try publish(writer) }
+            let last = [dataPack, metadataPack].compactMap { $0.take() }
+            state.withLock { $0.full += last }
+            if layout.upstream != nil {
+                // A storage elsewhere takes both at once. What refers to them is stored after both.
+                for pack in last { publishing.submit { [self] () throws(BackupError) in try publish(pack) } }
+                try publishing.wait()
+            } else {
+                for pack in last { try publish(pack) }
             }
             let (referenced, durable) = state.withLock { state in
                 // Their bases are published now, too.
@@ -293,6 +308,20 @@ final class ChunkStore: Sendable {
         }
     }
 
+    func changeCoverage(_ change: (inout ContentCoverage) -> Void) { state.withLock { change(&$0.coverage) } }
+
+    /// All packs that the backup needs, once all of them are published; `nil` if it needs chunks that were not seen.
+    func packsNeeded() throws(BackupError) -> Set<PackID>? {
+        let (isComplete, bases) = state.withLock { ($0.coverage.isComplete, Array($0.bases)) }
+        guard isComplete else { return nil }
+        var packs = neededPacks
+        for base in try catalog.findIntact(bases) {
+            guard let base, base.base == nil else { return nil }
+            packs.insert(base.pack)
+        }
+        return packs
+    }
+
     /// From now on the packs belong to the repository.
     func keep() {
         state.withLock { state in
@@ -347,6 +376,7 @@ extension ChunkStore {
             try store(
                 id, buffer, kind: .metadata, compression: .whenSmaller,
                 similar: try earlier.flatMap { (id) throws(BackupError) in try find(id) })
+            changeCoverage { $0.cover(list: id) }
             return id
         }
     }

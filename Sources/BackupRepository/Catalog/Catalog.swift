@@ -199,6 +199,13 @@ extension Catalog {
         }
     }
 
+    /// Calls `body` with each chunk in each place, in the order of their names, as long as it returns true.
+    func forEachChunk(_ body: (DigestKey, StoredChunk) -> Bool) throws(BackupError) {
+        try current.connections.readTogether { (database) throws(BackupError) in
+            try ChunkQuery.forEachChunk(database, protection, body)
+        }
+    }
+
     /// Inserts every chunk into a filter.
     func fill(_ filter: ChunkFilter) throws(BackupError) {
         try read { (database) throws(BackupError) in

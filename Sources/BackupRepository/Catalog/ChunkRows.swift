@@ -47,6 +47,21 @@ struct ChunkQuery {
         }
     }
 
+    /// Calls `body` with each chunk in each place, in the order of their names, as long as it returns true.
+    /// - Parameter database: in a transaction.
+    static func forEachChunk(
+        _ database: DatabaseConnection, _ protection: RepositoryProtection, _ body: (DigestKey, StoredChunk) -> Bool
+    ) throws(BackupError) {
+        let packs = try PackNumbers(database)
+        let rows = try database.statement(
+            "SELECT \(ownColumns), c.pack, c.id0, c.id1, c.id2, c.id3 FROM chunks c ORDER BY c.id0, c.id1, c.id2, c.id3")
+        while try rows.step() {
+            guard let pack = try packs.pack(rows.integer(10)) else { continue }
+            let key = key(rows, at: 11)
+            guard body(key, try chunk(ChunkID(key.digest), in: pack, rows, protection)) else { return }
+        }
+    }
+
     static func chunk(
         _ id: ChunkID, _ row: DatabaseStatement, _ protection: RepositoryProtection
     ) throws(BackupError) -> StoredChunk {

@@ -11,33 +11,45 @@ extension Catalog {
     func findIntact(_ id: ChunkID) throws(BackupError) -> StoredChunk? { try findIntact([id])[0] }
 
     /// The chunks, in the order of `ids`; `nil` for those that are in no pack that new backups may rely on.
+    /// - Parameter table: where they are looked for first.
     /// - Throws: `repositoryDamaged` when the catalog disagrees with a pack.
-    func findIntact(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk?] {
+    func findIntact(_ ids: [ChunkID], in table: ChunkTable? = nil) throws(BackupError) -> [StoredChunk?] {
         guard !ids.isEmpty else { return [] }
-        let damaged = damagedPacks
-        let doomed = doomedPacks.withLock { $0 }
-        return try readTogether(ids.count) { (database) throws(BackupError) in
-            let query = try ChunkQuery(database, protection)
-            return try ids.map { (id) throws(BackupError) in
-                var whole: StoredChunk?
-                var deltas: [StoredChunk] = []
-                try query.run(id) { (chunk) throws(BackupError) in
-                    guard damaged[chunk.pack] == nil, !doomed.contains(chunk.pack), try isHeld(chunk) else { return }
-                    if chunk.base == nil { whole = whole ?? chunk } else { deltas.append(chunk) }
-                }
-                if let whole { return whole }
-                for delta in deltas {
-                    guard let base = delta.base else { continue }
-                    var isBaseIntact = false
-                    try query.run(base) { (chunk) throws(BackupError) in
-                        guard chunk.base == nil, damaged[chunk.pack] == nil, !doomed.contains(chunk.pack) else { return }
-                        if try isHeld(chunk) { isBaseIntact = true }
-                    }
-                    if isBaseIntact { return delta }
-                }
-                return nil
+        let avoided = doomedPacks.withLock { $0 }.union(damagedPacks.keys)
+        guard let table else {
+            return try readTogether(ids.count) { (database) throws(BackupError) in
+                let query = try ChunkQuery(database, protection)
+                return try ids.map { (id) throws(BackupError) in try intact(id, avoiding: avoided, query.run) }
             }
         }
+        var found = try ids.map { (id) throws(BackupError) in try intact(id, avoiding: avoided, table.run) }
+        let missing = found.indices.filter { found[$0] == nil }
+        for (index, chunk) in zip(missing, try findIntact(missing.map { ids[$0] })) { found[index] = chunk }
+        return found
+    }
+
+    /// The chunk in a usable place, where it is whole if there is such a place.
+    /// - Parameter look: calls a function for each place where a chunk is stored.
+    private func intact(
+        _ id: ChunkID, avoiding avoided: Set<PackID>,
+        _ look: (ChunkID, (StoredChunk) throws(BackupError) -> Void) throws(BackupError) -> Void
+    ) throws(BackupError) -> StoredChunk? {
+        var whole: StoredChunk?
+        var deltas: [StoredChunk] = []
+        try look(id) { (chunk) throws(BackupError) in
+            guard !avoided.contains(chunk.pack), try isHeld(chunk) else { return }
+            if chunk.base == nil { whole = whole ?? chunk } else { deltas.append(chunk) }
+        }
+        if let whole { return whole }
+        for delta in deltas {
+            guard let base = delta.base else { continue }
+            var isBaseIntact = false
+            try look(base) { (chunk) throws(BackupError) in
+                if chunk.base == nil, !avoided.contains(chunk.pack), try isHeld(chunk) { isBaseIntact = true }
+            }
+            if isBaseIntact { return delta }
+        }
+        return nil
     }
 
     /// Whether the chunk's pack can be read, and holds the chunk where the catalog says.

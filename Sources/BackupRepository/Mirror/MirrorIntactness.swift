@@ -13,6 +13,11 @@ extension RepositoryMirror {
         guard let managed else {
             // Only what it has counts: a pack that was gone when packs were uploaded may be back now.
             let stored = packs.stored
+            var isAllThere = true
+            for snapshot in snapshots where isMissing(snapshot) {
+                if try !hasAll(of: snapshot, packs) { isAllThere = false }
+            }
+            if isAllThere { return snapshots }
             return try select(snapshots, present, counting: { stored[$0] != nil }) { noteIncomplete($0) }
         }
         // The same walk has said which packs are uploaded. Another one could count a pack that was not among them.
@@ -22,6 +27,18 @@ extension RepositoryMirror {
         }
         guard !packs.damaged.isEmpty else { return covered }
         return try select(covered, present, counting: { !packs.damaged.contains($0) }) { noteIncomplete($0) }
+    }
+
+    /// Whether the packs are known that a snapshot needs, and the mirror has them all as they are here.
+    private func hasAll(of snapshot: Snapshot, _ packs: PackUpload) throws(BackupError) -> Bool {
+        guard let needed = repository.knownNeeds.withLock({ $0.packs(of: snapshot.id) }) else { return false }
+        let stored = packs.stored
+        for pack in needed {
+            guard let sizeBytes = stored[pack], !packs.damaged.contains(pack),
+                try FileSystem.look(layout.packPath(of: pack))?.size == sizeBytes
+            else { return false }
+        }
+        return true
     }
 
     /// Those that need no pack that a prune of the mirror is going to remove.

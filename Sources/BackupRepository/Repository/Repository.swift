@@ -32,6 +32,7 @@ public final class Repository: Sendable {
     private let directories = Mutex(BoundedCache<FileContent, Directory>(costLimit: directoryCacheBytes))
     /// By the fingerprint of their content: where the catalog cannot be written, they are known only here.
     let derivedChecksums = Mutex(BoundedCache<SHA256Digest, Checksums>(costLimit: derivedChecksumCount))
+    let knownNeeds = Mutex(KnownNeeds())
 
     /// - Parameter keys: of an encrypted repository.
     private init(
