@@ -129,6 +129,8 @@ static inline int backupfs_filesystem_type(int descriptor, const char *path, uns
 }
 // sync_file_range(2) of the whole file: writes dirty pages to the disk and waits for that; nothing else of the file is made durable.
 static inline int backupfs_write_back(int descriptor) { return (int)syscall(SYS_sync_file_range, descriptor, 0LL, 0LL, 7u); }
+// sync_file_range(2) of the whole file: starts to write dirty pages to the disk.
+static inline int backupfs_start_write_back(int descriptor) { return (int)syscall(SYS_sync_file_range, descriptor, 0LL, 0LL, 2u); }
 // Whether syncfs(2) tells of errors, and reaches the disk: 0 before Linux 5.8, and on FUSE, where it may end in the daemon.
 static inline int backupfs_syncfs_is_reliable(int descriptor) {
     struct statfs value;

@@ -107,6 +107,34 @@ import Testing
         }
     }
 
+    /// Another machine removes a backup, for good, between the moment in which an update reads the register and that in which it
+    /// replaces it.
+    @Test func `what another machine strikes out of the register is not entered again`() throws {
+        let repository = try make()
+        let storage = SimulatedStorage(server)
+        try update(repository, storage)
+        try RecordedHistory.backUp("next", in: repository, seconds: 2_000)
+        let one = try #require(repository.snapshot(named: "one")).id
+        let next = try #require(repository.snapshot(named: "next")).id
+        let register = MirrorObject.register.name
+        let wasCalled = Flag()
+        let hooked = HookedStorage(
+            storage: storage,
+            willReplace: { (name) throws(BackupError) in
+                guard name == register, wasCalled.set() else { return }
+                guard let (bytes, version) = try storage.contents(of: name, limitBytes: 1 << 20) else { return }
+                var other = try SnapshotRegister(decoding: bytes)
+                other.strikeOut([one])
+                try storage.remove(MirrorObject.snapshot(one).name, version: nil)
+                _ = try storage.replace(name, version: version, ObjectDraft(other.encode()))
+            }, willCreate: { (_) throws(BackupError) in })
+        try update(repository, hooked)
+        #expect(wasCalled.isSet)
+        let found = try SnapshotRegister(decoding: #require(try storage.contents(of: register, limitBytes: 1 << 20)).bytes)
+        #expect(found.isLabelled[one] == nil && found.isLabelled[next] == false)
+        #expect(found.isLabelled.count == 3)
+    }
+
     @Test func `an update uploads only what is new`() throws {
         let repository = try make()
         let storage = SimulatedStorage(server)
@@ -428,18 +456,19 @@ import Testing
     }
 }
 
-/// A storage that calls a function before it creates an object.
+/// A storage that calls a function before it creates an object, and another one before it replaces one.
 struct HookedStorage: ObjectStorage {
     let storage: SimulatedStorage
     /// As for a key that may store and replace objects, but not delete them.
     var deniesRemoval = false
+    var willReplace: @Sendable (ObjectName) throws(BackupError) -> Void = { (_) throws(BackupError) in }
     let willCreate: @Sendable (ObjectName) throws(BackupError) -> Void
 
     var location: String { storage.location }
     var capabilities: StorageCapabilities { storage.capabilities }
 
-    func list(prefix: String, after previous: ObjectName?) throws(BackupError) -> ObjectPage {
-        try storage.list(prefix: prefix, after: previous)
+    func list(prefix: String, after previous: ObjectName?, limit: Int) throws(BackupError) -> ObjectPage {
+        try storage.list(prefix: prefix, after: previous, limit: limit)
     }
 
     func look(_ name: ObjectName) throws(BackupError) -> ObjectFacts? { try storage.look(name) }
@@ -454,7 +483,8 @@ struct HookedStorage: ObjectStorage {
     }
 
     func replace(_ name: ObjectName, version: ObjectVersion, _ draft: ObjectDraft) throws(BackupError) -> ObjectVersion {
-        try storage.replace(name, version: version, draft)
+        try willReplace(name)
+        return try storage.replace(name, version: version, draft)
     }
 
     func remove(_ name: ObjectName, version: ObjectVersion?) throws(BackupError) {

@@ -118,8 +118,8 @@ final class AlteredListing: ObjectStorage {
     var location: String { storage.location }
     var capabilities: StorageCapabilities { storage.capabilities }
 
-    func list(prefix: String, after previous: ObjectName?) throws(BackupError) -> ObjectPage {
-        let page = try storage.list(prefix: prefix, after: previous)
+    func list(prefix: String, after previous: ObjectName?, limit: Int) throws(BackupError) -> ObjectPage {
+        let page = try storage.list(prefix: prefix, after: previous, limit: limit)
         guard prefix == self.prefix else { return page }
         var objects = page.objects
         do { try alter(&objects) } catch { throw BackupError(.inputOutput, "\(String(describing: error))") }

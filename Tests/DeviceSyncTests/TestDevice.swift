@@ -78,8 +78,8 @@ final class FilteredStorage: ObjectStorage, @unchecked Sendable {
     var location: String { base.location }
     var capabilities: StorageCapabilities { base.capabilities }
 
-    func list(prefix: String, after previous: ObjectName?) throws(BackupError) -> ObjectPage {
-        let page = try base.list(prefix: prefix, after: previous)
+    func list(prefix: String, after previous: ObjectName?, limit: Int) throws(BackupError) -> ObjectPage {
+        let page = try base.list(prefix: prefix, after: previous, limit: limit)
         return ObjectPage(
             objects: page.objects.filter { hidden == nil || DeviceLogName($0.name)?.device != hidden }, hasMore: page.hasMore)
     }

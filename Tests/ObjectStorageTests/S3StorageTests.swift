@@ -148,6 +148,28 @@ import Testing
         #expect(try storage.list(prefix: "", after: nil) == ObjectPage(objects: [], hasMore: false))
     }
 
+    /// Into the same file.
+    private func write(_ text: String, to path: String) throws {
+        try OwnedDescriptor.open(path, O_WRONLY | O_CREAT, permissions: 0o600).writeAll(Array(text.utf8))
+    }
+
+    @Test func `a file that has changed since its checksum was computed is not stored`() throws {
+        let storage = try server.storage(prefix)
+        let folder = try TemporaryFolder()
+        let path = folder("draft")
+        // This server returns checksums, which the first upload shows.
+        for name in ["first", "second"] {
+            try write("digits 0123456789", to: path)
+            let draft = try ObjectDraft(SharedFile(path: path))
+            #expect(draft.crc32 == 0x3c87_5dc4)
+            try write("digits 0123456780", to: path)
+            #expect(errorCode { _ = try storage.create(named(name), draft) } == .damagedContent)
+            try write("digits 0123456789", to: path)
+            _ = try storage.create(named(name), draft)
+            #expect(try storage.bytes(named(name)) == Array("digits 0123456789".utf8))
+        }
+    }
+
     @Test func `a listing goes through more than one page in the order of bytes`() throws {
         _ = try server.boto3(
             """

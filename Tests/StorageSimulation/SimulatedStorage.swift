@@ -58,10 +58,10 @@ public final class SimulatedStorage: ObjectStorage {
     /// How many requests this client has made.
     public var requestCount: Int { client.withLock { $0.requestCount } }
 
-    public func list(prefix: String, after previous: ObjectName?) throws(BackupError) -> ObjectPage {
+    public func list(prefix: String, after previous: ObjectName?, limit: Int) throws(BackupError) -> ObjectPage {
         var request = try begin(.list)
         defer { end(request) }
-        let page = try perform(request) { $0.list(prefix: prefix, after: previous, limit: Self.pageSize) }
+        let page = try perform(request) { $0.list(prefix: prefix, after: previous, limit: min(limit, Self.pageSize)) }
         request.bytesDown = UInt64(page.objects.count) * Self.listedObjectSizeBytes
         return page
     }

@@ -17,6 +17,9 @@ final class IndexBatchFolder: Sendable {
         fileprivate var packs: [PackID: Place<IndexBatch.PackPart>] = [:]
         fileprivate var records: [SnapshotID: Place<IndexBatch.RecordPart>] = [:]
 
+        /// How many packs the batches name.
+        var packCount: Int { packs.count }
+
         /// All batches whose contents are in later ones.
         var replaced: Set<IndexBatchID> { Set(batches.values.flatMap(\.replaced)) }
 
@@ -34,6 +37,8 @@ final class IndexBatchFolder: Sendable {
         var version: FolderVersion?
         var contents = Contents()
     }
+
+    private static let hintedPackCount = 4_096
 
     private let layout: RepositoryLayout
     private let state = Mutex(State())
@@ -82,6 +87,26 @@ final class IndexBatchFolder: Sendable {
     func storedIndex(of pack: PackID) -> StoredPackIndex? {
         guard let place = find({ $0.packs[pack] }), let bytes = try? read(place.part.range, of: place.batch) else { return nil }
         return IndexBatch.storedIndex(bytes, of: place.part)
+    }
+
+    /// The packs of metadata that the batches name, with their lengths. Headers are not proved: they are a hint.
+    /// - Returns: `nil` when they have more bytes together than the limit, or when there are very many packs.
+    func metadataPacks(limitBytes: UInt64) -> [(id: PackID, sizeBytes: UInt64)]? {
+        guard let contents = try? contents(), contents.packs.count <= Self.hintedPackCount else { return nil }
+        var found: [(id: PackID, sizeBytes: UInt64)] = []
+        var totalBytes: UInt64 = 0
+        for (id, batch) in contents.batches {
+            guard let file = try? SharedFile(path: layout.indexBatchPath(of: id)) else { continue }
+            for part in batch.packs where contents.packs[part.id]?.batch == id {
+                let header = try? file.readExactly(
+                    at: UInt64(part.range.lowerBound), count: min(part.range.count, StoredPackIndex.headerByteCount))
+                guard let header, StoredPackIndex.isMetadata(header) else { continue }
+                totalBytes = totalBytes.addingSaturating(part.packSizeBytes)
+                guard totalBytes <= limitBytes else { return nil }
+                found.append((part.id, part.packSizeBytes))
+            }
+        }
+        return found
     }
 
     /// The bytes of a record, proved by its name; `nil` if no batch has it.

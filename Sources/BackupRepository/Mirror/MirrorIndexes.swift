@@ -19,7 +19,7 @@ struct MirrorIndexes {
     /// - Throws: errors of the storage, and of the disk here.
     func update(
         _ present: [MirrorObject: ObjectFacts], packs: [PackID: UInt64],
-        didStore: (_ sizeBytes: Int) -> Void
+        didStore: (IndexBatchID, _ bytes: [UInt8]) -> Void
     ) throws(BackupError) {
         var heads: [IndexBatchID: IndexBatch] = [:]
         var damaged: Set<IndexBatchID> = []
@@ -51,7 +51,7 @@ struct MirrorIndexes {
         try update.run(
             packs: packs, records: records, isCompacting: false, requireHeld: { () throws(BackupError) in },
             didStore: { (id, bytes) throws(BackupError) in
-                didStore(bytes.count)
+                didStore(id, bytes)
                 try keepHead(of: id, bytes)
             }, didRemove: { (id) throws(BackupError) in try forgetHeads { $0 == id } })
     }

@@ -1,42 +1,74 @@
 import BackupCore
 import ObjectStorage
+import Synchronization
 
 /// Lists what a repository in a storage consists of, in an order in which nothing is missed: what a record needs is stored before
 /// it, and so it is listed after it. A listing takes several requests, between which other machines store packs, labels and
 /// records.
 struct MirrorListing {
+    /// What is known of the storage before it is listed. It decides only which requests are sent.
+    struct Expectation {
+        var packCount = 0
+        /// Of objects whose names come before those of packs.
+        var countBeforePacks = 0
+    }
+
+    /// A single listing of all objects takes one request, and names the packs, too. With more packs than this, it takes longer
+    /// than one request for the names before them and one for those after them.
+    private static let packCountLimit = 256
+    /// For this many more objects before packs than expected, one request is enough.
+    private static let slackCount = 16
+
     let storage: any ObjectStorage
+    /// The same storage through another connection, which is open already: both can list at the same time.
+    var other: (any ObjectStorage)?
+    /// `nil` when nothing is known.
+    var expected: Expectation?
+    /// Whether the labels that the register lists were seen before it.
+    var isKnownRegister: (ObjectFacts) -> Bool = { _ in true }
     /// Whether all that a record needs was seen before it.
     let isKnown: (SnapshotID) throws(BackupError) -> Bool
 
-    /// All objects that are no packs: one request for a small repository in which nothing is new.
+    /// All objects that are no packs: one or two requests for a repository in which nothing is new.
     /// - Throws: errors of the storage, and those of `isKnown`.
     func records() throws(BackupError) -> [MirrorObject: ObjectFacts] {
-        if let objects = try small() { return objects }
-        return try large()
+        if let expected, other != nil || expected.packCount > Self.packCountLimit { return try apart(expected) }
+        if let objects = try small(withPacks: false) { return objects }
+        return try apart(nil)
     }
 
     /// All objects.
     /// - Throws: as `records`.
     func everything() throws(BackupError) -> [MirrorObject: ObjectFacts] {
-        if let objects = try small() { return objects }
-        let objects = try large()
+        if let objects = try small(withPacks: true) { return objects }
+        let objects = try apart(nil)
         return try objects.merging(PackListing(storage: storage).packs()) { $1 }
     }
 
     /// The objects of a repository whose names fit on one page, with packs; `nil` if they do not.
-    private func small() throws(BackupError) -> [MirrorObject: ObjectFacts]? {
+    /// - Parameter withPacks: whether the packs that a new record needs must be among them.
+    private func small(withPacks: Bool) throws(BackupError) -> [MirrorObject: ObjectFacts]? {
         guard var objects = try page() else { return nil }
-        var hasNewRecord = false
-        for case .snapshot(let id) in objects.keys where try !isKnown(id) { hasNewRecord = true }
-        guard hasNewRecord else { return objects }
-        guard let later = try page() else { return nil }
+        guard try hasNewRecord(objects) else { return objects }
+        var later: [MirrorObject: ObjectFacts]
+        if withPacks {
+            guard let page = try page() else { return nil }
+            later = page
+        } else {
+            let count = objects.values.count { Self.isBeforePacks($0.name) }
+            later = try Self.beforePacks(storage, expecting: count)
+        }
         for (object, facts) in later {
             // A record that is new since then waits for the next listing.
             if case .snapshot = object { continue }
             objects[object] = facts
         }
         return objects
+    }
+
+    private func hasNewRecord(_ objects: [MirrorObject: ObjectFacts]) throws(BackupError) -> Bool {
+        for case .snapshot(let id) in objects.keys where try !isKnown(id) { return true }
+        return false
     }
 
     private func page() throws(BackupError) -> [MirrorObject: ObjectFacts]? {
@@ -49,19 +81,60 @@ struct MirrorListing {
         return objects
     }
 
-    private func large() throws(BackupError) -> [MirrorObject: ObjectFacts] {
+    /// The objects after packs and those before them, without packs. A label is stored before the record that it pins, and a
+    /// batch of indexes before the record that needs its packs: these come before packs, and are listed after the records.
+    private func apart(_ expected: Expectation?) throws(BackupError) -> [MirrorObject: ObjectFacts] {
+        guard let other, let count = expected?.countBeforePacks else {
+            let objects = try Self.afterPacks(storage)
+            return try objects.merging(Self.beforePacks(storage, expecting: expected?.countBeforePacks)) { $1 }
+        }
+        let before = Mutex<[MirrorObject: ObjectFacts]>([:])
+        let after = Mutex<[MirrorObject: ObjectFacts]>([:])
+        try ParallelTransfer(phase: "Reading the list of backups...", progress: nil).run(
+            [true, false], sizeBytes: { _ in 0 }
+        ) { [storage] (isBefore) throws(BackupError) in
+            if isBefore {
+                let objects = try Self.beforePacks(other, expecting: count)
+                before.withLock { $0 = objects }
+            } else {
+                let objects = try Self.afterPacks(storage)
+                after.withLock { $0 = objects }
+            }
+        }
+        let records = after.withLock { $0 }
+        // They may have been listed before what they need was stored.
+        var isNew = records[.register].map(isKnownRegister) == false
+        if try hasNewRecord(records) { isNew = true }
+        if isNew {
+            let objects = try Self.beforePacks(storage, expecting: count)
+            before.withLock { $0 = objects }
+        }
+        return before.withLock { records.merging($0) { $1 } }
+    }
+    private static func afterPacks(_ storage: any ObjectStorage) throws(BackupError) -> [MirrorObject: ObjectFacts] {
         var objects: [MirrorObject: ObjectFacts] = [:]
-        // A label is stored before the record that it pins, and a batch of indexes before the record that needs its packs. Their
-        // names come before those of packs.
         try storage.forEachObject(after: ObjectName(MirrorObject.afterPacks)) { (facts) throws(BackupError) in
             if let object = MirrorObject(facts.name) { objects[object] = facts }
             return true
         }
-        try storage.forEachObject(after: nil) { (facts) throws(BackupError) in
-            guard !facts.name.text.hasPrefix(MirrorObject.packsPrefix) else { return false }
+        return objects
+    }
+
+    /// - Parameter count: how many objects there should be; `nil` if it is unknown.
+    private static func beforePacks(
+        _ storage: any ObjectStorage, expecting count: Int?
+    ) throws(BackupError) -> [MirrorObject: ObjectFacts] {
+        var objects: [MirrorObject: ObjectFacts] = [:]
+        let pageSize = count.map { $0 + slackCount } ?? .max
+        try storage.forEachObject(after: nil, pageSize: pageSize) { (facts) throws(BackupError) in
+            guard isBeforePacks(facts.name) else { return false }
             if let object = MirrorObject(facts.name) { objects[object] = facts }
             return true
         }
         return objects
+    }
+
+    private static func isBeforePacks(_ name: ObjectName) -> Bool {
+        name.text.utf8.lexicographicallyPrecedes(MirrorObject.packsPrefix.utf8)
     }
 }

@@ -32,14 +32,19 @@ public final class RepositoryMirror: Sendable {
     let repository: Repository
     let storage: any ObjectStorage
     private let stateFolder: String?
+    let kept: KeptUploads?
     let summary = Mutex(Summary())
 
     /// - Parameter stateFolder: for this mirror alone; created when needed. It keeps what was read of the mirror's batches of
     ///   indexes, and can be removed at any time. Without it, they are read at each update.
-    public init(of repository: Repository, in storage: any ObjectStorage, stateFolder: String? = nil) {
+    /// - Parameter kept: keeps what is uploaded, for readers of the mirror on this machine.
+    public init(
+        of repository: Repository, in storage: any ObjectStorage, stateFolder: String? = nil, keeping kept: KeptUploads? = nil
+    ) {
         self.repository = repository
         self.storage = storage
         self.stateFolder = stateFolder
+        self.kept = kept
     }
 
     var layout: RepositoryLayout { repository.layout }
@@ -109,8 +114,9 @@ public final class RepositoryMirror: Sendable {
         try FaultInjection.reached("sync.packs-uploaded")
         try BestEffort.run { () throws(BackupError) in
             try MirrorIndexes(storage: storage, layout: layout, headFolder: stateFolder).update(present, packs: packs.stored) {
-                bytes in
-                summary.withLock { $0.uploadedBytes += UInt64(bytes) }
+                id, bytes in
+                summary.withLock { $0.uploadedBytes += UInt64(bytes.count) }
+                kept?.keepBatch(id, bytes)
             }
         }
         if managed == nil, records.contains(where: { present[.snapshot($0)] == nil }) {
@@ -253,7 +259,7 @@ public final class RepositoryMirror: Sendable {
 
     /// Uploads an object unless its file is damaged here: the mirror's may be the only whole one.
     /// - Parameter check: throws if the bytes are not what they should be.
-    private func putIfWhole(
+    func putIfWhole(
         _ bytes: [UInt8], as object: MirrorObject, _ known: ObjectFacts?, _ state: inout MirrorState,
         check: () throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -292,10 +298,11 @@ public final class RepositoryMirror: Sendable {
         }
         summary.withLock { $0.uploadedBytes += draft.sizeBytes }
         state.note(name, draft.sha256, version)
+        kept?.keepObject(object, bytes, version)
     }
 
     /// Creates an object, or finds that another update has created the same one since the listing.
-    private func create(_ name: ObjectName, _ draft: ObjectDraft, _ bytes: [UInt8]) throws(BackupError) -> ObjectVersion {
+    func create(_ name: ObjectName, _ draft: ObjectDraft, _ bytes: [UInt8]) throws(BackupError) -> ObjectVersion {
         do throws(BackupError) {
             return try storage.create(name, draft)
         } catch {
@@ -377,6 +384,7 @@ extension RepositoryMirror {
             summary.uploadedPackCount += 1
             summary.uploadedBytes += draft.sizeBytes
         }
+        kept?.keepPack(pack, file)
         try FaultInjection.reached("sync.pack-uploaded")
     }
 
@@ -392,75 +400,6 @@ extension RepositoryMirror {
                 throw error.with(
                     .repositoryDamaged, path: file.path,
                     remedy: "Nothing of this pack is uploaded. See what is affected with: backupfs check --read-data")
-            }
-        }
-    }
-
-    private func uploadSources(_ present: [MirrorObject: ObjectFacts], _ state: inout MirrorState) throws(BackupError) {
-        for id in try FileSystem.names(in: layout.sources).compactMap({ RepositoryLayout.source(in: $0) }).sorted() {
-            guard
-                let bytes = try FileSystem.readFileIfPresent(layout.sourcePath(of: id), limitBytes: SourceDocument.byteCountLimit)
-            else { continue }
-            try putIfWhole(bytes, as: .source(id), present[.source(id)], &state) { () throws(BackupError) in
-                _ = try SourceDocument(decoding: repository.protection.open(bytes, as: .source(id)), for: id)
-            }
-        }
-    }
-
-    private func uploadRecords(
-        _ ids: [SnapshotID], _ present: inout [MirrorObject: ObjectFacts], _ lock: RepositoryLock?
-    ) throws(BackupError) {
-        for id in ids {
-            try Cancellation.check()
-            let object = MirrorObject.snapshot(id)
-            // Removed since the list was read.
-            guard let bytes = try FileSystem.readFileIfPresent(object.path(in: layout), limitBytes: SnapshotRecord.byteCountLimit)
-            else { continue }
-            guard SnapshotID(SHA256Hasher.hash(bytes)) == id else {
-                throw BackupError(
-                    .repositoryDamaged, "the snapshot record does not fit its name", path: object.path(in: layout),
-                    remedy: "See what is affected with: backupfs check")
-            }
-            if present[object] == nil { try lock?.requireHeld() }
-            if let known = present[object] {
-                guard known.sizeBytes != UInt64(bytes.count) else { continue }
-                _ = try storage.replace(object.name, version: known.version, ObjectDraft(bytes))
-            } else {
-                let draft = ObjectDraft(bytes)
-                let version = try create(object.name, draft, bytes)
-                present[object] = ObjectFacts(
-                    name: object.name, sizeBytes: draft.sizeBytes, version: version, storedAt: SystemClock.systemTime())
-                summary.withLock { $0.addedSnapshotCount += 1 }
-            }
-            summary.withLock { $0.uploadedBytes += UInt64(bytes.count) }
-            try FaultInjection.reached("sync.record-uploaded")
-        }
-    }
-
-    /// Whether another program has pinned a snapshot in the mirror, by a label that was not uploaded from here.
-    private func isPinned(_ id: SnapshotID, _ known: ObjectFacts, _ state: MirrorState) throws(BackupError) -> Bool {
-        guard state.version(of: known.name) != known.version,
-            let (bytes, _) = try storage.contents(of: known.name, limitBytes: SnapshotLabel.byteCountLimit),
-            let plain = try? repository.protection.open(bytes, as: .snapshotLabel(id)),
-            let label = try? SnapshotLabel(decoding: plain, for: id), label.isPinned
-        else { return false }
-        let own = repository.snapshot(id: id)?.isPinned == true
-        return !own
-    }
-
-    /// A label that is missing here stays in the mirror: without it, a pin could be lost.
-    private func uploadLabels(
-        of ids: [SnapshotID], _ present: [MirrorObject: ObjectFacts], _ state: inout MirrorState, keepingPins: Bool
-    ) throws(BackupError) {
-        for id in ids {
-            try Cancellation.check()
-            guard
-                let bytes = try FileSystem.readFileIfPresent(
-                    layout.labelPath(of: id), limitBytes: SnapshotLabel.byteCountLimit)
-            else { continue }
-            if keepingPins, let known = present[.label(id)], try isPinned(id, known, state) { continue }
-            try putIfWhole(bytes, as: .label(id), present[.label(id)], &state) { () throws(BackupError) in
-                _ = try SnapshotLabel(decoding: repository.protection.open(bytes, as: .snapshotLabel(id)), for: id)
             }
         }
     }

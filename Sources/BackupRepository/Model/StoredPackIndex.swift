@@ -72,6 +72,11 @@ struct StoredPackIndex: Equatable, Sendable {
         return writer.bytes
     }
 
+    /// Whether a pack's first bytes say that it has metadata.
+    static func isMetadata(_ header: [UInt8]) -> Bool {
+        header == self.header(kind: .metadata, isSealed: false) || header == self.header(kind: .metadata, isSealed: true)
+    }
+
     /// The bytes that follow the index at the end of the file.
     static func footer(chunkByteCount: UInt64, indexByteCount: Int) -> [UInt8] {
         var writer = ByteWriter()

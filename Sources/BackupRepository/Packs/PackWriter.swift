@@ -85,6 +85,7 @@ final class PackWriter: @unchecked Sendable {
             }
             try FaultInjection.reached("backup.pack-written")
             if let upstream {
+                file.startWritingBack()
                 try requireHeld()
                 isNew = try upstream.add(id, from: temporaryPath)
                 return

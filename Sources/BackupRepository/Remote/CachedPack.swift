@@ -7,13 +7,15 @@ import SystemIO
 /// transfer.
 ///
 /// The file has the pack's length, so that a folder of them looks like that of a local repository. Beside it, a map has one byte
-/// for each block: 1 when the block's bytes are in the file. The bytes are written before their mark, but nothing is
-/// synchronized: after a power cut, a marked block may hold zeros. No reader believes a chunk that it has not compared with its
-/// checksum, and one that differs is transferred again.
+/// for each block: 1 when the block's bytes are in the file, and 2 when they are and were never read in the storage. The bytes
+/// are written before their mark, but nothing is synchronized: after a power cut, a marked block may hold zeros. No reader
+/// believes a chunk that it has not compared with its checksum, and one that differs is transferred again.
 ///
 /// Other processes may fill the same file: they write the same bytes.
 final class CachedPack: FileFiller {
     static let blockSizeBytes: UInt64 = 128 << 10
+    static let presentMark: UInt8 = 1
+    static let adoptedMark: UInt8 = 2
     /// How much is read ahead at most, of a pack that is read from one end to the other. On a network, a request costs as much
     /// time as the transfer of a megabyte or more.
     private static let readAheadLimitBlocks = 64
@@ -62,7 +64,7 @@ final class CachedPack: FileFiller {
         let count = Int((sizeBytes + Self.blockSizeBytes - 1) / Self.blockSizeBytes)
         var marks = [UInt8](repeating: 0, count: count)
         _ = try marks.withUnsafeMutableBytesThrowing { (bytes) throws(BackupError) in try map.readFully(at: 0, into: bytes) }
-        state = Monitor(State(blocks: marks.map { $0 == 1 ? .present : .absent }))
+        state = Monitor(State(blocks: marks.map { $0 == Self.presentMark || $0 == Self.adoptedMark ? .present : .absent }))
         self.file = file
         self.map = map
     }
@@ -158,7 +160,7 @@ final class CachedPack: FileFiller {
     }
 
     private func mark(_ blocks: Range<Int>) throws(BackupError) {
-        let marks = [UInt8](repeating: 1, count: blocks.count)
+        let marks = [UInt8](repeating: Self.presentMark, count: blocks.count)
         try marks.withUnsafeBytesThrowing { (bytes) throws(BackupError) in
             try map.writeAll(bytes, at: UInt64(blocks.lowerBound))
         }

@@ -51,19 +51,14 @@ struct IndexBatchRefresh {
             // The packs first: after an interruption, a batch in the cache would not be looked at again. A batch of a later
             // version is kept, too, so that it is not transferred each time.
             if addsPacks, let batch = try? IndexBatch(decodingHead: bytes, sizeBytes: bytes.count) {
-                try addPacks(batch, cached)
+                // Of several threads, each adds other packs.
+                let packs = cached.withLock { cached in batch.packs.filter { cached.insert($0.id).inserted } }
+                try cache.addEmpty(packs)
             }
             try batches.add(id, bytes, temporaryFolder: cache.temporaryFolder)
         }
         for one in damaged.withLock({ $0 }) { versions.withLock { $0.note(one.name, one.sha256, one.version) } }
         try removeStale(before, listed, addsPacks: addsPacks)
-    }
-
-    private func addPacks(_ batch: IndexBatch, _ cached: borrowing Mutex<Set<PackID>>) throws(BackupError) {
-        for part in batch.packs where part.packSizeBytes <= PackCache.packLimitBytes {
-            guard cached.withLock({ $0.insert(part.id).inserted }) else { continue }
-            try cache.addEmpty(part.id, sizeBytes: part.packSizeBytes)
-        }
     }
 
     /// Removes batches that the storage has no longer, or whose contents are in others.

@@ -145,14 +145,23 @@ final class PackCache: Sendable {
         }
     }
 
+    /// The same for packs that a batch of indexes names.
+    func addEmpty(_ packs: [IndexBatch.PackPart]) throws(BackupError) {
+        for pack in packs where pack.packSizeBytes <= Self.packLimitBytes {
+            try addEmpty(pack.id, sizeBytes: pack.packSizeBytes)
+        }
+    }
+
     /// Takes over the file of a pack that the storage has just got. It is whole, so nothing of it need be transferred.
-    func adopt(_ id: PackID, from file: String) throws(BackupError) {
+    /// - Parameter isStored: whether a check of the storage may use it, too. A check of a copy is about the bytes of the copy.
+    func adopt(_ id: PackID, from file: String, isStored: Bool = true) throws(BackupError) {
         try makeFolders()
         let status = try FileSystem.status(file)
         let map = mapPath(id, status.inode)
         try FileSystem.removeFile(map)
         let count = (status.size + CachedPack.blockSizeBytes - 1) / CachedPack.blockSizeBytes
-        try PrivateFile.createFile(map).writeAll([UInt8](repeating: 1, count: Int(count)))
+        let mark = isStored ? CachedPack.presentMark : CachedPack.adoptedMark
+        try PrivateFile.createFile(map).writeAll([UInt8](repeating: mark, count: Int(count)))
         let path = layout.packPath(of: id)
         try FileSystem.makeDirectories(FileSystem.parentPath(path))
         try FileSystem.rename(file, to: path)
@@ -180,6 +189,16 @@ final class PackCache: Sendable {
             }
         }
         try FileSystem.removeFile(mapPath(id, status.inode))
+    }
+
+    /// Forgets the packs that were never read in the storage.
+    func discardAdopted() throws(BackupError) {
+        for name in try FileSystem.names(in: maps) {
+            guard let id = Self.pack(ofMap: name), let file = try? OwnedDescriptor.open("\(maps)/\(name)", O_RDONLY),
+                (try? file.readExactly(at: 0, count: 1)) == [CachedPack.adoptedMark]
+            else { continue }
+            try discard(id)
+        }
     }
 
     /// Removes a pack that the storage has no longer.

@@ -16,6 +16,9 @@ final class RemoteReader: PackSource {
     func discard(_ id: PackID) throws(BackupError) { try cache.discard(id) }
     func renew(_ id: PackID) throws(BackupError) { try cache.renew(id) }
     func storedIndex(of id: PackID) -> StoredPackIndex? { refresher.batches.storedIndex(of: id) }
-    func prepareCheck() throws(BackupError) { try refresher.run(.verification) }
+    func prepareCheck() throws(BackupError) {
+        try refresher.run(.verification)
+        try cache.discardAdopted()
+    }
     func findPacks() throws(BackupError) -> Bool { try refresher.findPacks() }
 }

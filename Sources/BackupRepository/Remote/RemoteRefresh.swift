@@ -10,6 +10,8 @@ import SystemIO
 /// record after its packs, as far as these are in batches or were listed. Readers that miss a pack have the packs listed.
 struct RemoteRefresh {
     let storage: any ObjectStorage
+    /// The same storage through another connection.
+    var other: (any ObjectStorage)?
     let layout: RepositoryLayout
     let cache: PackCache
     let versions: CachedVersions
@@ -29,9 +31,12 @@ struct RemoteRefresh {
         var packs: Set<PackID> = []
         var scope = scope
         var objects: [MirrorObject: ObjectFacts] = [:]
-        let listing = MirrorListing(storage: storage) { (id) throws(BackupError) in
-            try FileSystem.exists(layout.snapshotPath(of: id))
-        }
+        let versions = Mutex(self.versions.read())
+        let register = versions.withLock { $0.version(of: MirrorObject.register.name) }
+        let listing = try MirrorListing(
+            storage: storage, other: other, expected: expectation(before, batchesBefore),
+            isKnownRegister: { $0.version == register || $0.version.unread == register },
+            isKnown: { (id) throws(BackupError) in try FileSystem.exists(layout.snapshotPath(of: id)) })
         if scope == .records {
             objects = try listing.records()
             // Older programs make no batches. Then the packs have to be there before the record.
@@ -49,19 +54,34 @@ struct RemoteRefresh {
                 .noRepository, "there is no repository here", path: storage.location,
                 remedy: "Check the address. A copy is made with: backupfs sync")
         }
-        let versions = Mutex(self.versions.read())
         defer { self.versions.replace(by: versions.withLock { $0 }, temporaryFolder: cache.temporaryFolder) }
         let batchRefresh = IndexBatchRefresh(
             storage: storage, layout: layout, cache: cache, batches: batches, progress: progress)
-        try batchRefresh.run(since: batchesBefore, objects, versions, addsPacks: scope == .records)
-        if scope != .records { try addPacks(objects) }
-        // The register last: until it is there, the labels that it lists are.
-        try transfer(objects, versions, scope) { object in
-            switch object {
-            case .pack, .indexBatch, .register: false
-            default: true
+        // What a record needs comes first: its packs, and its label.
+        let (listed, chosen) = (objects, scope)
+        try ParallelTransfer(phase: "Reading the list of backups...", progress: nil).run(
+            [true, false], sizeBytes: { _ in 0 }
+        ) { [self] (isOfPacks) throws(BackupError) in
+            if isOfPacks {
+                try batchRefresh.run(since: batchesBefore, listed, versions, addsPacks: chosen == .records)
+                if chosen != .records { try addPacks(listed) }
+            } else {
+                try transfer(listed, versions, chosen) { object in
+                    switch object {
+                    case .pack, .indexBatch, .snapshot, .configuration, .register: false
+                    default: true
+                    }
+                }
             }
         }
+        // With the configuration, the cache can be opened.
+        try transfer(objects, versions, scope) { object in
+            switch object {
+            case .snapshot, .configuration: true
+            default: false
+            }
+        }
+        // The register last: until it is there, the labels that it lists are.
         try transfer(objects, versions, scope) { $0 == .register }
         try removeMissing(objects, before, packs, scope)
         versions.withLock { $0.keep { name in MirrorObject(name).flatMap { objects[$0] } != nil } }
@@ -73,6 +93,16 @@ struct RemoteRefresh {
                 let isDamaged = contents.batches[id] == nil && versions.withLock { $0.version(of: facts.name) } == facts.version
                 return isDamaged || replaced.contains(id) ? id : nil
             })
+    }
+
+    /// - Returns: `nil` for a cache that was never in line with its storage.
+    private func expectation(
+        _ cached: CachedNames, _ batches: IndexBatchFolder.Contents
+    ) throws(BackupError) -> MirrorListing.Expectation? {
+        guard try FileSystem.exists(layout.config) else { return nil }
+        let count = cached.records.count { $0.path(in: layout).utf8.lexicographicallyPrecedes(layout.packs.utf8) }
+        return MirrorListing.Expectation(
+            packCount: batches.packCount, countBeforePacks: count + batches.batches.count + batches.newer.count)
     }
 
     private func isNewRecord(_ object: MirrorObject) throws(BackupError) -> Bool {

@@ -85,7 +85,8 @@ final class RemoteRefresher: Sendable {
         let lock = try acquireLock(waiting)
         defer { withExtendedLifetime(lock) {} }
         let found = try RemoteRefresh(
-            storage: other ?? storage, layout: layout, cache: cache, versions: versions, verified: verified, batches: batches,
+            storage: other ?? storage, other: other == nil ? nil : storage, layout: layout, cache: cache, versions: versions,
+            verified: verified, batches: batches,
             progress: progress
         ).run(scope)
         useless.withLock { $0 = found }

@@ -14,10 +14,12 @@ public final class RemoteRepository: Sendable {
     /// How much disk space a cache takes unless a setting says otherwise.
     public static let standardCacheBytes: UInt64 = 4 << 30
 
+    private static let metadataAheadLimitBytes: UInt64 = 8 << 20
+
     let storage: any ObjectStorage
     let layout: RepositoryLayout
-    private let cache: PackCache
-    private let refresher: RemoteRefresher
+    let cache: PackCache
+    let refresher: RemoteRefresher
 
     /// Sends no request.
     /// - Parameters:
@@ -76,6 +78,13 @@ public final class RemoteRepository: Sendable {
         var secret: RepositorySecretSource?
         if let key = original.masterKey { secret = { (_) throws(BackupError) in .masterKey(key) } }
         return try open(secret: secret, catalogHome: catalogHome)
+    }
+
+    /// Transfers the packs of metadata in the background, for a program that is going to list folders: one request after the
+    /// other would take longer. Does nothing where they are large.
+    public func readMetadataAhead() {
+        guard let packs = refresher.batches.metadataPacks(limitBytes: Self.metadataAheadLimitBytes) else { return }
+        for (id, sizeBytes) in packs { (try? cache.cached(id))?.expect(0..<sizeBytes) }
     }
 
     /// The folder of the cached repository in a cache.

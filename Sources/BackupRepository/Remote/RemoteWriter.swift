@@ -35,7 +35,10 @@ final class RemoteWriter: RepositoryUpstream {
     func discard(_ id: PackID) throws(BackupError) { try reader.discard(id) }
     func renew(_ id: PackID) throws(BackupError) { try reader.renew(id) }
     func storedIndex(of id: PackID) -> StoredPackIndex? { reader.storedIndex(of: id) }
-    func prepareCheck() throws(BackupError) { try refresh(.verification) }
+    func prepareCheck() throws(BackupError) {
+        try refresh(.verification)
+        try cache.discardAdopted()
+    }
     func findPacks() throws(BackupError) -> Bool { try reader.findPacks() }
     func has(_ id: PackID) throws(BackupError) -> Bool { try storage.look(MirrorObject.pack(id).name) != nil }
 

@@ -7,7 +7,7 @@ import SystemIO
 /// Its memory does not depend on the size of a folder: from each folder it keeps only the names that the page can need, and reads
 /// the folder again for those after them. A page of a folder of 100,000 files therefore reads all their names.
 struct FolderListing {
-    private static let pageSize = 1_000
+    private static let pageLimit = 1_000
     private static let slash = UInt8(ascii: "/")
 
     private struct Entry {
@@ -20,19 +20,19 @@ struct FolderListing {
     private let prefix: [UInt8]
     /// Empty from the start.
     private let previous: [UInt8]
+    private let pageSize: Int
     /// One more than a page, to know whether there are more.
     private var objects: [ObjectFacts] = []
 
-    init(prefix: [UInt8], after previous: [UInt8]) {
+    init(prefix: [UInt8], after previous: [UInt8], limit: Int) {
         self.prefix = prefix
         self.previous = previous
+        pageSize = min(limit, Self.pageLimit)
     }
 
-    var page: ObjectPage {
-        ObjectPage(objects: Array(objects.prefix(Self.pageSize)), hasMore: objects.count > Self.pageSize)
-    }
+    var page: ObjectPage { ObjectPage(objects: Array(objects.prefix(pageSize)), hasMore: objects.count > pageSize) }
 
-    private var isFull: Bool { objects.count > Self.pageSize }
+    private var isFull: Bool { objects.count > pageSize }
 
     mutating func run(_ root: FolderRoot) throws(BackupError) {
         let folder = try root.open()
@@ -78,7 +78,7 @@ struct FolderListing {
     private func smallestEntries(
         of folder: DirectoryHandle, path: [UInt8], after last: [UInt8]?
     ) throws(BackupError) -> (entries: [Entry], isWhole: Bool) {
-        let limit = Self.pageSize + 1 - objects.count
+        let limit = pageSize + 1 - objects.count
         var entries: [Entry] = []
         // Keys after it are left for the next call.
         var bound: [UInt8]?
@@ -96,7 +96,7 @@ struct FolderListing {
                 !path.isEmpty || name != FolderRoot.controlFolderName
             else { return }
             entries.append(Entry(key: key, name: name, isFolder: isFolder))
-            if entries.count >= limit + Self.pageSize { cut() }
+            if entries.count >= limit + pageSize { cut() }
         }
         cut()
         return (entries, bound == nil)

@@ -73,9 +73,10 @@ public final class FolderStorage: ObjectStorage {
         return try FolderStorage(path: path)
     }
 
-    public func list(prefix: String, after previous: ObjectName?) throws(BackupError) -> ObjectPage {
+    public func list(prefix: String, after previous: ObjectName?, limit: Int) throws(BackupError) -> ObjectPage {
         try BackupError.ofStorage { () throws(BackupError) in
-            var listing = FolderListing(prefix: Array(prefix.utf8), after: previous.map { Array($0.text.utf8) } ?? [])
+            var listing = FolderListing(
+                prefix: Array(prefix.utf8), after: previous.map { Array($0.text.utf8) } ?? [], limit: limit)
             try listing.run(root)
             return listing.page
         }

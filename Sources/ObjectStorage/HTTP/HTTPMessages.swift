@@ -37,6 +37,8 @@ struct HTTPBody {
     let sizeBytes: UInt64
     /// Of these bytes. The last of them are not sent when the source has returned others: the server then never has a whole body.
     let sha256: SHA256Digest
+    /// Of these bytes; compared instead of the SHA-256 unless it is `nil`: where the server computes that of what it receives.
+    var crc32: UInt32?
     /// Whether the answer is to have the MD5 of what was sent.
     var needsMD5 = true
 

@@ -28,6 +28,7 @@ final class HTTPTransfer {
     /// Of the body, from its start.
     private var position: UInt64 = 0
     private var sha256 = SHA256Hasher()
+    private var crc32: UInt32 = 0
     private var md5 = MD5Hasher()
 
     init(
@@ -63,7 +64,11 @@ final class HTTPTransfer {
                 throw BackupError(.inputOutput, "a file became shorter while it was uploaded", remedy: "Try again.")
             }
             guard count > 0 else { return 0 }
-            sha256.update(UnsafeRawBufferPointer(piece))
+            if body.crc32 == nil {
+                sha256.update(UnsafeRawBufferPointer(piece))
+            } else {
+                crc32 = CRC32.update(crc32, UnsafeRawBufferPointer(piece))
+            }
             if body.needsMD5 { md5.update(UnsafeRawBufferPointer(piece)) }
             position += UInt64(count)
             if position == body.sizeBytes { try finishBody(body) }
@@ -78,7 +83,8 @@ final class HTTPTransfer {
 
     /// Before the last bytes are passed on.
     private func finishBody(_ body: HTTPBody) throws(BackupError) {
-        guard sha256.finish() == body.sha256 else {
+        let isSame = if let expected = body.crc32 { crc32 == expected } else { sha256.finish() == body.sha256 }
+        guard isSame else {
             throw BackupError(
                 .damagedContent, "the bytes that were read for an upload do not have their checksum; nothing was stored",
                 remedy: "Check the disk, then try again.")
@@ -92,6 +98,7 @@ final class HTTPTransfer {
         guard offset == 0 else { return false }
         position = 0
         _ = sha256.finish()
+        crc32 = 0
         _ = md5.finish()
         return true
     }

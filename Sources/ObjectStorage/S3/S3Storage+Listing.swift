@@ -9,19 +9,22 @@ extension S3Storage {
     ///
     /// Some servers list folder by folder, so that `a/x` comes before `a-b`, although the byte `/` is greater than `-`. Once
     /// such a place is found, each page is cut from a listing of all names with the prefix.
-    public func list(prefix: String, after previous: ObjectName?) throws(BackupError) -> ObjectPage {
+    public func list(prefix: String, after previous: ObjectName?, limit: Int) throws(BackupError) -> ObjectPage {
         // Servers that keep keys as paths list something else for these.
         guard ObjectName.canBegin(with: prefix) else { return ObjectPage(objects: [], hasMore: false) }
         if let previous, !previous.text.utf8.starts(with: prefix.utf8) {
             // Behind all names with the prefix, or before them: then SeaweedFS would answer with nothing.
             if prefix.utf8.lexicographicallyPrecedes(previous.text.utf8) { return ObjectPage(objects: [], hasMore: false) }
-            return try list(prefix: prefix, after: nil)
+            return try list(prefix: prefix, after: nil, limit: limit)
         }
-        if hasUnorderedListings.load(ordering: .relaxed) { return try sortedPage(prefix: prefix, after: previous) }
+        let limit = min(limit, pageLimit)
+        if hasUnorderedListings.load(ordering: .relaxed) {
+            return try sortedPage(prefix: prefix, after: previous, limit: limit)
+        }
         let keyPrefix = place.keyPrefix + prefix
         var start = previous.map { place.keyPrefix + $0.text }
         while true {
-            let listing = try listPage(keyPrefix: keyPrefix, after: start, continuation: nil, limit: pageLimit)
+            let listing = try listPage(keyPrefix: keyPrefix, after: start, continuation: nil, limit: limit)
             guard Self.isOrdered(listing.entries, after: start) else {
                 hasUnorderedListings.store(true, ordering: .relaxed)
                 guard previous == nil else {
@@ -30,7 +33,7 @@ extension S3Storage {
                         .inputOutput, "the server does not list names in their order", path: "\(place)/\(prefix)",
                         remedy: "Try again: the next listing is sorted here.")
                 }
-                return try sortedPage(prefix: prefix, after: nil)
+                return try sortedPage(prefix: prefix, after: nil, limit: limit)
             }
             let objects = listing.entries.compactMap(facts)
             // A page of foreign keys alone has no name to continue after.
@@ -41,7 +44,7 @@ extension S3Storage {
         }
     }
 
-    private func sortedPage(prefix: String, after previous: ObjectName?) throws(BackupError) -> ObjectPage {
+    private func sortedPage(prefix: String, after previous: ObjectName?, limit: Int) throws(BackupError) -> ObjectPage {
         let keyPrefix = place.keyPrefix + prefix
         var objects: [ObjectFacts] = []
         var continuation: String?
@@ -58,7 +61,7 @@ extension S3Storage {
             throw S3Answers.damaged("the listing has a name twice").at("\(place)/\(one.name)")
         }
         if let previous { objects.removeAll { !(previous < $0.name) } }
-        return ObjectPage(objects: Array(objects.prefix(pageLimit)), hasMore: objects.count > pageLimit)
+        return ObjectPage(objects: Array(objects.prefix(limit)), hasMore: objects.count > limit)
     }
 
     /// One request, unless the answer tells of a change at the same moment.

@@ -73,7 +73,10 @@ extension S3Storage {
         let draft = writing.draft
         let checksum = Self.base64(draft.sha256)
         var body = HTTPBody(draft.source, sizeBytes: draft.sizeBytes, sha256: draft.sha256)
-        body.needsMD5 = !returnsChecksums.load(ordering: .relaxed)
+        // A server that returns the SHA-256 of what it has received needs only a check that the draft has not changed.
+        let returnsChecksums = returnsChecksums.load(ordering: .relaxed)
+        body.needsMD5 = !returnsChecksums
+        if returnsChecksums { body.crc32 = draft.crc32 }
         let request = S3Request(
             kind: writing.kind, method: .put, name: writing.name,
             headers: conditionHeaders(writing.condition) + storageHeaders(writing)

@@ -9,7 +9,9 @@ extension ObjectDraft {
 
     /// Of a file that does not change, which is read once for its checksum.
     public init(_ file: SharedFile) throws(BackupError) {
-        self.init(source: file, sizeBytes: file.size, sha256: try file.sha256())
+        var crc32: UInt32 = 0
+        let sha256 = try file.sha256 { crc32 = CRC32.update(crc32, $0) }
+        self.init(source: file, sizeBytes: file.size, sha256: sha256, crc32: crc32)
     }
 }
 
@@ -48,13 +50,15 @@ extension ObjectStorage {
     /// Calls `body` with each object below a prefix, in the order of the names.
     /// - Parameters:
     ///   - previous: only names after this one; `nil` from the start.
+    ///   - pageSize: how many objects are listed at once at most.
     ///   - body: returns whether to go on.
     public func forEachObject(
-        prefix: String = "", after previous: ObjectName?, _ body: (ObjectFacts) throws(BackupError) -> Bool
+        prefix: String = "", after previous: ObjectName?, pageSize: Int = .max,
+        _ body: (ObjectFacts) throws(BackupError) -> Bool
     ) throws(BackupError) {
         var last = previous
         while true {
-            let page = try list(prefix: prefix, after: last)
+            let page = try list(prefix: prefix, after: last, limit: pageSize)
             for object in page.objects {
                 // A server that answers the same page again would otherwise be asked for ever.
                 if let last, object.name <= last {

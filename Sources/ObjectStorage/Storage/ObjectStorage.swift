@@ -24,8 +24,9 @@ public protocol ObjectStorage: Sendable {
     /// - Parameters:
     ///   - prefix: only names that begin with these bytes; "" for all.
     ///   - previous: only names after this one; `nil` from the start.
+    ///   - limit: how many objects are wanted: positive. More are never returned, and fewer may be.
     /// - Returns: at most 1,000 objects.
-    func list(prefix: String, after previous: ObjectName?) throws(BackupError) -> ObjectPage
+    func list(prefix: String, after previous: ObjectName?, limit: Int) throws(BackupError) -> ObjectPage
 
     /// What is known of an object without reading it; `nil` if it certainly does not exist.
     func look(_ name: ObjectName) throws(BackupError) -> ObjectFacts?
@@ -63,6 +64,11 @@ public protocol ObjectStorage: Sendable {
 }
 
 extension ObjectStorage {
+    /// Lists as many objects as the storage lists at once.
+    public func list(prefix: String, after previous: ObjectName?) throws(BackupError) -> ObjectPage {
+        try list(prefix: prefix, after: previous, limit: .max)
+    }
+
     public func removeIfPresent(_ name: ObjectName) throws(BackupError) {
         do throws(BackupError) {
             try remove(name, version: nil)
@@ -181,10 +187,14 @@ public struct ObjectDraft: Sendable {
     public let sizeBytes: UInt64
     /// Of all bytes. A storage refuses bytes that do not fit it, before or after their transfer, and keeps nothing of them.
     public let sha256: SHA256Digest
+    /// The CRC-32 of all bytes; `nil` where it is unknown. It shows in a fraction of the time that a source still returns the
+    /// same bytes.
+    public let crc32: UInt32?
 
-    public init(source: any ByteSource, sizeBytes: UInt64, sha256: SHA256Digest) {
+    public init(source: any ByteSource, sizeBytes: UInt64, sha256: SHA256Digest, crc32: UInt32? = nil) {
         self.source = source
         self.sizeBytes = sizeBytes
         self.sha256 = sha256
+        self.crc32 = crc32
     }
 }

@@ -25,8 +25,8 @@ final class DeferredStorage: ObjectStorage {
     /// None before it was opened, which is always safe.
     var capabilities: StorageCapabilities { opened.withLock { $0?.capabilities } ?? [] }
 
-    func list(prefix: String, after previous: ObjectName?) throws(BackupError) -> ObjectPage {
-        try storage().list(prefix: prefix, after: previous)
+    func list(prefix: String, after previous: ObjectName?, limit: Int) throws(BackupError) -> ObjectPage {
+        try storage().list(prefix: prefix, after: previous, limit: limit)
     }
 
     func look(_ name: ObjectName) throws(BackupError) -> ObjectFacts? { try storage().look(name) }

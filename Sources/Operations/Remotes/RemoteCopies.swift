@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import ObjectStorage
 import SystemIO
 
 /// The copies of a mounted store's repository in its remotes. Nothing asks a remote until a program looks at it; from then on,
@@ -29,7 +30,10 @@ public final class RemoteCopies: Sendable {
     private let store: Store
     private let state = Monitor(State())
 
-    public init(store: Store) { self.store = store }
+    public init(store: Store) {
+        self.store = store
+        if store.settings.remotes.contains(where: { $0.url.hasPrefix("s3:") }) { HTTPLibrary.loadInBackground() }
+    }
 
     /// The names of the remotes in the settings, as last read.
     public var names: [String] { store.settings.remotes.map(\.name) }
@@ -74,7 +78,10 @@ public final class RemoteCopies: Sendable {
     private func open(_ name: String, _ settings: RemoteSettings) throws(BackupError) -> Repository {
         let copy = try RemoteCopy(settings, in: store.paths)
         let isCached = copy.isCached
-        if !isCached { try copy.refresh() }
+        if !isCached {
+            try copy.refresh()
+            copy.readMetadataAhead()
+        }
         let repository = try copy.open(copyOf: store.repository)
         let now = SystemClock.monotonicNanoseconds()
         state.withLock { state in

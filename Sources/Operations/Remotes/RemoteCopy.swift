@@ -99,6 +99,12 @@ struct RemoteCopy: Sendable {
         try remote.open(secret: secret, catalogHome: catalogHome)
     }
 
+    /// Transfers what is needed to list backups in the background, unless it is too much.
+    func readMetadataAhead() { remote.readMetadataAhead() }
+
+    /// Keeps what an upload to the copy of `original` stores there; `nil` when something else is known of it.
+    func uploads(from original: Repository) -> KeptUploads? { remote.uploads(from: original) }
+
     /// Creates the repository on the server, which must have nothing at this place.
     /// - Throws: as `RemoteRepository.create`.
     func create(password: SecretBytes?, catalogHome: CatalogHome) throws(BackupError) -> Repository {

@@ -94,13 +94,16 @@ public struct SyncOperation: Sendable {
             try store.repository.refresh()
             // Before the mirror lists the backups: one that is made meanwhile counts as pending, also if it is uploaded.
             let position = SyncedPosition(endOf: store.ownSnapshots(), source: store.source)
-            let mirror = RepositoryMirror(of: store.repository, in: storage, stateFolder: files.indexes)
+            let copy = try? RemoteCopy(remote, in: store.paths)
+            let mirror = RepositoryMirror(
+                of: store.repository, in: storage, stateFolder: files.indexes, keeping: copy?.uploads(from: store.repository))
             let cleaning = RemoteCleaning(store: store, remote: remote, isAutomatic: isAutomatic)
             var known = files.readMirrorState()
             defer { files.write(known) }
             let summary = try mirror.update(
                 &known, selecting: cleaning.selection(isThorough: verified != nil), progress: progress
             ) { (size) throws(BackupError) in try requireSpace(size, storage) }
+            if let copy { prepareLooks(copy) }
             let verification = try verified.map { (subset) throws(BackupError) in
                 try mirror.verify(cleaning.refreshedCopy(), subset, progress: progress)
             }
@@ -112,6 +115,14 @@ public struct SyncOperation: Sendable {
         } catch {
             throw isLocal(error, messages.location) ? error : messages.uploading(error)
         }
+    }
+
+    /// After the first upload, asks the remote what is there, so that later looks at the copy need not wait for it. What the
+    /// uploads have kept is not transferred again. Errors are ignored: the first look does it then.
+    private func prepareLooks(_ copy: RemoteCopy) {
+        guard !copy.isCached, (try? copy.readNews()) != nil else { return }
+        // Builds the catalog.
+        _ = try? copy.open(copyOf: store.repository)
     }
 
     /// Whether an error is about a file of the store or its repository: a full disk here is not a full remote.

@@ -66,6 +66,10 @@ public final class SharedFile: ByteSource {
     /// - Returns: whether it succeeded. On tmpfs, which has no disk, it has no effect.
     public func writeBack() -> Bool { SystemCall.retrying { backupfs_write_back(descriptor.rawValue) } == 0 }
 
+    /// Starts to write dirty pages to the disk, without waiting for that (sync_file_range(2)): the kernel stops all writers once
+    /// too much of the memory is dirty. Nothing is made durable. Errors are ignored.
+    public func startWritingBack() { _ = backupfs_start_write_back(descriptor.rawValue) }
+
     /// fsync(2).
     public func synchronize() throws(BackupError) { try descriptor.synchronize() }
 
@@ -85,7 +89,8 @@ public final class SharedFile: ByteSource {
 
 extension SharedFile {
     /// SHA-256 of the whole file, read once.
-    public func sha256() throws(BackupError) -> SHA256Digest {
+    /// - Parameter visit: called with the bytes as well, part by part.
+    public func sha256(visiting visit: (UnsafeRawBufferPointer) -> Void = { _ in }) throws(BackupError) -> SHA256Digest {
         var hasher = SHA256Hasher()
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
         var offset: UInt64 = 0
@@ -94,7 +99,11 @@ extension SharedFile {
                 try read(at: offset, into: bytes)
             }
             if count == 0 { return hasher.finish() }
-            buffer.withUnsafeBytes { hasher.update(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+            buffer.withUnsafeBytes { bytes in
+                let part = UnsafeRawBufferPointer(rebasing: bytes[..<count])
+                hasher.update(part)
+                visit(part)
+            }
             offset += UInt64(count)
         }
     }

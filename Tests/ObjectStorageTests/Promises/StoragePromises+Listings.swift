@@ -56,6 +56,9 @@ extension StoragePromises {
                 let rest = expected.filter { start.utf8.lexicographicallyPrecedes($0.utf8) }
                 let page = try client.list(prefix: prefix, after: name(start))
                 #expect(page.objects.map(\.name.text) == rest, "\(prefix) after \(start)")
+                let part = try client.list(prefix: prefix, after: name(start), limit: 2)
+                #expect(part.objects.map(\.name.text) == Array(rest.prefix(2)), "2 of \(prefix) after \(start)")
+                #expect(part.hasMore || rest.count <= 2, "2 of \(prefix) after \(start)")
             }
         }
     }

@@ -126,6 +126,11 @@ struct RemoteReadingTests {
     @Test func `ERR-05: a remote that cannot be reached`() throws {
         let sandbox = try makeSandbox()
         try sandbox.sh("sed -i 's/^    url:/    label: iCloud\\n    url:/' $S/store.yaml; mv $R/cloud $R/away")
+        // What an upload has made known.
+        let uploaded = try sandbox.run("backupfs snapshots --remote offsite --store $S")
+        #expect(uploaded.exitCode == 0 && uploaded.output.contains("two"), "\(uploaded.text)")
+        #expect(uploaded.errors.contains("What is shown was read before."), "\(uploaded.text)")
+        try sandbox.sh("rm -r $S/remotes/offsite/cache")
         let message = "Cannot access iCloud. Check your internet connection."
         for command in ["snapshots", "check", "restore one --yes", "ls one"] {
             let result = try sandbox.run("backupfs \(command) --remote offsite --store $S")
