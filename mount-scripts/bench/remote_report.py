@@ -85,7 +85,7 @@ def render(run) -> list:
         "same machine: nothing waits for a network, and the server takes its share of the processors. Each contender has a new server in "
         "each round. *backupfs* keeps its repository there, as restic does. *backupfs copy* keeps it on the disk, and uploads each backup: "
         "its first upload is that of a backup which was made before, the others are one command that does both. "
-        f"*Small changes*: {data['changed']}. *Nothing known of it yet*: the program's own cache on this machine was removed, as for a "
+        f"*Small changes*: {data['changed']}. *Nothing known of it yet*: the program's own cache on this machine was put aside, as for a "
         "machine that never saw the backup. Restored files are compared with the original, byte by byte, after they were measured.", "",
         "**What is not equal.** backupfs computes CRC-32, MD5, SHA-1 and SHA-256 of every file, stores the records as JSON as well as in the "
         "database, and does not encrypt here; restic always encrypts.", "",
