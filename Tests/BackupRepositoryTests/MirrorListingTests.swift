@@ -11,14 +11,14 @@ import Testing
 /// However a repository in a storage is listed, the list is the same.
 @Suite struct MirrorListingTests {
     private let folder: TemporaryFolder
-    private let server = SimulatedServer()
+    fileprivate let server = SimulatedServer()
 
     init() throws { folder = try TemporaryFolder(inMemory: true) }
 
     private static func id(_ number: Int) -> SHA256Digest { SHA256Hasher.hash(Array("\(number)".utf8)) }
 
     /// Objects of all kinds, before, between and after the packs.
-    private func fill(_ storage: any ObjectStorage, packCount: Int, labelCount: Int) throws -> Set<String> {
+    fileprivate func fill(_ storage: any ObjectStorage, packCount: Int, labelCount: Int) throws -> Set<String> {
         var objects: [MirrorObject] = [.configuration, .key, .register, .primary, .indexBatch(IndexBatchID(Self.id(0)))]
         objects += (0..<packCount).map { .pack(PackID(Self.id($0))) }
         for number in 0..<labelCount {
@@ -32,7 +32,7 @@ import Testing
         return Set(objects.map(\.name.text))
     }
 
-    private func names(_ objects: [MirrorObject: ObjectFacts]) -> Set<String> { Set(objects.keys.map(\.name.text)) }
+    fileprivate func names(_ objects: [MirrorObject: ObjectFacts]) -> Set<String> { Set(objects.keys.map(\.name.text)) }
 
     @Test(
         arguments: [(0, 0), (3, 2), (300, 5), (1_100, 30), (300, 1_100)],
@@ -85,6 +85,18 @@ import Testing
         let now = try SimulatedStorage(server).list(prefix: "", after: nil).objects.map(\.name.text)
         #expect(found == Set(now.filter { !$0.hasPrefix("packs/") && !$0.hasPrefix("locks/") }))
         #expect(found.count { $0.hasPrefix("labels/") } == 1 && found.count { $0.hasPrefix("indexes/") } == 3)
+    }
+}
+
+extension MirrorListingTests {
+    @Test func `a connection that is given up is no reason to fail`() throws {
+        let storage = SimulatedStorage(server)
+        let all = try fill(storage, packCount: 3, labelCount: 2).filter { !$0.hasPrefix("packs/") }
+        let silent = AlteredListing(storage) { _ in throw BackupError(.offline, "no answer in time") }
+        let listing = MirrorListing(storage: storage, other: silent, expected: .init(packCount: 3, countBeforePacks: 5)) { _ in
+            true
+        }
+        #expect(try names(listing.records()) == all)
     }
 }
 

@@ -122,7 +122,11 @@ final class AlteredListing: ObjectStorage {
         let page = try storage.list(prefix: prefix, after: previous, limit: limit)
         guard prefix == self.prefix else { return page }
         var objects = page.objects
-        do { try alter(&objects) } catch { throw BackupError(.inputOutput, "\(String(describing: error))") }
+        do {
+            try alter(&objects)
+        } catch {
+            throw error as? BackupError ?? BackupError(.inputOutput, "\(String(describing: error))")
+        }
         return ObjectPage(objects: objects, hasMore: page.hasMore)
     }
 

@@ -94,7 +94,7 @@ struct MirrorListing {
             [true, false], sizeBytes: { _ in 0 }
         ) { [storage] (isBefore) throws(BackupError) in
             if isBefore {
-                let objects = try Self.beforePacks(other, expecting: count)
+                let objects = try Self.beforePacks(other, or: storage, expecting: count)
                 before.withLock { $0 = objects }
             } else {
                 let objects = try Self.afterPacks(storage)
@@ -118,6 +118,18 @@ struct MirrorListing {
             return true
         }
         return objects
+    }
+
+    /// - Parameter patient: asked when the first one does not answer: it may have shorter time limits.
+    private static func beforePacks(
+        _ storage: any ObjectStorage, or patient: any ObjectStorage, expecting count: Int
+    ) throws(BackupError) -> [MirrorObject: ObjectFacts] {
+        do throws(BackupError) {
+            return try beforePacks(storage, expecting: count)
+        } catch {
+            guard error.code == .offline else { throw error }
+            return try beforePacks(patient, expecting: count)
+        }
     }
 
     /// - Parameter count: how many objects there should be; `nil` if it is unknown.
