@@ -119,7 +119,14 @@ struct RemoteSemanticsTests {
 
     @Test func `S78: a remote that cannot be reached is an error where it is read, and nowhere else`() throws {
         try Self.use { sandbox in
+            // What was uploaded from here is known: names and sizes, but not the content of files.
             try sandbox.sh("mv $R/cloud $R/away")
+            try sandbox.mount()
+            #expect(try sandbox.names("remotes/offsite/backups") == ["one"])
+            try sandbox.fails("cat $M/remotes/offsite/backups/one/export.json", saying: "Network is unreachable")
+            try sandbox.unmount()
+            // Of this, nothing was ever read.
+            try sandbox.sh("rm -r $S/remotes/offsite/cache")
             try sandbox.mount()
             try sandbox.sh("timeout 5 ls -lR $M $M/snapshots/one $M/remotes/offsite >/dev/null || true")
             #expect(try sandbox.names("remotes/offsite") == ["backups", "export_data"])
