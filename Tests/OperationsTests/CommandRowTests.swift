@@ -161,7 +161,8 @@ struct CommandRowTests {
         let full = try sandbox.run("backupfs backup --skip-room-check --store $S")
         #expect(full.exitCode == 1 && full.errors.contains("the backup does not fit on the disk, which has "), "\(full)")
         #expect(!full.errors.contains("/locks/") && !full.errors.contains("/packs/"), "\(full)")
-        #expect(try sandbox.sh("find $R/disk -name '*.pack' | wc -l; backupfs check --store $S >/dev/null") == "0")
+        let left = try sandbox.sh("find $R/disk -name '*.pack' -ls; backupfs check --store $S >/dev/null")
+        #expect(left == "", "\(full)")
         // Files that occupy less space than their sizes can be backed up this way.
         try sandbox.sh("for i in 1 2 3; do head -c 10000000 /dev/zero > $S/app/photos/$i.jpg; done")
         #expect(try sandbox.run("backupfs backup --store $S").exitCode == 1)

@@ -141,6 +141,8 @@ public struct BackupOperation: Sendable {
             }
         }
         let writer = try store.repository.makeWriter(expectsSnapshots: store.hasMadeBackups)
+        // Not only when the last thread lets go of it: after an error, the program may end before that.
+        defer { writer.abandon() }
         let name = try snapshotName(kind, label, createdAt)
         milestones.hasBegun()
         try FaultInjection.reached("backup.writing")
