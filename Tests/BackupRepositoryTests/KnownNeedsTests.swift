@@ -109,7 +109,7 @@ import Testing
         try #require(entry.content.hasLists)
         let unlooked = try repository.makeWriter().commit(named: "two", entries: [entry], seconds: 1_001)
         #expect(repository.knownNeeds.withLock { $0.packs(of: unlooked.id) } == nil)
-        // So many that they go to a list of their own.
+        // More elements than a folder entry holds: they are stored as a content list.
         let long = FileContent.concatenating((0..<17).map { _ in entry.content })
         try #require(long.elements.count > ContentListBuilder.inlineElementLimit)
         let compacted = try repository.makeWriter().commit(

@@ -75,7 +75,18 @@ import Testing
             try machine.repository.setPinned(machine.id(of: "two"), true)
             try machine.backUp("next", seconds: 1_002)
         }
-        let after = WaitingListing(SimulatedStorage(server))
+        let after = AlteredListing(
+            SimulatedStorage(server),
+            willList: {
+                // The other list is complete, and what comes after it as well, once a third backup is there.
+                let end = SystemClock.monotonicNanoseconds() + 60_000_000_000
+                while try SimulatedStorage(server).list(prefix: "snapshots/", after: nil).objects.count < 3 {
+                    guard SystemClock.monotonicNanoseconds() < end else {
+                        throw BackupError(.busy, "the other list was not made")
+                    }
+                    usleep(1_000)
+                }
+            }, alter: { _ in })
         let listing = MirrorListing(
             storage: after, other: before, expected: .init(packCount: 2, countBeforePacks: 3),
             isKnown: { (id) throws(BackupError) in
@@ -97,43 +108,5 @@ extension MirrorListingTests {
             true
         }
         #expect(try names(listing.records()) == all)
-    }
-}
-
-/// A storage that lists when something else has happened.
-private final class WaitingListing: ObjectStorage {
-    private let storage: SimulatedStorage
-
-    init(_ storage: SimulatedStorage) { self.storage = storage }
-
-    var location: String { storage.location }
-    var capabilities: StorageCapabilities { storage.capabilities }
-
-    func list(prefix: String, after previous: ObjectName?, limit: Int) throws(BackupError) -> ObjectPage {
-        let end = SystemClock.monotonicNanoseconds() + 60_000_000_000
-        // The other list is complete, and what comes after it as well, once a third backup is there.
-        while try storage.list(prefix: "snapshots/", after: nil).objects.count < 3 {
-            guard SystemClock.monotonicNanoseconds() < end else { throw BackupError(.busy, "the other list was not made") }
-            usleep(1_000)
-        }
-        return try storage.list(prefix: prefix, after: previous, limit: limit)
-    }
-
-    func look(_ name: ObjectName) throws(BackupError) -> ObjectFacts? { try storage.look(name) }
-
-    func read(
-        _ name: ObjectName, range: Range<UInt64>?, _ consume: (UnsafeRawBufferPointer) throws(BackupError) -> Void
-    ) throws(BackupError) -> ObjectFacts { try storage.read(name, range: range, consume) }
-
-    func create(_ name: ObjectName, _ draft: ObjectDraft) throws(BackupError) -> ObjectVersion {
-        try storage.create(name, draft)
-    }
-
-    func replace(_ name: ObjectName, version: ObjectVersion, _ draft: ObjectDraft) throws(BackupError) -> ObjectVersion {
-        try storage.replace(name, version: version, draft)
-    }
-
-    func remove(_ name: ObjectName, version: ObjectVersion?) throws(BackupError) {
-        try storage.remove(name, version: version)
     }
 }

@@ -102,14 +102,18 @@ import Testing
 final class AlteredListing: ObjectStorage {
     private let storage: SimulatedStorage
     private let prefix: String
+    private let willList: @Sendable () throws -> Void
     private let alter: @Sendable (inout [ObjectFacts]) throws -> Void
 
     /// - Parameters:
     ///   - prefix: of the lists that are changed; "" for those of everything.
+    ///   - willList: called before each of these lists.
     ///   - alter: changes the objects of a list.
     init(
-        _ storage: SimulatedStorage, prefix: String = "", _ alter: @escaping @Sendable (inout [ObjectFacts]) throws -> Void
+        _ storage: SimulatedStorage, prefix: String = "", willList: @escaping @Sendable () throws -> Void = {},
+        alter: @escaping @Sendable (inout [ObjectFacts]) throws -> Void
     ) {
+        self.willList = willList
         self.storage = storage
         self.prefix = prefix
         self.alter = alter
@@ -119,15 +123,16 @@ final class AlteredListing: ObjectStorage {
     var capabilities: StorageCapabilities { storage.capabilities }
 
     func list(prefix: String, after previous: ObjectName?, limit: Int) throws(BackupError) -> ObjectPage {
-        let page = try storage.list(prefix: prefix, after: previous, limit: limit)
-        guard prefix == self.prefix else { return page }
-        var objects = page.objects
+        guard prefix == self.prefix else { return try storage.list(prefix: prefix, after: previous, limit: limit) }
         do {
+            try willList()
+            let page = try storage.list(prefix: prefix, after: previous, limit: limit)
+            var objects = page.objects
             try alter(&objects)
+            return ObjectPage(objects: objects, hasMore: page.hasMore)
         } catch {
             throw error as? BackupError ?? BackupError(.inputOutput, "\(String(describing: error))")
         }
-        return ObjectPage(objects: objects, hasMore: page.hasMore)
     }
 
     func look(_ name: ObjectName) throws(BackupError) -> ObjectFacts? { try storage.look(name) }

@@ -230,14 +230,14 @@ final class ChunkStore: Sendable {
     /// Records that this backup relies on a chunk of an earlier one.
     func rely(on chunk: StoredChunk) { state.withLock { $0.refer(to: chunk) } }
 
-    /// Makes everything durable and known to the catalog: files' chunks first, then what refers to them.
+    /// Makes everything durable and known to the catalog: files' chunks first, then what refers to them. A storage elsewhere gets
+    /// both at once; until a record refers to them, nothing relies on their order.
     func publishAll() throws(BackupError) {
         try guarded { () throws(BackupError) in
             try publishing.wait()
             let last = [dataPack, metadataPack].compactMap { $0.take() }
             state.withLock { $0.full += last }
             if layout.upstream != nil {
-                // A storage elsewhere takes both at once. What refers to them is stored after both.
                 for pack in last { publishing.submit { [self] () throws(BackupError) in try publish(pack) } }
                 try publishing.wait()
             } else {

@@ -8,7 +8,7 @@ import Synchronization
 /// it: what is not found here has to be looked up in the catalog.
 final class ChunkTable: Sendable {
     /// Of rows: about 5 MB of memory.
-    private static let rowLimit = 32 << 10
+    static let rowLimit = 32 << 10
 
     /// By their names, as the catalog sorts them.
     private let rows: [(key: DigestKey, chunk: StoredChunk)]
@@ -25,15 +25,11 @@ final class ChunkTable: Sendable {
         }
     }
 
-    /// - Returns: `nil` for a large catalog.
+    /// - Returns: `nil` for a catalog with more rows than the limit.
     static func read(_ catalog: Catalog) throws(BackupError) -> ChunkTable? {
-        let count = try catalog.totals().chunkCount
-        guard count <= rowLimit else { return nil }
         var rows: [(key: DigestKey, chunk: StoredChunk)] = []
-        rows.reserveCapacity(Int(count))
         try catalog.forEachChunk { (key, chunk) in
             rows.append((key, chunk))
-            // The packs' rows may say less than there is.
             return rows.count <= rowLimit
         }
         return rows.count <= rowLimit ? ChunkTable(rows) : nil
@@ -69,7 +65,8 @@ final class ChunkTableReading: Sendable {
             rowCount = Int(clamping: try catalog.totals().chunkCount)
             state.withLock { $0.rowCount = rowCount }
         }
-        guard lookupCount * Self.rowsForLookup > rowCount else { return nil }
+        // The packs' rows, which this number is from, may say less than there is.
+        guard rowCount <= ChunkTable.rowLimit, lookupCount * Self.rowsForLookup > rowCount else { return nil }
         // Of several threads, one reads it; the others look up what they need meanwhile.
         let isFirst = state.withLock { state in
             defer { state.isBegun = true }

@@ -133,6 +133,8 @@ public struct SnapshotCopy {
             case .copy, .isIncomplete:
                 copyProgress.begin(item.snapshot)
                 let writer = try makeWriter(mayWait: !isFirst, copyProgress)
+                // Not only when the last thread lets go of it: after an error, the program may end before that.
+                defer { writer.abandon() }
                 isFirst = false
                 if case .isIncomplete(let copy) = item.verdict {
                     outcome = try complete(copy, of: item.snapshot, writer, known, &noted, copyProgress)

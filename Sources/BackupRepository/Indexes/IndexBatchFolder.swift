@@ -38,6 +38,7 @@ final class IndexBatchFolder: Sendable {
         var contents = Contents()
     }
 
+    /// Of more packs, the headers are not read for a hint.
     private static let hintedPackCount = 4_096
 
     private let layout: RepositoryLayout

@@ -2,7 +2,7 @@ import BackupCore
 import ObjectStorage
 import SystemIO
 
-/// Who keeps what an update of a mirror uploads, for readers of the mirror on this machine. The functions are called from several
+/// Keeps what an update of a mirror uploads, for readers of the mirror on this machine. The functions are called from several
 /// threads, after an upload has succeeded.
 public struct KeptUploads: Sendable {
     let keepObject: @Sendable (MirrorObject, [UInt8], ObjectVersion) -> Void

@@ -13,11 +13,7 @@ extension RepositoryMirror {
         guard let managed else {
             // Only what it has counts: a pack that was gone when packs were uploaded may be back now.
             let stored = packs.stored
-            var isAllThere = true
-            for snapshot in snapshots where isMissing(snapshot) {
-                if try !hasAll(of: snapshot, packs) { isAllThere = false }
-            }
-            if isAllThere { return snapshots }
+            if try hasAll(of: snapshots.filter(isMissing), stored, packs.damaged) { return snapshots }
             return try select(snapshots, present, counting: { stored[$0] != nil }) { noteIncomplete($0) }
         }
         // The same walk has said which packs are uploaded. Another one could count a pack that was not among them.
@@ -29,12 +25,20 @@ extension RepositoryMirror {
         return try select(covered, present, counting: { !packs.damaged.contains($0) }) { noteIncomplete($0) }
     }
 
-    /// Whether the packs are known that a snapshot needs, and the mirror has them all as they are here.
-    private func hasAll(of snapshot: Snapshot, _ packs: PackUpload) throws(BackupError) -> Bool {
-        guard let needed = repository.knownNeeds.withLock({ $0.packs(of: snapshot.id) }) else { return false }
-        let stored = packs.stored
+    /// Whether the packs are known that snapshots need, and the mirror has them all as they are here.
+    /// - Parameters:
+    ///   - stored: the packs of the mirror, with their lengths in bytes.
+    ///   - damaged: packs that are damaged here, and that the mirror does not have whole.
+    private func hasAll(
+        of snapshots: [Snapshot], _ stored: [PackID: UInt64], _ damaged: Set<PackID>
+    ) throws(BackupError) -> Bool {
+        var needed: Set<PackID> = []
+        for snapshot in snapshots {
+            guard let packs = repository.knownNeeds.withLock({ $0.packs(of: snapshot.id) }) else { return false }
+            needed.formUnion(packs)
+        }
         for pack in needed {
-            guard let sizeBytes = stored[pack], !packs.damaged.contains(pack),
+            guard let sizeBytes = stored[pack], !damaged.contains(pack),
                 try FileSystem.look(layout.packPath(of: pack))?.size == sizeBytes
             else { return false }
         }

@@ -8,9 +8,9 @@ import Synchronization
 struct MirrorListing {
     /// What is known of the storage before it is listed. It decides only which requests are sent.
     struct Expectation {
-        var packCount = 0
+        let packCount: Int
         /// Of objects whose names come before those of packs.
-        var countBeforePacks = 0
+        let countBeforePacks: Int
     }
 
     /// A single listing of all objects takes one request, and names the packs, too. With more packs than this, it takes longer
@@ -111,6 +111,7 @@ struct MirrorListing {
         }
         return before.withLock { records.merging($0) { $1 } }
     }
+
     private static func afterPacks(_ storage: any ObjectStorage) throws(BackupError) -> [MirrorObject: ObjectFacts] {
         var objects: [MirrorObject: ObjectFacts] = [:]
         try storage.forEachObject(after: ObjectName(MirrorObject.afterPacks)) { (facts) throws(BackupError) in

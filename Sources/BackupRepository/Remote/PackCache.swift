@@ -79,6 +79,13 @@ final class PackCache: Sendable {
         for path in [layout.temporary, temporaryFolder, maps] { try FileSystem.makeDirectories(path) }
     }
 
+    /// Replaces a small file of the cached repository, without waiting for the disk.
+    func replaceFile(_ path: String, _ bytes: [UInt8], modificationTime: Timestamp? = nil) throws(BackupError) {
+        try FileSystem.makeDirectories(FileSystem.parentPath(path))
+        try PrivateFile.publish(
+            bytes, to: path, temporaryFolder: temporaryFolder, modificationTime: modificationTime, isDurable: false)
+    }
+
     /// The open pack, which all readers of this process share.
     func cached(_ id: PackID) throws(BackupError) -> CachedPack {
         let path = layout.packPath(of: id)

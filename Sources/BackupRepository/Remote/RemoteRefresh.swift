@@ -162,7 +162,7 @@ struct RemoteRefresh {
         ) { [self] (item) throws(BackupError) in
             guard let (bytes, version) = try contents(of: item.object, item.facts, isNew: item.isNew) else { return }
             // The time of a removal and that of a source's document are those of their files.
-            try write(bytes, to: item.object.path(in: layout), modificationTime: item.facts.storedAt)
+            try cache.replaceFile(item.object.path(in: layout), bytes, modificationTime: item.facts.storedAt)
             transferred.withLock { $0.append((item.facts.name, SHA256Hasher.hash(bytes), version)) }
         }
     }
@@ -187,15 +187,6 @@ struct RemoteRefresh {
             try FileSystem.removeFile(object.path(in: layout))
         }
         for pack in packs where objects[.pack(pack)] == nil { try cache.remove(pack) }
-    }
-
-    /// Replaces a file without waiting for the disk.
-    private func write(
-        _ bytes: [UInt8], to path: String, modificationTime: Timestamp? = nil
-    ) throws(BackupError) {
-        try FileSystem.makeDirectories(FileSystem.parentPath(path))
-        try PrivateFile.publish(
-            bytes, to: path, temporaryFolder: cache.temporaryFolder, modificationTime: modificationTime, isDurable: false)
     }
 }
 

@@ -33,10 +33,8 @@ final class UploadedObjects: Sendable {
     /// since what it lists may not be in the cache.
     func keep(_ object: MirrorObject, _ bytes: [UInt8], _ version: ObjectVersion) {
         guard object != .configuration, object != .register, !object.isDated else { return }
-        let path = object.path(in: layout)
         ignoringErrors { () throws(BackupError) in
-            try FileSystem.makeDirectories(FileSystem.parentPath(path))
-            try PrivateFile.publish(bytes, to: path, temporaryFolder: cache.temporaryFolder, isDurable: false)
+            try cache.replaceFile(object.path(in: layout), bytes)
             refresher.versions.note(object.name, SHA256Hasher.hash(bytes), version)
         }
     }
