@@ -158,7 +158,17 @@ import Testing
         #expect(storage.traffic.total.requestCount - before.total.requestCount == 3)
 
         try RecordedHistory.backUp("next", in: repository, seconds: 3_000)
+        try repository.setPinned(try #require(repository.snapshot(named: "next")).id, true)
+        before = storage.traffic
         summary = try mirror.update(&state)
+        // What was stored is not looked for.
+        #expect(storage.traffic[.look] == before[.look])
+        #expect(storage.traffic[.list].requestCount - before[.list].requestCount == 2)
+        #expect(storage.traffic[.read].requestCount - before[.read].requestCount == 2)
+        #expect(storage.traffic[.replace].requestCount - before[.replace].requestCount == 1)
+        let register = try #require(try storage.contents(of: MirrorObject.register.name, limitBytes: 1 << 20)).bytes
+        let next = try #require(repository.snapshot(named: "next")).id
+        #expect(try SnapshotRegister(decoding: register).isLabelled[next] == true)
         #expect(summary.addedSnapshotCount == 1 && summary.snapshotCount == 4)
         #expect(try expectWhole(copy(storage, to: "copy"), "next") == Set(Self.names + ["next"]))
     }
@@ -247,6 +257,13 @@ import Testing
         #expect(errorCode { try update(repository, other) } == .notPermitted)
         let path = try copy(other, to: "copy")
         #expect(try open(path).id == open(folder("other")).id)
+        // Also when the last update found the copy of this repository in a storage with the same versions.
+        var state = MirrorState()
+        let own = SimulatedStorage(SimulatedServer())
+        _ = try RepositoryMirror(of: repository, in: own).update(&state)
+        let count = other.traffic[.create]
+        #expect(errorCode { _ = try RepositoryMirror(of: repository, in: other).update(&state) } == .notPermitted)
+        #expect(other.traffic[.create] == count && other.traffic[.replace].requestCount == 0)
     }
 
     @Test(arguments: [40, -60])

@@ -152,6 +152,29 @@ import Testing
         #expect(try server.requests().dropFirst(2).map(\.method) == ["PUT", "GET", "HEAD"])
     }
 
+    /// A draft can be read only once: the disk fails then, or the file was cut off.
+    @Test(arguments: [true, false]) func `an upload whose draft cannot be read again is compared otherwise, or is an error`(
+        fails: Bool
+    ) throws {
+        let checksum = ["x-amz-checksum-sha256": "hNiYd/DUBB77a/kaFvAkjy/Vc+avBcGflr7bn4gveII="]
+        let server = try server(
+            .init(.page(headers: Self.facts(checksum)), method: "PUT", path: "digits"),
+            .init(.page(headers: Self.facts), method: "PUT", path: "digits", nth: 2),
+            .init(.page(headers: Self.facts, body: "0123456789"), method: "GET", path: "digits", times: 9))
+        let storage = try storage(server)
+        let digits = Array("0123456789".utf8)
+        let version = try storage.create(named("digits"), ObjectDraft(digits))
+        let whole = ObjectDraft(digits)
+        let draft = ObjectDraft(source: OnceReadable(digits, fails: fails), sizeBytes: 10, sha256: whole.sha256)
+        if fails {
+            #expect(errorCode { _ = try storage.create(named("digits"), draft) } == .inputOutput)
+            #expect(try server.requests().map(\.method) == ["PUT", "PUT"])
+        } else {
+            #expect(try storage.create(named("digits"), draft) == version)
+            #expect(try server.requests().map(\.method) == ["PUT", "PUT", "GET"])
+        }
+    }
+
     @Test func `an object that does not have its checksum is damaged`() throws {
         let headers = Self.facts(["x-amz-checksum-sha256": "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ="])
         let wrong = try server(.init(.page(headers: headers, body: "hallo"), method: "GET", path: "x"))
@@ -247,5 +270,31 @@ import Testing
         #expect(try server.requests().count == 24)
         // Each of the two has kept its connection.
         #expect(try Set(server.requests().map(\.connection)).count <= 2)
+    }
+}
+
+/// Bytes of which each can be read once.
+private final class OnceReadable: ByteSource {
+    private let bytes: [UInt8]
+    private let fails: Bool
+    private let readCount = Monitor(0)
+
+    /// - Parameter fails: whether another read is an error. Otherwise nothing is there any more.
+    init(_ bytes: [UInt8], fails: Bool) { (self.bytes, self.fails) = (bytes, fails) }
+
+    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+        let rest = bytes[min(bytes.count, Int(offset))...].prefix(buffer.count)
+        if !rest.isEmpty {
+            let before = readCount.withLock { count in
+                defer { count += rest.count }
+                return count
+            }
+            guard before + rest.count <= bytes.count else {
+                if fails { throw BackupError(.inputOutput, "the disk fails") }
+                return 0
+            }
+        }
+        buffer.copyBytes(from: rest)
+        return rest.count
     }
 }

@@ -144,7 +144,7 @@ final class IndexBatchFolder: Sendable {
     /// Adds a batch, without waiting for the disk.
     /// - Parameter temporaryFolder: on the same file system.
     func add(_ id: IndexBatchID, _ bytes: [UInt8], temporaryFolder: String) throws(BackupError) {
-        try FileSystem.makeDirectories(layout.indexes)
+        try FileSystem.makeDirectories(layout.indexes, isDurable: false)
         try PrivateFile.publish(bytes, to: layout.indexBatchPath(of: id), temporaryFolder: temporaryFolder, isDurable: false)
     }
 

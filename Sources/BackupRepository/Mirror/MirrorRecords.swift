@@ -15,9 +15,11 @@ extension RepositoryMirror {
         }
     }
 
+    /// - Returns: what was stored.
     func uploadRecords(
         _ ids: [SnapshotID], _ present: inout [MirrorObject: ObjectFacts], _ lock: RepositoryLock?
-    ) throws(BackupError) {
+    ) throws(BackupError) -> Set<MirrorObject> {
+        var stored: Set<MirrorObject> = []
         for id in ids {
             try Cancellation.check()
             let object = MirrorObject.snapshot(id)
@@ -42,9 +44,11 @@ extension RepositoryMirror {
                 kept?.keepObject(object, bytes, version)
                 summary.withLock { $0.addedSnapshotCount += 1 }
             }
+            stored.insert(object)
             summary.withLock { $0.uploadedBytes += UInt64(bytes.count) }
             try FaultInjection.reached("sync.record-uploaded")
         }
+        return stored
     }
 
     /// Whether another program has pinned a snapshot in the mirror, by a label that was not uploaded from here.
@@ -59,9 +63,11 @@ extension RepositoryMirror {
     }
 
     /// A label that is missing here stays in the mirror: without it, a pin could be lost.
+    /// - Returns: what was stored, or found by reading it.
     func uploadLabels(
         of ids: [SnapshotID], _ present: [MirrorObject: ObjectFacts], _ state: inout MirrorState, keepingPins: Bool
-    ) throws(BackupError) {
+    ) throws(BackupError) -> Set<MirrorObject> {
+        var stored: Set<MirrorObject> = []
         for id in ids {
             try Cancellation.check()
             guard
@@ -69,9 +75,11 @@ extension RepositoryMirror {
                     layout.labelPath(of: id), limitBytes: SnapshotLabel.byteCountLimit)
             else { continue }
             if keepingPins, let known = present[.label(id)], try isPinned(id, known, state) { continue }
-            try putIfWhole(bytes, as: .label(id), present[.label(id)], &state) { () throws(BackupError) in
+            let isThere = try putIfWhole(bytes, as: .label(id), present[.label(id)], &state) { () throws(BackupError) in
                 _ = try SnapshotLabel(decoding: repository.protection.open(bytes, as: .snapshotLabel(id)), for: id)
             }
+            if isThere { stored.insert(.label(id)) }
         }
+        return stored
     }
 }

@@ -5,29 +5,54 @@ import SystemIO
 /// The register in a mirror.
 extension RepositoryMirror {
     /// A register as it was read.
-    private struct StoredRegister {
+    struct StoredRegister {
         /// `nil` for a damaged one.
         let register: SnapshotRegister?
         let version: ObjectVersion
+    }
+
+    /// What an update knows of the register before it stores records.
+    enum RegisterReading {
+        /// There was none, or it is not asked for.
+        case unknown
+        case read(StoredRegister)
+        /// One of a later version belongs to a later program, and stays.
+        case newer
     }
 
     /// As many new entries are looked at one by one; for more, the mirror is listed.
     private static let lookLimit = 4
     private static let registerAttemptCount = 8
 
-    /// The mirror's register lists what the mirror should have: all that it had, and what was added.
-    func uploadRegister(_ ids: [SnapshotID], _ present: [MirrorObject: ObjectFacts]) throws(BackupError) {
-        let found: StoredRegister?
+    /// Reads the register if there is one.
+    /// - Throws: errors of the storage.
+    func readRegister(_ present: [MirrorObject: ObjectFacts]) throws(BackupError) -> RegisterReading {
+        guard present[.register] != nil else { return .unknown }
         do throws(BackupError) {
-            found = present[.register] == nil ? nil : try readRegister()
+            guard let found = try readRegister() else { return .unknown }
+            return .read(found)
         } catch {
-            // One of a later version belongs to a later program.
             guard error.code == .unsupportedVersion else { throw error }
-            return
+            return .newer
+        }
+    }
+
+    /// The mirror's register lists what the mirror should have: all that it had, and what was added.
+    /// - Parameters:
+    ///   - reading: the register before the update stored records.
+    ///   - stored: what the update has stored since, or found by reading it.
+    func uploadRegister(
+        _ ids: [SnapshotID], _ present: [MirrorObject: ObjectFacts], read reading: RegisterReading, stored: Set<MirrorObject>
+    ) throws(BackupError) {
+        var known: StoredRegister?
+        switch reading {
+        case .newer: return
+        case .unknown: break
+        case .read(let found): known = found
         }
         // A damaged one is made again from what is there.
-        guard let found, let before = found.register else {
-            return try updateRegister(replacingDamaged: true, read: found)
+        guard let found = known, let before = found.register else {
+            return try updateRegister(replacingDamaged: true, read: known)
         }
         var register = before
         for object in present.keys {
@@ -39,14 +64,20 @@ extension RepositoryMirror {
             }
         }
         for id in ids where try FileSystem.exists(layout.labelPath(of: id)) { register.enterLabel(of: id) }
-        let new = register.isLabelled.filter { before.isLabelled[$0.key] != $0.value }.map(\.key)
+        let new = register.isLabelled.filter { before.isLabelled[$0.key] != $0.value }
         guard !new.isEmpty else { return }
-        guard new.count <= Self.lookLimit else { return try updateRegister(replacingDamaged: true, read: found) }
-        // After the register was read, for the reason that `updateRegister` has for its listing.
+        // What is found, or was stored, after the register was read, for the reason that `updateRegister` has for its listing.
+        func mustLook(_ object: MirrorObject) -> Bool { !stored.contains(object) }
+        let looks = new.filter { mustLook(.snapshot($0.key)) || ($0.value && mustLook(.label($0.key))) }
+        guard looks.count <= Self.lookLimit else { return try updateRegister(replacingDamaged: true, read: found) }
+        func isThere(_ object: MirrorObject) throws(BackupError) -> Bool {
+            if !mustLook(object) { return true }
+            return try storage.look(object.name) != nil
+        }
         register = before
-        for id in new where try storage.look(MirrorObject.snapshot(id).name) != nil {
+        for id in new.keys where try isThere(.snapshot(id)) {
             register.enter([id])
-            if try storage.look(MirrorObject.label(id).name) != nil { register.enterLabel(of: id) }
+            if try isThere(.label(id)) { register.enterLabel(of: id) }
         }
         if register == before { return }
         if try !replace(found, by: register) { try updateRegister(replacingDamaged: true) }

@@ -123,10 +123,11 @@ public final class RepositoryMirror: Sendable {
             guard try !mayLackPacks(since: begin) else { return false }
         }
         try uploadSources(present, &state)
-        try uploadRecords(records, &present, remoteLock)
-        try uploadLabels(of: records, present, &state, keepingPins: managed != nil)
+        let register = managed == nil ? try readRegister(present) : .unknown
+        var stored = try uploadRecords(records, &present, remoteLock)
+        stored.formUnion(try uploadLabels(of: records, present, &state, keepingPins: managed != nil))
         if managed == nil {
-            try uploadRegister(records, present)
+            try uploadRegister(records, present, read: register, stored: stored)
         } else {
             try updateRegister()
         }
@@ -228,6 +229,7 @@ public final class RepositoryMirror: Sendable {
 
     /// Makes the storage a mirror of this repository, or proves that it is one.
     private func claim(_ present: inout [MirrorObject: ObjectFacts], _ state: inout MirrorState) throws(BackupError) {
+        // Read each time: a version says nothing of another storage that has taken this one's place.
         if present[.configuration] != nil {
             guard let found = try Self.declaredFacts(in: storage) else {
                 throw BackupError(
@@ -259,34 +261,38 @@ public final class RepositoryMirror: Sendable {
 
     /// Uploads an object unless its file is damaged here: the mirror's may be the only whole one.
     /// - Parameter check: throws if the bytes are not what they should be.
+    /// - Returns: whether it was stored, or found by reading it.
+    @discardableResult
     func putIfWhole(
         _ bytes: [UInt8], as object: MirrorObject, _ known: ObjectFacts?, _ state: inout MirrorState,
         check: () throws(BackupError) -> Void
-    ) throws(BackupError) {
+    ) throws(BackupError) -> Bool {
         do throws(BackupError) {
             try check()
         } catch {
             summary.withLock { $0.unreadable.append(error.at(object.path(in: layout))) }
-            return
+            return false
         }
-        try put(bytes, as: object, known, &state)
+        return try put(bytes, as: object, known, &state)
     }
 
     /// Uploads an object unless the mirror has the same bytes.
     /// - Parameter known: as listed; `nil` when it is missing.
+    /// - Returns: as `putIfWhole`.
+    @discardableResult
     private func put(
         _ bytes: [UInt8], as object: MirrorObject, _ known: ObjectFacts?, _ state: inout MirrorState
-    ) throws(BackupError) {
+    ) throws(BackupError) -> Bool {
         let name = object.name
         let draft = ObjectDraft(bytes)
-        if let known, state.has(name, draft.sha256, known.version) { return }
+        if let known, state.has(name, draft.sha256, known.version) { return false }
         var replaced = known?.version
         if let known, known.sizeBytes == draft.sizeBytes,
             let (found, version) = try storage.contents(of: name, limitBytes: bytes.count)
         {
             if found == bytes {
                 state.note(name, draft.sha256, version)
-                return
+                return true
             }
             replaced = version
         }
@@ -299,6 +305,7 @@ public final class RepositoryMirror: Sendable {
         summary.withLock { $0.uploadedBytes += draft.sizeBytes }
         state.note(name, draft.sha256, version)
         kept?.keepObject(object, bytes, version)
+        return true
     }
 
     /// Creates an object, or finds that another update has created the same one since the listing.

@@ -76,12 +76,12 @@ final class PackCache: Sendable {
 
     /// Makes the folders, also those that were removed while a program uses the cache.
     func makeFolders() throws(BackupError) {
-        for path in [layout.temporary, temporaryFolder, maps] { try FileSystem.makeDirectories(path) }
+        for path in [layout.temporary, temporaryFolder, maps] { try FileSystem.makeDirectories(path, isDurable: false) }
     }
 
     /// Replaces a small file of the cached repository, without waiting for the disk.
     func replaceFile(_ path: String, _ bytes: [UInt8], modificationTime: Timestamp? = nil) throws(BackupError) {
-        try FileSystem.makeDirectories(FileSystem.parentPath(path))
+        try FileSystem.makeDirectories(FileSystem.parentPath(path), isDurable: false)
         try PrivateFile.publish(
             bytes, to: path, temporaryFolder: temporaryFolder, modificationTime: modificationTime, isDurable: false)
     }
@@ -143,7 +143,7 @@ final class PackCache: Sendable {
                 try FileSystem.rename(draft, to: path)
             } catch {
                 guard error.code == .notFound else { throw error }
-                try FileSystem.makeDirectories(FileSystem.parentPath(path))
+                try FileSystem.makeDirectories(FileSystem.parentPath(path), isDurable: false)
                 try FileSystem.rename(draft, to: path)
             }
         } catch {
@@ -170,7 +170,7 @@ final class PackCache: Sendable {
         let mark = isStored ? CachedPack.presentMark : CachedPack.adoptedMark
         try PrivateFile.createFile(map).writeAll([UInt8](repeating: mark, count: Int(count)))
         let path = layout.packPath(of: id)
-        try FileSystem.makeDirectories(FileSystem.parentPath(path))
+        try FileSystem.makeDirectories(FileSystem.parentPath(path), isDurable: false)
         try FileSystem.rename(file, to: path)
         transfers.noteCached(status.size)
     }
@@ -221,7 +221,7 @@ final class PackCache: Sendable {
     ) throws(BackupError) {
         let path = layout.packPath(of: id)
         try makeFolders()
-        try FileSystem.makeDirectories(FileSystem.parentPath(path))
+        try FileSystem.makeDirectories(FileSystem.parentPath(path), isDurable: false)
         let draft = "\(temporaryFolder)/\(RandomToken.make())"
         let file = try PrivateFile.createFile(draft)
         var map: String?

@@ -24,7 +24,7 @@ struct RemoteRefresh {
     /// - Throws: `noRepository` when the storage holds no repository; errors of the storage and of the disk. The cache is as
     ///   usable then as before.
     func run(_ scope: RefreshScope) throws(BackupError) -> Set<IndexBatchID> {
-        for folder in layout.folders { try FileSystem.makeDirectories(folder) }
+        for folder in layout.folders { try FileSystem.makeDirectories(folder, isDurable: false) }
         // Before the listing: another program of this machine may store something meanwhile, and add it here.
         let before = try CachedNames(layout)
         let batchesBefore = try batches.contents()

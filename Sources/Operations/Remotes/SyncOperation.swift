@@ -89,8 +89,6 @@ public struct SyncOperation: Sendable {
             progress?(OperationProgress(phase: "Connecting..."))
             let storage = try remote.open(in: store.paths)
             messages.location = storage.location
-            // One cheap request shows whether there is a network and a permission before anything is read here.
-            _ = try storage.list(prefix: "config", after: nil)
             try store.repository.refresh()
             // Before the mirror lists the backups: one that is made meanwhile counts as pending, also if it is uploaded.
             let position = SyncedPosition(endOf: store.ownSnapshots(), source: store.source)

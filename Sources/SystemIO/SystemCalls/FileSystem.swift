@@ -63,7 +63,10 @@ public enum FileSystem {
     }
 
     /// Creates a folder and its missing parents, owner-only regardless of the umask.
-    public static func makeDirectories(_ path: String, permissions: mode_t = 0o700) throws(BackupError) {
+    /// - Parameter isDurable: whether to wait for the disk; without it, a power cut may take the folders away.
+    public static func makeDirectories(
+        _ path: String, permissions: mode_t = 0o700, isDurable: Bool = true
+    ) throws(BackupError) {
         if let status = try look(path) {
             guard status.kind == .directory else {
                 throw BackupError(.notADirectory, "a file is in the way of a folder", path: path)
@@ -71,9 +74,9 @@ public enum FileSystem {
             return
         }
         let parent = parentPath(path)
-        if parent != path { try makeDirectories(parent, permissions: permissions) }
+        if parent != path { try makeDirectories(parent, permissions: permissions, isDurable: isDurable) }
         try makeDirectory(path, permissions: permissions)
-        if parent != path { try synchronizeDirectory(parent) }
+        if isDurable, parent != path { try synchronizeDirectory(parent) }
     }
 
     /// mkdir(2), but a no-op when the name exists.
