@@ -53,6 +53,35 @@ import Testing
         #expect(try repository.catalog.lookUp(chunks[1].id) == chunks[1])
     }
 
+    /// A copy of the repository went on by itself, and its files came back: one pack has the bytes as they are, another one has
+    /// them compressed. What a backup says of the size of its archives must be of the form that its archives serve.
+    @Test(arguments: [true, false]) func `of two whole forms of a chunk, all lookups find the same`(isRawFirst: Bool) throws {
+        // Compressed, it is a little shorter.
+        let bytes = TestData.random(300, seed: 4_711) + [UInt8](repeating: 0x20, count: 40)
+        let id = ChunkID(SHA256Hasher.hash(bytes))
+        let path = repository.layout.path
+        #expect(try run(["cp", "-a", path, folder("other")]).status == 0)
+        let other = try Repository.open(at: folder("other"))
+        let policies: [ChunkingPolicy] = isRawFirst ? [.media, .structuredText] : [.structuredText, .media]
+        for (repository, policy) in zip([repository, other], policies) {
+            try repository.makeWriter().commit(named: "forms", files: [("bytes", bytes, policy)], seconds: 3_000)
+        }
+        #expect(try run(["cp", "-a", "\(other.layout.path)/packs", path]).status == 0)
+        try repository.catalog.reconcile()
+        let places = try repository.catalog.locations(of: id)
+        try #require(places.count == 2 && places.allSatisfy { $0.base == nil })
+        try #require(Set(places.map(\.storedLength)).count == 2)
+        let found = try repository.catalog.locate([id])[0]
+        #expect(try repository.catalog.findIntact(id) == found)
+        let table = try #require(try ChunkTable.read(repository.catalog))
+        #expect(try repository.catalog.findIntact([id], in: table)[0] == found)
+        let forms = try #require(repository.snapshot(named: "forms"))
+        let next = try repository.makeWriter()
+        try next.commit(named: "next", entries: repository.rootDirectory(of: forms).entries, seconds: 4_000)
+        #expect(next.knownPlaces.find([id]) == [found])
+        #expect(try repository.file("bytes", in: "forms") == bytes)
+    }
+
     @Test func `only chunks that are stored whole are known again, and not more than fit`() throws {
         func chunk(_ number: Int, base: ChunkID? = nil) -> StoredChunk {
             StoredChunk(
