@@ -10,6 +10,8 @@ let sanitizers = Context.environment["BACKUPFS_FUZZ"].map { ["-sanitize=\($0)"] 
 let settings: [SwiftSetting] =
     [.swiftLanguageMode(.v6)] + (strict ? [.treatAllWarnings(as: .error)] : [])
     + (sanitizers.map { [.unsafeFlags($0)] } ?? [])
+// Tests spend most of their time in these, so they are optimized in debug builds, too, with their assertions.
+let hotSettings = settings + [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
 let fuzzTargets: [Target] =
     sanitizers.map { sanitizers in
         [
@@ -50,16 +52,16 @@ let package = Package(
         // The translations, as bytes.
         .target(name: "CTranslations", exclude: ["de.po", "kk.po", "ru.po", "tr.po"]),
 
-        .target(name: "BackupCore", swiftSettings: settings),
+        .target(name: "BackupCore", swiftSettings: hotSettings),
         .target(
             name: "SystemIO", dependencies: ["BackupCore", "CISAL", "CLinux", "CTranslations", "CZlib", "COpenSSL"],
-            swiftSettings: settings),
+            swiftSettings: hotSettings),
         // Objects on S3-compatible servers and in folders. All calls of libcurl.
         .target(name: "ObjectStorage", dependencies: ["SystemIO", "BackupCore", "CCurl", "CExpat"], swiftSettings: settings),
         // All calls of SQLite.
         .target(name: "SQLite", dependencies: ["SystemIO", "BackupCore", "CSQLite"], swiftSettings: settings),
         .target(
-            name: "BackupRepository", dependencies: ["SQLite", "ObjectStorage", "SystemIO", "BackupCore"], swiftSettings: settings
+            name: "BackupRepository", dependencies: ["SQLite", "ObjectStorage", "SystemIO", "BackupCore"], swiftSettings: hotSettings
         ),
         .target(
             name: "AppData", dependencies: ["SQLite", "SystemIO", "BackupCore", "Yams"],

@@ -27,6 +27,7 @@ import Testing
         promises.tellsEqualStatesApart = false
         if kind == .juicefs { promises.refusedPrefixes = [".."] }
         promises.tellsNormalFormsApart = kind != .rclone
+        promises.timeToleranceSeconds = kind == .rclone ? 1 : 0
         try promise.check(promises)
     }
 

@@ -30,7 +30,12 @@ extension StoragePromises {
         #expect(page.objects.map { Array($0.name.text.utf8) } == names.map { Array($0.utf8) })
         #expect(!page.hasMore)
         for object in page.objects {
-            #expect(try client.look(object.name) == object)
+            let found = try #require(try client.look(object.name))
+            #expect(abs(found.storedAt.secondsSince(object.storedAt)) <= timeToleranceSeconds)
+            let expected = ObjectFacts(
+                name: object.name, sizeBytes: object.sizeBytes, version: object.version,
+                storedAt: timeToleranceSeconds > 0 ? found.storedAt : object.storedAt)
+            #expect(found == expected)
             #expect(object.sizeBytes == UInt64(object.name.text.utf8.count))
         }
     }

@@ -48,6 +48,8 @@ struct StoragePromises: Sendable {
     var tellsEqualStatesApart = true
     /// Whether names that only differ in their Unicode normalization are two names.
     var tellsNormalFormsApart = true
+    /// By how many seconds the time of an object may differ from one answer to another.
+    var timeToleranceSeconds: Int64 = 0
     /// A server may refuse to list what begins with `..`.
     var refusedPrefixes: Set<String> = []
     /// Of the large object.
