@@ -7,6 +7,9 @@ SWIFT_COMMAND = $(shell SWIFT='$(SWIFT)' mount-scripts/find-swift.sh)
 # With the standard library inside, the program runs where no Swift is installed.
 RELEASE = -c release --static-swift-stdlib --product backupfs
 RELEASE_BINARY = .build/release/backupfs
+# The helper that reads photos, where the libraries for it are installed. It is not needed for anything else.
+HAS_MEDIA = pkg-config --exists gexiv2 vips libseccomp
+RELEASE_MEDIA = -c release --static-swift-stdlib --product backupfs-media
 # Tests drive the program that users run. It is also several times as fast as a debug build, and the tests start it thousands of times.
 TESTS = BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(RELEASE_BINARY)
 TEST_COMMAND = $(SWIFT_COMMAND) test --skip-build --disable-xctest
@@ -15,11 +18,12 @@ RUN_TESTS = mount-scripts/run-tests.sh $(TEST_COMMAND)
 PACKAGE_FOLDER = .build/package
 
 .DEFAULT_GOAL := build
-.PHONY: help build mount umount test test-all crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz soak two-hosts test-remotes property \
+.PHONY: help build media mount umount test test-all crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz soak two-hosts test-remotes property \
 	screenshot install uninstall deb test-deb clean
 
 help:
 	@echo 'make               build $(RELEASE_BINARY)'
+	@echo 'make media         install what reading photos needs, and build the helper for it, $(RELEASE_BINARY)-media'
 	@echo 'make mount         install what is missing, build, make a store with sample data, mount it'
 	@echo '                   (MOUNT=/some/folder, BACKUPFS_STORE=/some/store)'
 	@echo 'make umount        unmount it again'
@@ -73,6 +77,12 @@ test-fuse: test-dependencies
 
 build: dependencies
 	$(SWIFT_COMMAND) build $(RELEASE)
+	@if $(HAS_MEDIA) 2>/dev/null; then $(SWIFT_COMMAND) build $(RELEASE_MEDIA); else rm -f $(RELEASE_BINARY)-media; fi
+
+# Also installs what it needs: libvips brings many libraries.
+media: dependencies
+	@mount-scripts/install-dependencies.sh media
+	$(SWIFT_COMMAND) build $(RELEASE_MEDIA)
 
 mount: fuse build
 	@mount-scripts/mount-default.sh $(CURDIR)/$(RELEASE_BINARY)
@@ -92,6 +102,7 @@ check: lint tidy test-dependencies
 
 # After texts were changed: adds the new ones to the catalogs, for a translator, and removes those that are gone.
 translations: toolchain
+	@mount-scripts/install-dependencies.sh media
 	BACKUPFS_STRICT=1 $(SWIFT_COMMAND) build
 	@SWIFT='$(SWIFT)' mount-scripts/translations.sh update
 

@@ -29,6 +29,8 @@ let package = Package(
     name: "backupfs",
     products: [
         .executable(name: "backupfs", targets: ["backupfs"]),
+        // The helper that decodes photos, in a process of its own. `--product backupfs` needs none of its libraries.
+        .executable(name: "backupfs-media", targets: ["backupfs-media"]),
         // For tests alone, which load it into the program (Tests/FaultLayer). `--product backupfs` does not build it.
         .library(name: "FaultLayer", type: .dynamic, targets: ["FaultLayer"]),
     ],
@@ -44,11 +46,20 @@ let package = Package(
 
         .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
 
+        // Only backupfs-media links these.
+        .systemLibrary(name: "CGExiv2", pkgConfig: "gexiv2", providers: [.apt(["libgexiv2-dev"])]),
+        .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
+        .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
+
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
 
         // libcurl's headers (libcurl4-openssl-dev). The library itself is loaded when it is first used.
         .target(name: "CCurl"),
+        // All calls of gexiv2, libvips and libseccomp.
+        .target(name: "CMedia", dependencies: ["CGExiv2", "CVips", "CSeccomp"]),
+        // What its sandbox must refuse, for tests.
+        .target(name: "CSandboxTrial"),
         // The translations, as bytes.
         .target(name: "CTranslations", exclude: ["de.po", "kk.po", "ru.po", "tr.po"]),
 
@@ -56,6 +67,11 @@ let package = Package(
         .target(
             name: "SystemIO", dependencies: ["BackupCore", "CISAL", "CLinux", "CTranslations", "CZlib", "COpenSSL"],
             swiftSettings: hotSettings),
+        // What a photo or video says of itself, and the client of the helper that reads it.
+        .target(name: "PhotoData", dependencies: ["SystemIO", "BackupCore", "CLinux"], swiftSettings: settings),
+        .executableTarget(
+            name: "backupfs-media", dependencies: ["PhotoData", "SystemIO", "BackupCore", "CMedia", "CSandboxTrial"],
+            swiftSettings: settings),
         // Objects on S3-compatible servers and in folders. All calls of libcurl.
         .target(name: "ObjectStorage", dependencies: ["SystemIO", "BackupCore", "CCurl", "CExpat"], swiftSettings: settings),
         // All calls of SQLite.
@@ -97,7 +113,7 @@ let package = Package(
             name: "BackupCommands",
             dependencies: [
                 "FUSEBridge", "VirtualTree", "Operations", "DeviceSync", "Restore", "SnapshotFormats", "Formats",
-                "BackupRepository", "AppData", "SystemIO", "BackupCore",
+                "BackupRepository", "AppData", "PhotoData", "SystemIO", "BackupCore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
@@ -151,6 +167,10 @@ let package = Package(
         .testTarget(
             name: "ReadmeTests", dependencies: ["TestSupport", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(name: "BackupCoreTests", dependencies: ["TestSupport", "BackupCore"], swiftSettings: settings),
+        .testTarget(
+            name: "PhotoDataTests",
+            dependencies: ["TestSupport", "PhotoData", "SystemIO", "BackupCore", "CSandboxTrial", "backupfs", "backupfs-media"],
+            swiftSettings: settings),
         .testTarget(name: "SystemIOTests", dependencies: ["TestSupport", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(
             name: "ObjectStorageTests",

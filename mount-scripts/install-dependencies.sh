@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing: install-dependencies.sh build|test|remotes|hosts|screenshot|bench|remote|records|package|package-test
+# Installs what is missing: install-dependencies.sh build|media|test|remotes|hosts|screenshot|bench|remote|records|package|package-test
 # Nothing is asked of the package manager when everything is there already.
 #
 # Programs that Debian does not have, or only in old versions, come from PyPI into $BACKUPFS_TEST_TOOLS, which is
@@ -27,8 +27,20 @@ jq                    command -v jq
 EOF_LIST
 }
 
-test_packages() {
+# For the helper that reads photos.
+media_packages() {
     cat <<'EOF_LIST'
+libgexiv2-dev         pkg-config --exists gexiv2
+libvips-dev           pkg-config --exists vips
+libseccomp-dev        pkg-config --exists libseccomp
+EOF_LIST
+}
+
+test_packages() {
+    media_packages
+    cat <<'EOF_LIST'
+libimage-exiftool-perl command -v exiftool
+libvips-tools         command -v vips
 rsync                 command -v rsync
 zip                   command -v zip
 p7zip-full|7zip       command -v 7z
@@ -168,6 +180,7 @@ EOF_LIST
 list_packages() {
     build_packages
     case $purpose in
+        media) media_packages ;;
         test) test_packages ;;
         remotes) remotes_packages ;;
         hosts) host_packages ;;

@@ -9,13 +9,16 @@ cd "$(dirname "$0")/.."
 
 readonly action=${1:-} destination=${DESTDIR:-} prefix=${PREFIX:-/usr/local}
 readonly binary_folder=${BINDIR:-$prefix/bin} helper_folder=${SBINDIR:-/usr/sbin} share=$prefix/share
+media=$(dirname "${BINARY:-.}")/backupfs-media
+readonly media
 readonly documents=${DOCDIR:-$share/doc/backupfs} zsh_folder=${ZSHDIR:-$share/zsh/site-functions}
 
 # One line for each file: mode, how it comes about, source, where it goes. `copy` takes the source as it is, `fill` puts the program's folder into it,
-# `program` is BINARY without its symbols, `made` has been generated.
+# `program` is BINARY without its symbols, `helper` the program that reads photos beside it, `made` has been generated.
 list() {
     cat <<END
 755 program - $binary_folder/backupfs
+$(if [ "$action" = uninstall ] || [ -x "$media" ]; then echo "755 helper - $(dirname "$binary_folder")/libexec/backupfs/backupfs-media"; fi)
 755 fill mount-scripts/system/mount.backupfs $helper_folder/mount.backupfs
 644 made completions/backupfs.bash $share/bash-completion/completions/backupfs
 644 made completions/_backupfs $zsh_folder/_backupfs
@@ -52,8 +55,10 @@ install_all() {
     trap 'rm -rf "$work"' EXIT
     generate
     while read -r mode kind source target; do
+        [ -n "$mode" ] || continue
         case $kind in
             program) install -D -s -m "$mode" "$BINARY" "$destination$target" ;;
+            helper) install -D -s -m "$mode" "$media" "$destination$target" ;;
             copy) install -D -m "$mode" "$source" "$destination$target" ;;
             made) install -D -m "$mode" "$work/$source" "$destination$target" ;;
             fill)
@@ -66,9 +71,10 @@ install_all() {
 
 uninstall_all() {
     local target
-    while read -r _ _ _ target; do rm -f -- "$destination$target"; done < <(list)
+    while read -r _ _ _ target; do [ -z "$target" ] || rm -f -- "$destination$target"; done < <(list)
     # Folders that no other program uses.
-    for target in "$documents"/Docs/{how-to,reference,explanation,decisions,images} "$documents"/{Docs,changelog} "$documents" "$share/backupfs"; do
+    for target in "$documents"/Docs/{how-to,reference,explanation,decisions,images} "$documents"/{Docs,changelog} "$documents" "$share/backupfs" \
+        "$(dirname "$binary_folder")/libexec/backupfs"; do
         if [ -d "$destination$target" ]; then rmdir --ignore-fail-on-non-empty -- "$destination$target"; fi
     done
 }
@@ -76,6 +82,6 @@ uninstall_all() {
 case $action in
     install) install_all ;;
     uninstall) uninstall_all ;;
-    list) list | awk '{ print $4 }' ;;
+    list) list | awk 'NF { print $4 }' ;;
     *) echo "usage: install.sh install|uninstall|list" >&2; exit 2 ;;
 esac

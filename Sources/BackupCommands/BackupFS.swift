@@ -28,6 +28,7 @@ public struct BackupFS: ParsableCommand {
             CheckCommand.self, SyncCommand.self, CopySnapshotsCommand.self, DeviceSyncCommand.self,
             PasswordCommand.self, ConfigCommand.self, RemoteCommand.self, CancelCommand.self, RetryCommand.self,
             DeleteCommand.self, UndeleteCommand.self, ForgetCommand.self, PruneCommand.self, UnlockCommand.self, AppCommand.self,
+            PhotoInfoCommand.self,
         ],
         defaultSubcommand: MountCommand.self)
 

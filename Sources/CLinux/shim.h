@@ -9,6 +9,7 @@
 #include <sys/vfs.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -48,6 +49,29 @@ static inline unsigned long long backupfs_mount_number(const char *path) {
 // pipe2(2) with O_CLOEXEC: neither end is inherited by a program that another thread starts meanwhile.
 static inline int backupfs_pipe(int descriptors[2]) {
     return (int)syscall(SYS_pipe2, descriptors, O_CLOEXEC);
+}
+// socketpair(2) of a stream with SOCK_CLOEXEC: 0, or -1 and errno. In Swift the kinds of sockets have a type of their own.
+static inline int backupfs_socket_pair(int descriptors[2]) {
+    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, descriptors);
+}
+// sendmsg(2) of bytes with one descriptor (SCM_RIGHTS; none when it is negative): how many bytes were sent, or -1 and errno, never a signal. In
+// Swift the control message would be laid out by hand.
+static inline long backupfs_send_with_descriptor(int socket, const void *bytes, unsigned long count, int descriptor) {
+    struct iovec part = {(void *)bytes, count};
+    union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr aligned; } control = {{0}};
+    struct msghdr message = {0};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    if (descriptor >= 0) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof control.bytes;
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        *(int *)(void *)CMSG_DATA(header) = descriptor;
+    }
+    return (long)sendmsg(socket, &message, MSG_NOSIGNAL);
 }
 // POSIX_SPAWN_SETSID: the started program becomes the leader of a new session, without a terminal.
 enum { backupfs_spawn_setsid = 0x80 };

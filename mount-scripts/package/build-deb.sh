@@ -56,7 +56,15 @@ if [ -z "$libraries" ]; then echo "build-deb.sh: the libraries of $binary could 
 # It is loaded when a server is first asked, so the program does not name it; backups in folders work without it.
 curl=$(dpkg-query --search '*/libcurl.so.4' | cut -d: -f1 | head -n 1)
 if [ -z "$curl" ]; then echo "build-deb.sh: no package has libcurl.so.4. Install libcurl4-openssl-dev" >&2; exit 1; fi
-readonly libraries curl
+recommended=$curl
+# So are the libraries of the program that reads photos, if it was built.
+media=$root/usr/libexec/backupfs/backupfs-media
+if [ -e "$media" ]; then
+    media_libraries=$(cd "$work" && dpkg-shlibdeps -O "-e$media" | sed -n 's/^shlibs:Depends=//p')
+    if [ -z "$media_libraries" ]; then echo "build-deb.sh: the libraries of $media could not be found out" >&2; exit 1; fi
+    recommended="$curl, $media_libraries"
+fi
+readonly libraries recommended
 
 cat > "$root/DEBIAN/control" <<END
 Package: backupfs
@@ -65,7 +73,7 @@ Architecture: $architecture
 Maintainer: $maintainer
 Installed-Size: $(du -k --apparent-size -s "$root/usr" | cut -f 1)
 Depends: $libraries, fuse3
-Recommends: $curl
+Recommends: $recommended
 Suggests: sqlite3, attr, unzip
 Section: utils
 Priority: optional

@@ -52,7 +52,7 @@ extension FileSystem {
     }
 
     /// readlink(2); `nil` for a missing file or one that is not a link.
-    private static func linkTarget(_ path: String) -> String? {
+    public static func linkTarget(_ path: String) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink(path, &buffer, buffer.count)
         return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil

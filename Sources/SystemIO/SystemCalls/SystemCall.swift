@@ -7,7 +7,7 @@ public enum SystemCall {
     /// Retries the call while a signal interrupts it.
     /// - Parameter call: returns -1 and sets errno when it fails, as system calls do.
     @discardableResult
-    static func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
+    public static func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
         while true {
             let result = call()
             if result == -1, errno == EINTR { continue }

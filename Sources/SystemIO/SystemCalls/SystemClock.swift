@@ -31,7 +31,7 @@ public enum SystemClock {
     }
 
     /// The seconds of `monotonicNanoseconds`.
-    static func monotonicSeconds() -> Double { Double(monotonicNanoseconds()) / 1e9 }
+    public static func monotonicSeconds() -> Double { Double(monotonicNanoseconds()) / 1e9 }
 
     /// `2026-01-11_14-30-00` in local time, the stamp of snapshot and file names.
     public static func localStamp(_ time: Timestamp) -> String {

@@ -1,0 +1,62 @@
+// What backupfs-media does with gexiv2, libvips and libseccomp. Their interfaces are GObject's and partly variadic, which Swift cannot call;
+// this is all that the helper needs of them. The photo's bytes are in memory that may disappear (a file that is truncated meanwhile): the
+// process then dies of SIGBUS, and the program starts another.
+#ifndef BACKUPFS_CMEDIA_H
+#define BACKUPFS_CMEDIA_H
+#include <stddef.h>
+#include <stdint.h>
+
+// Each text of an error is one of a fixed set or in memory of the caller; null means success.
+
+// MARK: The process
+
+// Ends this process with its parent, forbids new rights, and drops all capabilities. Before any thread is started: most of it is of the thread.
+const char *cmedia_give_up_rights(void);
+// Loads and sets up the libraries: formats other than JPEG, PNG, TIFF, WebP and HEIF/AVIF are blocked.
+const char *cmedia_load_libraries(void);
+// No file, socket, process or right can be had from now on. On an error the caller must not read a photo.
+const char *cmedia_enter_sandbox(void);
+// The processor time that the process may use from now on.
+void cmedia_renew_processor_limit(unsigned int seconds);
+
+// MARK: The socket, descriptor 0
+
+// As recvmsg(2) of up to `count` bytes; a descriptor that comes with them is put into `descriptor` (the caller closes it), else -1.
+long cmedia_receive(void *bytes, size_t count, int *descriptor);
+
+// MARK: Files
+
+// The number of bytes; -1 for what is no regular file.
+long long cmedia_file_size(int descriptor);
+// Maps the file for reading; null on failure.
+const void *cmedia_map(int descriptor, size_t count);
+void cmedia_unmap(const void *bytes, size_t count);
+
+// MARK: Metadata
+
+struct cmedia_tag {
+    const char *key;    // Exif.Photo.DateTimeOriginal, Iptc.…, Xmp.…
+    const char *value;  // As exiv2 writes it: rationals as 1/125, numbers apart by blanks. Null for a large or binary value.
+    const uint8_t *raw; // The stored bytes of a binary value, and of a large one; else null.
+    size_t raw_count;
+};
+typedef void (*cmedia_tag_reader)(void *context, const struct cmedia_tag *tag);
+struct cmedia_facts {
+    char content_type[64];
+    int width, height; // As stored; 0 when unknown.
+};
+// Reads all tags of an image in memory. Each tag is valid only during the call of `reader`.
+const char *cmedia_read_metadata(
+    const void *bytes, size_t count, struct cmedia_facts *facts, cmedia_tag_reader reader, void *context);
+// The size of an image after the rotation and clipping that its container describes, as libvips sees it: 0, or -1 when it cannot say.
+int cmedia_displayed_size(const void *bytes, size_t count, int *width, int *height);
+
+// MARK: Thumbnails
+
+// Makes a JPEG of at most `limit_bytes` whose longer side has at most `side` pixels, turned upright. The caller frees it with cmedia_free.
+// `prefers_preview`: for RAW files, from the largest preview that is embedded. `orientation` (Exif) applies to a preview without one.
+const char *cmedia_thumbnail(
+    const void *bytes, size_t count, int side, size_t limit_bytes, int prefers_preview, int orientation, uint8_t **jpeg,
+    size_t *jpeg_count);
+void cmedia_free(void *memory);
+#endif

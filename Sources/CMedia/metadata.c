@@ -1,0 +1,81 @@
+// Tags through gexiv2, which is exiv2 for C.
+#include "CMedia.h"
+#include <gexiv2/gexiv2.h>
+#include <string.h>
+#include <vips/vips.h>
+
+// Larger values are handed over as bytes, of which the caller keeps only what it knows.
+enum { value_limit_bytes = 8192 };
+
+static void read_one(GExiv2Metadata *metadata, const char *key, cmedia_tag_reader reader, void *context) {
+    struct cmedia_tag tag = {.key = key};
+    GBytes *raw = gexiv2_metadata_try_get_tag_raw(metadata, key, NULL);
+    gsize raw_count = 0;
+    const void *raw_bytes = raw != NULL ? g_bytes_get_data(raw, &raw_count) : NULL;
+    const char *type = gexiv2_metadata_try_get_tag_type(key, NULL);
+    // Of the tags' declared types; a maker note, an ICC profile or XMP as text would be several times as long.
+    gboolean is_binary = strncmp(key, "Exif.", 5) == 0 && raw_count > 64 && type != NULL
+        && (strcmp(type, "Undefined") == 0 || strcmp(type, "Byte") == 0) && strcmp(key, "Exif.Photo.UserComment") != 0;
+    gchar *value = NULL;
+    if (is_binary || raw_count > value_limit_bytes) {
+        tag.raw = raw_bytes;
+        tag.raw_count = raw_count;
+        reader(context, &tag);
+    } else if (strncmp(key, "Exif.", 5) == 0) {
+        value = gexiv2_metadata_try_get_tag_string(metadata, key, NULL);
+        tag.value = value;
+        if (value != NULL) reader(context, &tag);
+    } else {
+        // Lists have one call for each element.
+        gchar **values = gexiv2_metadata_try_get_tag_multiple(metadata, key, NULL);
+        for (gchar **next = values; next != NULL && *next != NULL; next++) {
+            tag.value = *next;
+            reader(context, &tag);
+        }
+        g_strfreev(values);
+    }
+    g_free(value);
+    if (raw != NULL) g_bytes_unref(raw);
+}
+
+static void read_all(GExiv2Metadata *metadata, gchar **keys, cmedia_tag_reader reader, void *context) {
+    for (gchar **key = keys; key != NULL && *key != NULL; key++) {
+        // gexiv2 names each element of a list, and has all of them for each name.
+        if (key != keys && strcmp(key[0], key[-1]) == 0) continue;
+        read_one(metadata, *key, reader, context);
+    }
+    g_strfreev(keys);
+}
+
+const char *cmedia_read_metadata(
+    const void *bytes, size_t count, struct cmedia_facts *facts, cmedia_tag_reader reader, void *context) {
+    memset(facts, 0, sizeof *facts);
+    GExiv2Metadata *metadata = gexiv2_metadata_new();
+    if (metadata == NULL) return "no memory";
+    const char *problem = NULL;
+    if (gexiv2_metadata_open_buf(metadata, bytes, (glong)count, NULL)) {
+        const char *type = gexiv2_metadata_get_mime_type(metadata);
+        if (type != NULL) g_strlcpy(facts->content_type, type, sizeof facts->content_type);
+        facts->width = gexiv2_metadata_get_pixel_width(metadata);
+        facts->height = gexiv2_metadata_get_pixel_height(metadata);
+        read_all(metadata, gexiv2_metadata_get_exif_tags(metadata), reader, context);
+        read_all(metadata, gexiv2_metadata_get_iptc_tags(metadata), reader, context);
+        read_all(metadata, gexiv2_metadata_get_xmp_tags(metadata), reader, context);
+    } else {
+        problem = "no image that can be read";
+    }
+    g_object_unref(metadata);
+    return problem;
+}
+
+int cmedia_displayed_size(const void *bytes, size_t count, int *width, int *height) {
+    VipsImage *image = vips_image_new_from_buffer(bytes, count, "", NULL);
+    if (image == NULL) {
+        vips_error_clear();
+        return -1;
+    }
+    *width = vips_image_get_width(image);
+    *height = vips_image_get_height(image);
+    g_object_unref(image);
+    return 0;
+}

@@ -1,0 +1,131 @@
+// The helper's sandbox. What decodes a hostile photo may be taken over by it; it then has the socket, the one file that was handed in, and
+// processor time, and nothing else.
+#define _GNU_SOURCE
+#include "CMedia.h"
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/landlock.h>
+#include <malloc.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+const char *cmedia_give_up_rights(void) {
+    // With the thread that started it, if that has an end of its own: the program starts another helper then.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // Neither a core file nor /proc/PID/mem with the bytes of a photo.
+    if (prctl(PR_SET_DUMPABLE, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return "prctl failed";
+    // For root: without capabilities a limit cannot be raised again, and modes count.
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct none[2] = {{0}};
+    if (syscall(SYS_capset, &header, none) != 0) return "capset failed";
+    // Each heap takes 64 MiB of the addresses that are limited below.
+    mallopt(M_ARENA_MAX, 2);
+    return NULL;
+}
+
+// No path at all, where the kernel has Landlock (5.13). In addition to the filter, which refuses the same by the number of the call. It counts
+// for this thread and those that it starts.
+static void forbid_paths(void) {
+    long version = syscall(444 /* landlock_create_ruleset */, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    if (version < 1) return;
+    // All rights of the first version: every open, creation and removal.
+    struct { uint64_t handled_access_fs; } rules = {(1ULL << 13) - 1};
+    int descriptor = (int)syscall(444, &rules, sizeof rules, 0);
+    if (descriptor < 0) return;
+    syscall(446 /* landlock_restrict_self */, descriptor, 0);
+    close(descriptor);
+}
+
+static int limit(int resource, rlim_t value) {
+    struct rlimit both = {value, value};
+    return setrlimit(resource, &both);
+}
+
+static int allow_calls(scmp_filter_ctx filter) {
+    // What reads descriptors, manages memory and runs threads.
+    static const int calls[] = {
+        SCMP_SYS(pread64), SCMP_SYS(fstat), SCMP_SYS(close), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
+        SCMP_SYS(brk), SCMP_SYS(futex), SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
+        SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity), SCMP_SYS(getpid),
+        SCMP_SYS(gettid), SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres), SCMP_SYS(gettimeofday), SCMP_SYS(nanosleep),
+        SCMP_SYS(clock_nanosleep), SCMP_SYS(getrandom), SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(restart_syscall),
+        SCMP_SYS(getrusage), SCMP_SYS(sysinfo),
+    };
+    int failed = 0;
+    for (size_t index = 0; index < sizeof calls / sizeof *calls; index++)
+        failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[index], 0);
+    // Not read or lseek of the photo: its position is shared with the program, which may be reading it. Then the socket to the program, and the standard error, which is /dev/null.
+    failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), 1, SCMP_A0(SCMP_CMP_EQ, 0));
+    failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(write), 1, SCMP_A0(SCMP_CMP_EQ, 0));
+    failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(write), 1, SCMP_A0(SCMP_CMP_EQ, 2));
+    // Memory that nothing can be executed in, and files that nothing can be written to.
+    failed |= seccomp_rule_add(
+        filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
+        SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_PRIVATE, MAP_PRIVATE));
+    failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+    // Threads, not processes. The arguments of clone3 are in memory, which a filter cannot read: glibc then takes clone.
+    failed |= seccomp_rule_add(
+        filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+    failed |= seccomp_rule_add(
+        filter, SCMP_ACT_KILL_PROCESS, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+    failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+    // Threads get names.
+    failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1, SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME));
+    // Its own limits: only that of processor time can be raised, the others are at their maximum.
+    failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_EQ, 0));
+    failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setrlimit), 0);
+    return failed;
+}
+
+// No library tries these by itself: who does is at work on a hole. Everything else that is not allowed fails with EPERM, since libraries may
+// try it and go without (openat of a file with locales).
+static int kill_on_calls(scmp_filter_ctx filter) {
+    static const int calls[] = {
+        SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(socket), SCMP_SYS(socketpair), SCMP_SYS(connect),
+        SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(accept), SCMP_SYS(accept4), SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv),
+        SCMP_SYS(process_vm_writev), SCMP_SYS(kill), SCMP_SYS(tkill), SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(pidfd_open),
+        SCMP_SYS(pidfd_getfd), SCMP_SYS(pidfd_send_signal), SCMP_SYS(mount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot),
+        SCMP_SYS(setns), SCMP_SYS(unshare), SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(io_uring_setup),
+        SCMP_SYS(io_uring_enter), SCMP_SYS(userfaultfd), SCMP_SYS(keyctl), SCMP_SYS(add_key), SCMP_SYS(request_key),
+        SCMP_SYS(init_module), SCMP_SYS(finit_module), SCMP_SYS(kexec_load), SCMP_SYS(reboot), SCMP_SYS(open_by_handle_at),
+        SCMP_SYS(setuid), SCMP_SYS(setgid), SCMP_SYS(setresuid), SCMP_SYS(setresgid), SCMP_SYS(capset), SCMP_SYS(personality),
+    };
+    int failed = 0;
+    for (size_t index = 0; index < sizeof calls / sizeof *calls; index++)
+        failed |= seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, calls[index], 0);
+    return failed;
+}
+
+const char *cmedia_enter_sandbox(void) {
+    // Decoders take far less; a hostile photo that claims more fails to get it.
+    if (limit(RLIMIT_AS, 2ULL << 30) != 0) return "the memory cannot be limited";
+    // The photo's descriptor, the socket, /dev/null, and what the libraries have kept open.
+    if (limit(RLIMIT_FSIZE, 0) != 0 || limit(RLIMIT_CORE, 0) != 0 || limit(RLIMIT_NOFILE, 32) != 0) return "setrlimit failed";
+    forbid_paths();
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+    if (filter == NULL) return "seccomp_init failed";
+    const char *problem = NULL;
+    // For threads too that the libraries have started. A call of another architecture has other numbers.
+    if (seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) != 0
+        || seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) != 0)
+        problem = "the kernel lacks a part of seccomp";
+    else if (allow_calls(filter) != 0 || kill_on_calls(filter) != 0) problem = "a rule of seccomp was refused";
+    else if (seccomp_load(filter) != 0) problem = "the kernel does not take a filter of system calls (seccomp)";
+    seccomp_release(filter);
+    return problem;
+}
+
+void cmedia_renew_processor_limit(unsigned int seconds) {
+    struct rusage used;
+    struct rlimit bounds;
+    if (getrusage(RUSAGE_SELF, &used) != 0 || getrlimit(RLIMIT_CPU, &bounds) != 0) return;
+    bounds.rlim_cur = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1 + seconds;
+    setrlimit(RLIMIT_CPU, &bounds);
+}

@@ -1,0 +1,120 @@
+// Thumbnails through libvips, and previews that RAW files have.
+#include "CMedia.h"
+#include <gexiv2/gexiv2.h>
+#include <iconv.h>
+#include <vips/vips.h>
+// After it, since it needs its macros.
+#include <vips/vector.h>
+
+const char *cmedia_load_libraries(void) {
+    // Images that take more than this would go to a temporary file, which there cannot be; the limit of memory counts instead.
+    g_setenv("VIPS_DISC_THRESHOLD", "64g", TRUE);
+    if (vips_init("backupfs-media") != 0) return "libvips cannot be started";
+    // A processor's worth of threads for each photo: the program reads several at a time if it wants to.
+    vips_concurrency_set(1);
+    vips_cache_set_max(0);
+    // Its vector code is made while it runs, in memory that can be executed.
+    vips_vector_set_enabled(FALSE);
+    vips_block_untrusted_set(TRUE);
+    vips_operation_block_set("VipsForeignLoad", TRUE);
+    static const char *const loaders[] = {
+        "VipsForeignLoadJpeg", "VipsForeignLoadPng", "VipsForeignLoadWebp", "VipsForeignLoadTiff", "VipsForeignLoadHeif"};
+    for (size_t index = 0; index < sizeof loaders / sizeof *loaders; index++) vips_operation_block_set(loaders[index], FALSE);
+    if (!gexiv2_initialize()) return "exiv2 cannot be started";
+    gexiv2_log_set_level(GEXIV2_LOG_LEVEL_MUTE);
+    // The conversions of comments are modules of glibc. They stay loaded while one of each is open.
+    if (iconv_open("UTF-8", "ISO-8859-1") == (iconv_t)-1) return "the character sets of glibc are missing";
+    return NULL;
+}
+
+// The quality falls until the file is small enough.
+static const char *save(VipsImage *image, size_t limit_bytes, uint8_t **jpeg, size_t *jpeg_count) {
+    static const int qualities[] = {80, 70, 60, 50, 40, 30, 20, 10};
+    for (size_t index = 0; index < sizeof qualities / sizeof *qualities; index++) {
+        void *bytes = NULL;
+        size_t count = 0;
+        if (vips_jpegsave_buffer(
+                image, &bytes, &count, "Q", qualities[index], "strip", TRUE, "optimize_coding", TRUE, NULL) != 0)
+            return "the thumbnail cannot be written";
+        if (count < limit_bytes) {
+            *jpeg = bytes;
+            *jpeg_count = count;
+            return NULL;
+        }
+        g_free(bytes);
+    }
+    return "the thumbnail is too large at every quality";
+}
+
+// `orientation`: for an image that has none of its own.
+static const char *shrink(
+    const void *bytes, size_t count, int side, size_t limit_bytes, int orientation, uint8_t **jpeg, size_t *jpeg_count) {
+    VipsImage *image = NULL, *whole = NULL, *upright = NULL, *flat = NULL;
+    const char *problem = NULL;
+    // The profile is applied: afterwards there is none. Images are only made smaller.
+    if (vips_thumbnail_buffer(
+            (void *)bytes, count, &image, side, "height", side, "size", VIPS_SIZE_DOWN, "no_rotate", TRUE, "export_profile", "srgb",
+            NULL) != 0) {
+        vips_error_clear();
+        return "no image that can be decoded";
+    }
+    // Decoded here as a whole: it has few pixels now, is turned, and may be written more than once.
+    whole = vips_image_copy_memory(image);
+    if (whole == NULL) problem = "no image that can be decoded";
+    if (problem == NULL) {
+        if (vips_image_get_orientation(whole) <= 1 && orientation > 1) vips_image_set_int(whole, VIPS_META_ORIENTATION, orientation);
+        if (vips_autorot(whole, &upright, NULL) != 0) problem = "no image that can be turned";
+    }
+    VipsImage *last = upright;
+    if (problem == NULL && vips_image_hasalpha(last)) {
+        // Transparent parts become white.
+        VipsArrayDouble *white = vips_array_double_newv(1, 255.0);
+        if (vips_flatten(last, &flat, "background", white, NULL) == 0) last = flat;
+        else problem = "no image that can be flattened";
+        vips_area_unref(VIPS_AREA(white));
+    }
+    if (problem == NULL) problem = save(last, limit_bytes, jpeg, jpeg_count);
+    if (flat != NULL) g_object_unref(flat);
+    if (upright != NULL) g_object_unref(upright);
+    if (whole != NULL) g_object_unref(whole);
+    g_object_unref(image);
+    vips_error_clear();
+    return problem;
+}
+
+static const char *shrink_preview(
+    const void *bytes, size_t count, int side, size_t limit_bytes, int orientation, uint8_t **jpeg, size_t *jpeg_count) {
+    const char *problem = "no embedded preview";
+    GExiv2Metadata *metadata = gexiv2_metadata_new();
+    if (metadata != NULL && gexiv2_metadata_open_buf(metadata, bytes, (glong)count, NULL)) {
+        GExiv2PreviewProperties **previews = gexiv2_metadata_get_preview_properties(metadata);
+        // In the order of their sizes: the smallest one that is large enough, else the largest one.
+        GExiv2PreviewProperties *chosen = NULL;
+        for (GExiv2PreviewProperties **next = previews; next != NULL && *next != NULL; next++) {
+            chosen = *next;
+            if ((int)gexiv2_preview_properties_get_width(*next) >= side || (int)gexiv2_preview_properties_get_height(*next) >= side) break;
+        }
+        GExiv2PreviewImage *preview = chosen != NULL ? gexiv2_metadata_try_get_preview_image(metadata, chosen, NULL) : NULL;
+        if (preview != NULL) {
+            guint32 preview_count = 0;
+            const guint8 *preview_bytes = gexiv2_preview_image_get_data(preview, &preview_count);
+            problem = shrink(preview_bytes, preview_count, side, limit_bytes, orientation, jpeg, jpeg_count);
+            g_object_unref(preview);
+        }
+    }
+    if (metadata != NULL) g_object_unref(metadata);
+    return problem;
+}
+
+const char *cmedia_thumbnail(
+    const void *bytes, size_t count, int side, size_t limit_bytes, int prefers_preview, int orientation, uint8_t **jpeg,
+    size_t *jpeg_count) {
+    *jpeg = NULL;
+    *jpeg_count = 0;
+    if (prefers_preview && shrink_preview(bytes, count, side, limit_bytes, orientation, jpeg, jpeg_count) == NULL) return NULL;
+    const char *problem = shrink(bytes, count, side, limit_bytes, 0, jpeg, jpeg_count);
+    if (problem == NULL || prefers_preview) return problem;
+    return shrink_preview(bytes, count, side, limit_bytes, orientation, jpeg, jpeg_count) == NULL ? NULL : problem;
+}
+
+void cmedia_free(void *memory) { g_free(memory); }

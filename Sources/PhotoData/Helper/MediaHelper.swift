@@ -1,0 +1,180 @@
+import BackupCore
+import Glibc
+import SystemIO
+
+/// Has photos and videos read by `backupfs-media`, a process without any rights: decoders are often attacked, and this program
+/// has keys, files and the network.
+///
+/// It starts the helper with the first file, and again when it has died or was killed: at most three times for one file, and
+/// after three starts in a row that have come to nothing no more. For one thread at a time.
+public final class MediaHelper {
+    /// How long reading the metadata of a file may take.
+    public static let metadataSeconds = 10.0
+    /// How long making a thumbnail may take.
+    public static let thumbnailSeconds = 30.0
+    /// How long a start may take: libraries are loaded, from a slow disk perhaps.
+    private static let startSeconds = 30.0
+    private static let attemptLimit = 3
+
+    private let program: String?
+    private let timeoutSeconds: (metadata: Double, thumbnail: Double)
+    private var helper: HelperProcess?
+    private var requestNumber: UInt32 = 0
+    private var failedStartCount = 0
+    /// Set once nothing can be read: no file is tried after that.
+    private var missing: BackupError?
+
+    /// - Parameters:
+    ///   - program: the helper; by default the one that was installed with this program.
+    ///   - metadataSeconds: how long a file may take; then the helper is killed.
+    public init(
+        program: String? = MediaHelper.installedProgram, metadataSeconds: Double = metadataSeconds,
+        thumbnailSeconds: Double = thumbnailSeconds
+    ) {
+        self.program = program
+        timeoutSeconds = (metadataSeconds, thumbnailSeconds)
+    }
+
+    /// The helper beside this program, or in `../libexec/backupfs`. Neither `PATH` nor a variable can lead to another program.
+    public static var installedProgram: String? {
+        guard let own = FileSystem.linkTarget("/proc/self/exe") else { return nil }
+        let folder = FileSystem.parentPath(own)
+        return ["\(folder)/backupfs-media", "\(FileSystem.parentPath(folder))/libexec/backupfs/backupfs-media"].first {
+            access($0, X_OK) == 0
+        }
+    }
+
+    /// The process that runs now, for tests.
+    public var processID: pid_t? { helper?.process.processID }
+
+    // MARK: Questions
+
+    /// What a file says of itself.
+    /// - Parameter file: opened for reading alone. The helper does not move its position.
+    /// - Throws: `interrupted` when the operation was cancelled; `invalidArgument` for a file that is open for writing.
+    public func metadata(of file: borrowing OwnedDescriptor) throws(BackupError) -> MediaOutcome<PhotoMetadata> {
+        try outcome(of: .metadata, file, timeoutSeconds.metadata) { answer throws(BackupError) in
+            try PhotoMetadata(decoding: answer.content)
+        }
+    }
+
+    /// A JPEG of at most 256 × 256 pixels, in fewer than 50,000 bytes.
+    /// - Parameter file: as for `metadata`.
+    public func thumbnail(of file: borrowing OwnedDescriptor) throws(BackupError) -> MediaOutcome<[UInt8]> {
+        try outcome(of: .thumbnail, file, timeoutSeconds.thumbnail) { answer throws(BackupError) in try answer.thumbnail() }
+    }
+
+    /// Has the helper try what its sandbox must refuse (`sandbox_attempt`).
+    /// - Returns: the errno, 0 when it succeeded; `unreadable(.crashed)` when it was killed for the attempt.
+    public func attempt(_ number: UInt32, descriptor: Int32) throws(BackupError) -> MediaOutcome<Int32> {
+        try ask(.attempt, argument: number, descriptor, 10, attemptLimit: 1) { answer throws(BackupError) in
+            var reader = ByteReader(answer.content)
+            return try reader.read()
+        }
+    }
+
+    private func outcome<Value: Sendable>(
+        of kind: MediaProtocol.Kind, _ file: borrowing OwnedDescriptor, _ seconds: Double,
+        _ decode: (MediaAnswer) throws(BackupError) -> Value
+    ) throws(BackupError) -> MediaOutcome<Value> {
+        let flags = fcntl(file.rawValue, F_GETFL)
+        guard flags >= 0, flags & O_ACCMODE == O_RDONLY else {
+            throw BackupError(.invalidArgument, "is open for writing", path: file.path)
+        }
+        return try ask(kind, argument: 0, file.rawValue, seconds, attemptLimit: Self.attemptLimit, decode)
+    }
+
+    private func ask<Value: Sendable>(
+        _ kind: MediaProtocol.Kind, argument: UInt32, _ descriptor: Int32, _ seconds: Double, attemptLimit: Int,
+        _ decode: (MediaAnswer) throws(BackupError) -> Value
+    ) throws(BackupError) -> MediaOutcome<Value> {
+        for _ in 0..<attemptLimit {
+            try start()
+            if let missing { return .helperMissing(missing) }
+            requestNumber &+= 1
+            let request = MediaRequest(kind, number: requestNumber, argument: argument)
+            do throws(HelperProcess.Failure) {
+                let answer = try answer(to: request, descriptor, seconds)
+                switch answer.status {
+                case .found:
+                    do throws(BackupError) {
+                        return .found(try decode(answer))
+                    } catch {
+                        throw HelperProcess.Failure.malformed
+                    }
+                case .nothing: return .nothing
+                case .damaged: return .unreadable(.damaged)
+                case .tooLarge: return .unreadable(.tooLarge)
+                case .refused: throw .malformed
+                }
+            } catch {
+                // Whatever happened, this helper is not used again.
+                helper = nil
+                switch error {
+                // The system may have killed it for a reason that has passed.
+                case .ended: continue
+                case .timedOut: return .unreadable(.timedOut)
+                case .malformed: return .unreadable(.malformedAnswer)
+                case .cancelled(let error): throw error
+                }
+            }
+        }
+        return .unreadable(.crashed)
+    }
+
+    private func answer(
+        to request: MediaRequest, _ descriptor: Int32, _ seconds: Double
+    ) throws(HelperProcess.Failure) -> MediaAnswer {
+        guard let helper else { throw .ended }
+        return try helper.ask(request, descriptor: descriptor, timeoutSeconds: seconds)
+    }
+
+    // MARK: Starting
+
+    /// Starts a helper unless one runs; sets `missing` when none can be had.
+    private func start() throws(BackupError) {
+        if helper != nil { return }
+        while missing == nil {
+            guard let program else {
+                missing = Self.notInstalled
+                return
+            }
+            do throws(BackupError) {
+                let process = try HelperProcess(program: program)
+                if let refusal = try Self.refusal(of: process) {
+                    missing = refusal
+                } else {
+                    failedStartCount = 0
+                    helper = process
+                }
+                return
+            } catch {
+                guard error.code != .interrupted else { throw error }
+                failedStartCount += 1
+                if failedStartCount >= Self.attemptLimit { missing = error }
+            }
+        }
+    }
+
+    /// Waits until the helper is in its sandbox.
+    /// - Returns: why it will read nothing.
+    private static func refusal(of process: HelperProcess) throws(BackupError) -> BackupError? {
+        do throws(HelperProcess.Failure) {
+            let answer = try process.answer(to: MediaRequest(.ready, number: 0), timeoutSeconds: startSeconds)
+            if answer.status == .found { return nil }
+            let reason = PhotoText.shortened(PhotoText.decoded(answer.content), limitBytes: 200)
+            return BackupError(
+                .notSupported, "photos are not read: the program for it cannot protect itself (\(reason))",
+                remedy: "It needs Linux 4.14 or later with seccomp, also in a container.")
+        } catch {
+            if case .cancelled(let error) = error { throw error }
+            throw BackupError(
+                .notSupported, "photos are not read: backupfs-media does not start",
+                remedy: "Install the packages libgexiv2-2, libvips42 and libseccomp2.")
+        }
+    }
+
+    private static let notInstalled = BackupError(
+        .notSupported, "photos are not read: backupfs-media is not installed",
+        remedy: "Build it with “make media”, or install it beside backupfs.")
+}

@@ -1,0 +1,56 @@
+/// All tags of one file, as exiv2 gives them, within the bounds of an answer.
+public struct TagCollection: Sendable {
+    private var values: [String: [String]] = [:]
+    /// In the order of the file's sections.
+    public private(set) var tags: [PhotoTag] = []
+    /// Whether a tag was left out or cut.
+    public private(set) var isShortened = false
+    /// Of Apple's maker note.
+    private(set) var livePhotoIdentifier: String?
+    private var byteCount = 0
+
+    public init() {}
+
+    /// The first value of a tag.
+    func first(_ keys: String...) -> String? { keys.lazy.compactMap { values[$0]?.first }.first }
+
+    /// All values of a list.
+    func all(_ key: String) -> [String] { values[key] ?? [] }
+
+    /// The MIME type of a RAW format that is TIFF but for a few tags; `nil` for a TIFF.
+    public var rawContentType: String? {
+        if values["Exif.Image.DNGVersion"] != nil { return "image/x-adobe-dng" }
+        let compressions = Set(
+            values.filter { $0.key.hasSuffix(".Compression") }.flatMap(\.value).compactMap { Int($0) })
+        // Sony's and Nikon's own compressions; a TIFF of their programs has another one.
+        if compressions.contains(32_767) { return "image/x-sony-arw" }
+        if compressions.contains(34_713) { return "image/x-nikon-nef" }
+        return nil
+    }
+
+    /// A text; each element of a list is added under the same name.
+    public mutating func add(_ key: String, _ value: String) {
+        let key = PhotoText.shortened(key, limitBytes: PhotoLimits.tagKeyBytes)
+        let cut = PhotoText.shortened(PhotoText.withoutLanguage(value), limitBytes: PhotoLimits.tagValueBytes)
+        // What fields are made of is kept even when the list of tags is full; a file with that many values of one tag is hostile.
+        if values[key, default: []].count < PhotoLimits.keywordCount, values.count < 2 * PhotoLimits.tagCount {
+            values[key, default: []].append(cut)
+        }
+        guard tags.count < PhotoLimits.tagCount, byteCount + key.utf8.count + cut.utf8.count <= PhotoLimits.tagBytes else {
+            isShortened = true
+            return
+        }
+        if cut.utf8.count < value.utf8.count, value.utf8.count > PhotoLimits.tagValueBytes { isShortened = true }
+        byteCount += key.utf8.count + cut.utf8.count
+        // A zero byte would end the text in other programs.
+        tags.append(PhotoTag(key: key.filter { $0 != "\0" }, value: cut.filter { $0 != "\0" }))
+    }
+
+    /// A binary value: only its length is kept, and of a maker note the identifier.
+    public mutating func add(_ key: String, bytes: [UInt8]) {
+        if key == "Exif.Photo.MakerNote" {
+            livePhotoIdentifier = livePhotoIdentifier ?? AppleMakerNote.livePhotoIdentifier(bytes)
+        }
+        add(key, "(\(bytes.count) bytes)")
+    }
+}

@@ -1,0 +1,123 @@
+import SystemIO
+
+/// Reads what MP4, MOV and their kin say of themselves: the few boxes in `moov` that have it. The pictures and sounds are
+/// skipped, so that a video of gigabytes takes no more time or memory than one of seconds.
+public enum VideoReader {
+    /// Of `mvhd` and `tkhd`, whose lengths are fixed.
+    private static let headerLimitBytes = 256
+    private static let trackLimit = 64
+
+    /// - Returns: `nil` for a file without `moov`.
+    public static func metadata(of source: VideoSource, contentType: String) throws(VideoError) -> PhotoMetadata? {
+        var reader = BoxReader(source)
+        var movie: Box?
+        try reader.forEach(in: 0..<source.byteCount, isTop: true) { box throws(VideoError) in
+            if box.isOf("moov") { movie = box }
+            return movie == nil
+        }
+        guard let movie else { return nil }
+        var children: [Box] = []
+        try reader.forEach(in: movie.content) { child throws(VideoError) in
+            if ["mvhd", "trak", "meta", "udta"].contains(where: child.isOf) { children.append(child) }
+            guard children.count <= trackLimit else { throw .damaged }
+            return true
+        }
+        var photo = PhotoMetadata(.video, contentType: contentType)
+        var texts = QuickTimeMetadata()
+        var createdAt: PhotoDate?
+        for child in children {
+            if child.isOf("mvhd") {
+                createdAt = try readMovieHeader(reader.content(of: child, limit: headerLimitBytes), into: &photo)
+            } else if child.isOf("trak") {
+                if photo.pixelWidth == nil { try readTrack(child, &reader, into: &photo) }
+            } else if child.isOf("meta") {
+                try texts.read(meta: child, with: &reader)
+            } else {
+                try texts.read(userData: child, with: &reader)
+            }
+        }
+        apply(texts, createdAt: createdAt, to: &photo)
+        return photo
+    }
+
+    // MARK: Headers
+
+    /// - Returns: when the video was made, in UTC; `nil` for 0 and everything before 1970, which stand for unset clocks.
+    private static func readMovieHeader(
+        _ bytes: [UInt8], into photo: inout PhotoMetadata
+    ) throws(VideoError) -> PhotoDate? {
+        let isLong = try isLong(bytes)
+        let created = try BoxReader.number(bytes, at: 4, isLong ? 8 : 4)
+        let timescale = try BoxReader.number(bytes, at: isLong ? 20 : 12, 4)
+        let duration = try BoxReader.number(bytes, at: isLong ? 24 : 16, isLong ? 8 : 4)
+        // All bits set: not known.
+        if timescale > 0, duration > 0, duration != (isLong ? UInt64.max : UInt64(UInt32.max)) {
+            let seconds = Double(duration) / Double(timescale)
+            if PhotoLimits.durationSeconds.contains(seconds) { photo.durationSeconds = seconds }
+        }
+        // Counted from 1904.
+        guard created > 2_082_844_800, created < 1 << 40 else { return nil }
+        return PhotoDate(utcSeconds: Int64(created) - 2_082_844_800)
+    }
+
+    /// Version 1 has times of 64 bits.
+    private static func isLong(_ bytes: [UInt8]) throws(VideoError) -> Bool {
+        switch bytes.first {
+        case 0: false
+        case 1: true
+        default: throw .damaged
+        }
+    }
+
+    /// The size of a track of pictures, turned as its matrix says.
+    private static func readTrack(_ track: Box, _ reader: inout BoxReader, into photo: inout PhotoMetadata) throws(VideoError) {
+        var header: Box?
+        var media: Box?
+        try reader.forEach(in: track.content) { child throws(VideoError) in
+            if child.isOf("tkhd") { header = header ?? child }
+            if child.isOf("mdia") { media = media ?? child }
+            return true
+        }
+        guard let header, let media else { return }
+        var handler: Box?
+        try reader.forEach(in: media.content) { child throws(VideoError) in
+            if child.isOf("hdlr") { handler = handler ?? child }
+            return true
+        }
+        // Its kind comes after a version and four zero bytes; the name after it can be long.
+        guard let handler, handler.content.count >= 12,
+            try reader.source.read(at: handler.content.lowerBound + 8, count: 4) == PhotoBox.type("vide")
+        else { return }
+        let bytes = try reader.content(of: header, limit: headerLimitBytes)
+        let matrix = try isLong(bytes) ? 52 : 40
+        // 16 bits before the point and 16 after it.
+        let width = try Int(BoxReader.number(bytes, at: matrix + 36, 4) >> 16)
+        let height = try Int(BoxReader.number(bytes, at: matrix + 40, 4) >> 16)
+        guard PhotoLimits.pixels.contains(width), PhotoLimits.pixels.contains(height) else { return }
+        // A quarter turn swaps the axes: the first and fifth of nine numbers are 0, the second and fourth are not.
+        let numbers = try [0, 4, 12, 16].map { offset throws(VideoError) in try BoxReader.number(bytes, at: matrix + offset, 4) }
+        let isTurned = numbers[0] == 0 && numbers[3] == 0 && numbers[1] != 0 && numbers[2] != 0
+        (photo.pixelWidth, photo.pixelHeight) = isTurned ? (height, width) : (width, height)
+    }
+
+    // MARK: Texts
+
+    private static func apply(_ texts: QuickTimeMetadata, createdAt: PhotoDate?, to photo: inout PhotoMetadata) {
+        func field(_ text: String?) -> String? { PhotoText.field(text) }
+        photo.dateTaken =
+            texts.first("com.apple.quicktime.creationdate").flatMap { PhotoDate(parsing: $0) }
+            ?? texts.first("©day").flatMap { PhotoDate(parsing: $0) } ?? createdAt
+        photo.cameraMake = field(texts.first("com.apple.quicktime.make", "©mak"))
+        photo.cameraModel = field(texts.first("com.apple.quicktime.model", "©mod"))
+        photo.title = field(texts.first("com.apple.quicktime.title", "©nam"))
+        photo.caption = field(texts.first("com.apple.quicktime.description", "©des"))
+        photo.livePhotoIdentifier = field(texts.first("com.apple.quicktime.content.identifier"))
+        if let place = texts.first("com.apple.quicktime.location.ISO6709", "©xyz").flatMap(PhotoPlace.iso6709) {
+            (photo.gpsLatitude, photo.gpsLongitude, photo.gpsAltitude) = place
+        }
+        var tags = TagCollection()
+        for (key, value) in texts.texts { tags.add(key, value) }
+        photo.tags = tags.tags
+        photo.isShortened = tags.isShortened
+    }
+}

@@ -1,0 +1,78 @@
+import CMedia
+import Glibc
+import PhotoData
+
+/// A photo whose bytes are mapped into memory. The process dies when the file is truncated meanwhile, which costs this photo
+/// alone.
+struct MappedPhoto {
+    /// Of formats that begin as TIFF does, and whose first picture is a small one or none that libvips knows.
+    private static let rawTypes: Set<String> = [
+        "image/x-canon-cr2", "image/x-nikon-nef", "image/x-sony-arw", "image/x-adobe-dng", "image/x-olympus-orf",
+        "image/x-fuji-raf", "image/x-pentax-pef", "image/x-samsung-srw", "image/x-panasonic-rw2", "image/x-canon-cr3",
+    ]
+
+    let kind: ContentKind
+    let bytes: UnsafeRawBufferPointer
+
+    /// - Returns: `nil` when no decoder can make sense of it.
+    func metadata() -> PhotoMetadata? {
+        guard let (tags, facts) = readTags() else { return nil }
+        var (width, height) = (Int(facts.width), Int(facts.height))
+        var isUpright = false
+        if kind == .heif {
+            // The container says how the picture is turned, and the tag for it does not count.
+            var (shownWidth, shownHeight): (Int32, Int32) = (0, 0)
+            if cmedia_displayed_size(bytes.baseAddress, bytes.count, &shownWidth, &shownHeight) == 0 {
+                (width, height, isUpright) = (Int(shownWidth), Int(shownHeight), true)
+            }
+        }
+        return PhotoFields.metadata(
+            from: tags, contentType: contentType(facts, tags), width: width, height: height, isUpright: isUpright)
+    }
+
+    /// - Returns: a JPEG; `nil` when there is no picture that can be decoded.
+    func thumbnail() -> [UInt8]? {
+        let read = readTags()
+        let orientation = read.map { PhotoFields.metadata(from: $0.tags, contentType: "", width: 0, height: 0, isUpright: true) }?
+            .orientation
+        let isRaw = kind == .raw || read.map { Self.rawTypes.contains(contentType($0.facts, $0.tags)) } ?? false
+        var jpeg: UnsafeMutablePointer<UInt8>?
+        var count = 0
+        let problem = cmedia_thumbnail(
+            bytes.baseAddress, bytes.count, Int32(PhotoLimits.thumbnailPixels), PhotoLimits.thumbnailBytes, isRaw ? 1 : 0,
+            Int32(orientation ?? 1), &jpeg, &count)
+        guard problem == nil, let jpeg else { return nil }
+        defer { cmedia_free(jpeg) }
+        return Array(UnsafeBufferPointer(start: jpeg, count: count))
+    }
+
+    private func readTags() -> (tags: TagCollection, facts: cmedia_facts)? {
+        var facts = cmedia_facts()
+        var tags = TagCollection()
+        // The reader is called only until the call returns, so that the pointer to the local variable stays valid.
+        let problem = withUnsafeMutablePointer(to: &tags) { collection in
+            cmedia_read_metadata(
+                bytes.baseAddress, bytes.count, &facts,
+                { context, tag in
+                    guard let collection = context?.assumingMemoryBound(to: TagCollection.self), let tag = tag?.pointee,
+                        let key = tag.key
+                    else { return }
+                    let name = String(cString: key)
+                    if let value = tag.value {
+                        let text = UnsafeBufferPointer(start: value, count: strlen(value))
+                        collection.pointee.add(name, PhotoText.decoded(text.lazy.map { UInt8(bitPattern: $0) }))
+                    } else {
+                        collection.pointee.add(name, bytes: Array(UnsafeBufferPointer(start: tag.raw, count: tag.raw_count)))
+                    }
+                }, collection)
+        }
+        return problem == nil ? (tags, facts) : nil
+    }
+
+    private func contentType(_ facts: cmedia_facts, _ tags: TagCollection) -> String {
+        let type = withUnsafeBytes(of: facts.content_type) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        // exiv2 takes some of these for TIFF.
+        if type == "image/tiff" || type.isEmpty { return tags.rawContentType ?? (type.isEmpty ? "image/tiff" : type) }
+        return type
+    }
+}

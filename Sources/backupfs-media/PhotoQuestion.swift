@@ -1,0 +1,79 @@
+import BackupCore
+import CMedia
+import CSandboxTrial
+import Glibc
+import PhotoData
+
+/// One request and its file.
+struct PhotoQuestion {
+    /// Larger photos would take more addresses than the process may have. Videos are read in parts and can have any size.
+    private static let photoLimitBytes: Int64 = 1 << 30
+    /// The program stops to wait earlier; this ends a helper whose program is gone.
+    private static let processorSeconds: UInt32 = 60
+
+    private let request: MediaRequest
+    private let descriptor: Int32
+
+    init(_ request: MediaRequest, descriptor: Int32) {
+        (self.request, self.descriptor) = (request, descriptor)
+    }
+
+    func answer() -> MediaAnswer {
+        cmedia_renew_processor_limit(Self.processorSeconds)
+        switch request.kind {
+        case .ready: return MediaAnswer(request, .found)
+        case .attempt:
+            var writer = ByteWriter()
+            writer.append(sandbox_attempt(Int32(truncatingIfNeeded: request.argument), descriptor))
+            return MediaAnswer(request, .found, content: writer.bytes)
+        case .metadata, .thumbnail:
+            let size = cmedia_file_size(descriptor)
+            guard size >= 0 else { return MediaAnswer(request, .damaged) }
+            let prefix = read(at: 0, count: Int(min(size, Int64(ContentKind.prefixByteCount)))) ?? []
+            guard let kind = ContentKind(prefix: prefix) else { return MediaAnswer(request, .nothing) }
+            if case .video(let contentType) = kind {
+                return request.kind == .thumbnail ? MediaAnswer(request, .nothing) : video(contentType, size)
+            }
+            guard size <= Self.photoLimitBytes else { return MediaAnswer(request, .tooLarge) }
+            guard let bytes = cmedia_map(descriptor, Int(size)) else { return MediaAnswer(request, .tooLarge) }
+            defer { cmedia_unmap(bytes, Int(size)) }
+            let image = MappedPhoto(kind: kind, bytes: UnsafeRawBufferPointer(start: bytes, count: Int(size)))
+            return request.kind == .metadata ? metadata(image) : thumbnail(image)
+        }
+    }
+
+    private func read(at offset: UInt64, count: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let added = bytes.withUnsafeMutableBytes { buffer in
+                buffer.baseAddress.map { pread(descriptor, $0 + filled, count - filled, off_t(offset) + off_t(filled)) } ?? 0
+            }
+            guard added > 0 else { return nil }
+            filled += added
+        }
+        return bytes
+    }
+
+    private func video(_ contentType: String, _ size: Int64) -> MediaAnswer {
+        let source = VideoSource(byteCount: UInt64(size)) { offset, count in read(at: offset, count: count) }
+        do throws(VideoError) {
+            guard let video = try VideoReader.metadata(of: source, contentType: contentType) else {
+                return MediaAnswer(request, .damaged)
+            }
+            return MediaAnswer(request, .found, content: video.encoded)
+        } catch {
+            return MediaAnswer(request, .damaged)
+        }
+    }
+
+    private func metadata(_ image: MappedPhoto) -> MediaAnswer {
+        guard let metadata = image.metadata() else { return MediaAnswer(request, .damaged) }
+        return MediaAnswer(request, .found, content: metadata.encoded)
+    }
+
+    private func thumbnail(_ image: MappedPhoto) -> MediaAnswer {
+        guard let thumbnail = image.thumbnail() else { return MediaAnswer(request, .damaged) }
+        return MediaAnswer(request, .found, content: thumbnail)
+    }
+}
