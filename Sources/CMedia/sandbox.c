@@ -4,7 +4,6 @@
 #include "CMedia.h"
 #include <errno.h>
 #include <linux/capability.h>
-#include <linux/landlock.h>
 #include <malloc.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -32,8 +31,9 @@ const char *cmedia_give_up_rights(void) {
 
 // No path at all, where the kernel has Landlock (5.13). In addition to the filter, which refuses the same by the number of the call. It counts
 // for this thread and those that it starts.
+// Its header is newer than some systems that this is built on.
 static void forbid_paths(void) {
-    long version = syscall(444 /* landlock_create_ruleset */, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    long version = syscall(444 /* landlock_create_ruleset */, NULL, 0, 1u /* LANDLOCK_CREATE_RULESET_VERSION */);
     if (version < 1) return;
     // All rights of the first version: every open, creation and removal.
     struct { uint64_t handled_access_fs; } rules = {(1ULL << 13) - 1};

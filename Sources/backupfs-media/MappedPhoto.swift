@@ -47,8 +47,28 @@ struct MappedPhoto {
     }
 
     private func readTags() -> (tags: TagCollection, facts: cmedia_facts)? {
-        var facts = cmedia_facts()
         var tags = TagCollection()
+        guard let facts = Self.read(bytes, into: &tags) else { return nil }
+        if kind == .heif, !tags.hasXMP, let packet = HEIFItems.xmpPacket(in: source) {
+            // A packet alone is a format of its own to exiv2, which makes Exif of it, too.
+            var more = TagCollection()
+            if packet.withUnsafeBytes({ Self.read($0, into: &more) }) != nil { tags.addXMP(of: more) }
+        }
+        return (tags, facts)
+    }
+
+    /// The mapped bytes, read by position.
+    private var source: VideoSource {
+        VideoSource(byteCount: UInt64(bytes.count)) { offset, count in
+            guard let start = Int(exactly: offset), count >= 0, start <= bytes.count, count <= bytes.count - start else {
+                return nil
+            }
+            return Array(bytes[start..<start + count])
+        }
+    }
+
+    private static func read(_ bytes: UnsafeRawBufferPointer, into tags: inout TagCollection) -> cmedia_facts? {
+        var facts = cmedia_facts()
         // The reader is called only until the call returns, so that the pointer to the local variable stays valid.
         let problem = withUnsafeMutablePointer(to: &tags) { collection in
             cmedia_read_metadata(
@@ -66,7 +86,7 @@ struct MappedPhoto {
                     }
                 }, collection)
         }
-        return problem == nil ? (tags, facts) : nil
+        return problem == nil ? facts : nil
     }
 
     private func contentType(_ facts: cmedia_facts, _ tags: TagCollection) -> String {

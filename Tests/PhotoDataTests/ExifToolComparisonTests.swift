@@ -128,17 +128,14 @@ struct ExifToolComparisonTests {
                 number(tags.number("EXIF:GPSAltitude").map { tags.number("EXIF:GPSAltitudeRef") == 1 ? -$0 : $0 })
             ),
         ]
-        // exiv2 0.27 reads no XMP of HEIC and AVIF.
-        if !isHEIF {
-            rows += [
-                ("rating", number(photo.rating.map(Double.init)), number(tags.number("XMP:Rating"))),
-                (
-                    "texts", [photo.title, photo.caption].map(text).joined(separator: "|") + photo.keywords.joined(),
-                    [tags.text("XMP:Title"), tags.text("XMP:Description") ?? tags.text("EXIF:ImageDescription")].map(text)
-                        .joined(separator: "|") + text(tags.text("XMP:Subject")).replacing("-", with: "")
-                ),
-            ]
-        }
+        rows += [
+            ("rating", number(photo.rating.map(Double.init)), number(tags.number("XMP:Rating"))),
+            (
+                "texts", [photo.title, photo.caption].map(text).joined(separator: "|") + photo.keywords.joined(),
+                [tags.text("XMP:Title"), tags.text("XMP:Description") ?? tags.text("EXIF:ImageDescription")].map(text)
+                    .joined(separator: "|") + text(tags.text("XMP:Subject")).replacing("-", with: "")
+            ),
+        ]
         return rows
     }
 }

@@ -73,6 +73,23 @@ struct PhotoInfoTests {
         #expect(theirs.contains("4F5A8C1E-0000-4000-8000-1234567890AB"), "\(theirs)")
     }
 
+    /// Both read the same file, which was made from the specifications.
+    @Test func `a video is what ExifTool says`() throws {
+        try folder.write(CraftedVideo.iPhone, to: "iphone.mov")
+        let theirs = try #require(try PhotoFixtures.exifTool(reading: ["iphone.mov"], in: folder.path)["iphone.mov"])
+        let photo = try PhotoFixtures.found(folder("iphone.mov"), try PhotoFixtures.helper())
+        #expect(theirs["QuickTime:CreationDate"] as? String == "2024:05:06 09:08:09+02:00")
+        #expect(photo.dateTaken?.text == "2024-05-06T09:08:09+02:00")
+        #expect(theirs["QuickTime:ContentIdentifier"] as? String == photo.livePhotoIdentifier)
+        #expect(
+            theirs["QuickTime:Make"] as? String == photo.cameraMake && theirs["QuickTime:Model"] as? String == photo.cameraModel)
+        #expect(theirs["QuickTime:GPSCoordinates"] as? String == "48.8584 2.2945 35" && photo.gpsAltitude == 35)
+        #expect((theirs["QuickTime:Duration"] as? NSNumber)?.doubleValue == photo.durationSeconds)
+        #expect(theirs["File:MIMEType"] as? String == photo.contentType)
+        // ExifTool has the size as stored.
+        #expect((theirs["QuickTime:ImageWidth"] as? NSNumber)?.intValue == photo.pixelHeight)
+    }
+
     // MARK: Thumbnails
 
     @Test func `a thumbnail is upright, small, and without tags`() throws {

@@ -43,6 +43,12 @@ struct VideoReaderTests {
         #expect(video.tags.contains(PhotoTag(key: "com.android.version", value: "14")))
     }
 
+    @Test func `keys among the user data`() throws {
+        let meta = CraftedVideo.meta([("com.apple.quicktime.creationdate", "2024-05-06T09:08:09+0200")], isFull: true)
+        let video = try #require(try read(movie(CraftedVideo.movieHeader() + CraftedVideo.box("udta", meta))))
+        #expect(video.dateTaken?.text == "2024-05-06T09:08:09+02:00")
+    }
+
     @Test(arguments: [0, 1, 2_082_844_800, 1 << 63])
     func `a clock that was not set says nothing`(created: UInt64) throws {
         let video = try #require(try read(movie(CraftedVideo.movieHeader(isLong: true, created: created))))

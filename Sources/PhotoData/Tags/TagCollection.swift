@@ -28,6 +28,14 @@ public struct TagCollection: Sendable {
         return nil
     }
 
+    /// Whether there is any tag of XMP.
+    public var hasXMP: Bool { values.keys.contains { $0.hasPrefix("Xmp.") } }
+
+    /// Adds the tags of XMP of another collection.
+    public mutating func addXMP(of other: TagCollection) {
+        for tag in other.tags where tag.key.hasPrefix("Xmp.") { add(tag.key, tag.value) }
+    }
+
     /// A text; each element of a list is added under the same name.
     public mutating func add(_ key: String, _ value: String) {
         let key = PhotoText.shortened(key, limitBytes: PhotoLimits.tagKeyBytes)

@@ -70,11 +70,15 @@ struct QuickTimeMetadata {
     /// - Parameter box: `udta`.
     mutating func read(userData box: Box, with reader: inout BoxReader) throws(VideoError) {
         var children: [Box] = []
+        var meta: Box?
         try reader.forEach(in: box.content) { child throws(VideoError) in
             guard children.count < Self.keyLimit else { throw .damaged }
             if child.type[0] == 0xA9 { children.append(child) }
+            if child.isOf("meta") { meta = meta ?? child }
             return true
         }
+        // Some programs put the keys in here.
+        if let meta { try read(meta: meta, with: &reader) }
         for child in children where child.content.count <= Self.valueLimitBytes {
             let bytes = try reader.content(of: child, limit: Self.valueLimitBytes)
             // A length, a language, and the text.
