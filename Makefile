@@ -8,7 +8,7 @@ SWIFT_COMMAND = $(shell SWIFT='$(SWIFT)' mount-scripts/find-swift.sh)
 RELEASE = -c release --static-swift-stdlib --product backupfs
 RELEASE_BINARY = .build/release/backupfs
 # The helper that reads photos, where the libraries for it are installed. It is not needed for anything else.
-HAS_MEDIA = pkg-config --exists gexiv2 vips libseccomp
+HAS_MEDIA = pkg-config --exists 'gexiv2 >= 0.14' 'vips >= 8.13' libseccomp
 RELEASE_MEDIA = -c release --static-swift-stdlib --product backupfs-media
 # Tests drive the program that users run. It is also several times as fast as a debug build, and the tests start it thousands of times.
 TESTS = BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(RELEASE_BINARY)

@@ -77,8 +77,8 @@ let package = Package(
         // All calls of SQLite.
         .target(name: "SQLite", dependencies: ["SystemIO", "BackupCore", "CSQLite"], swiftSettings: settings),
         .target(
-            name: "BackupRepository", dependencies: ["SQLite", "ObjectStorage", "SystemIO", "BackupCore"], swiftSettings: hotSettings
-        ),
+            name: "BackupRepository", dependencies: ["SQLite", "ObjectStorage", "SystemIO", "BackupCore"],
+            swiftSettings: hotSettings),
         .target(
             name: "AppData", dependencies: ["SQLite", "SystemIO", "BackupCore", "Yams"],
             resources: [

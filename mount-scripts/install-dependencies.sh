@@ -30,8 +30,8 @@ EOF_LIST
 # For the helper that reads photos.
 media_packages() {
     cat <<'EOF_LIST'
-libgexiv2-dev         pkg-config --exists gexiv2
-libvips-dev           pkg-config --exists vips
+libgexiv2-dev         pkg-config --atleast-version=0.14 gexiv2
+libvips-dev           pkg-config --atleast-version=8.13 vips
 libseccomp-dev        pkg-config --exists libseccomp
 EOF_LIST
 }

@@ -54,7 +54,8 @@ static inline int backupfs_pipe(int descriptors[2]) {
 static inline int backupfs_socket_pair(int descriptors[2]) {
     return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, descriptors);
 }
-// sendmsg(2) of bytes with one descriptor (SCM_RIGHTS; none when it is negative): how many bytes were sent, or -1 and errno, never a signal. In
+// sendmsg(2) of bytes with one descriptor (SCM_RIGHTS; none when it is negative), without waiting: how many bytes were sent, or -1 and errno
+// (EAGAIN where the socket is full), never a signal. In
 // Swift the control message would be laid out by hand.
 static inline long backupfs_send_with_descriptor(int socket, const void *bytes, unsigned long count, int descriptor) {
     struct iovec part = {(void *)bytes, count};
@@ -71,7 +72,7 @@ static inline long backupfs_send_with_descriptor(int socket, const void *bytes, 
         header->cmsg_len = CMSG_LEN(sizeof(int));
         *(int *)(void *)CMSG_DATA(header) = descriptor;
     }
-    return (long)sendmsg(socket, &message, MSG_NOSIGNAL);
+    return (long)sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 // POSIX_SPAWN_SETSID: the started program becomes the leader of a new session, without a terminal.
 enum { backupfs_spawn_setsid = 0x80 };

@@ -17,7 +17,9 @@ static void read_one(GExiv2Metadata *metadata, const char *key, cmedia_tag_reade
     gboolean is_binary = strncmp(key, "Exif.", 5) == 0 && raw_count > 64 && type != NULL
         && (strcmp(type, "Undefined") == 0 || strcmp(type, "Byte") == 0) && strcmp(key, "Exif.Photo.UserComment") != 0;
     gchar *value = NULL;
-    if (is_binary || raw_count > value_limit_bytes) {
+    // Windows' titles and comments are text in UTF-16 that is declared as bytes.
+    gboolean is_wide = strncmp(key, "Exif.Image.XP", 13) == 0;
+    if (is_binary || is_wide || raw_count > value_limit_bytes) {
         tag.raw = raw_bytes;
         tag.raw_count = raw_count;
         reader(context, &tag);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "CMedia.h"
 #include <errno.h>
+#include <grp.h>
 #include <linux/capability.h>
 #include <malloc.h>
 #include <sched.h>
@@ -15,7 +16,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+// The user “nobody”, and his group.
+enum { nobody = 65534 };
+// Seconds of the processor. The program starts another helper then.
+enum { processor_limit = 600 };
+
 const char *cmedia_give_up_rights(void) {
+    // Root without capabilities still owns files of root. In a container, root may be all there is (EINVAL), with groups that it cannot leave
+    // (EPERM).
+    if (geteuid() == 0) {
+        if (setgroups(0, NULL) != 0 && errno != EPERM) return "the groups cannot be changed";
+        if ((setresgid(nobody, nobody, nobody) != 0 || setresuid(nobody, nobody, nobody) != 0) && errno != EINVAL)
+            return "the user cannot be changed";
+    }
+    // After the change of the user, which would undo it.
     // With the thread that started it, if that has an end of its own: the program starts another helper then.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     // Neither a core file nor /proc/PID/mem with the bytes of a photo.
@@ -43,8 +57,12 @@ static void forbid_paths(void) {
     close(descriptor);
 }
 
+// A stricter limit stays: it cannot be raised.
 static int limit(int resource, rlim_t value) {
-    struct rlimit both = {value, value};
+    struct rlimit both;
+    if (getrlimit(resource, &both) != 0) return -1;
+    if (value > both.rlim_max) value = both.rlim_max;
+    both.rlim_cur = both.rlim_max = value;
     return setrlimit(resource, &both);
 }
 
@@ -68,7 +86,7 @@ static int allow_calls(scmp_filter_ctx filter) {
     // Memory that nothing can be executed in, and files that nothing can be written to.
     failed |= seccomp_rule_add(
         filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
-        SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_PRIVATE, MAP_PRIVATE));
+        SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_TYPE | MAP_HUGETLB | MAP_LOCKED, MAP_PRIVATE));
     failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
     // Threads, not processes. The arguments of clone3 are in memory, which a filter cannot read: glibc then takes clone.
     failed |= seccomp_rule_add(
@@ -78,9 +96,9 @@ static int allow_calls(scmp_filter_ctx filter) {
     failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     // Threads get names.
     failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1, SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME));
-    // Its own limits: only that of processor time can be raised, the others are at their maximum.
-    failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_EQ, 0));
-    failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setrlimit), 0);
+    // What its own limits are, without a change.
+    failed |= seccomp_rule_add(
+        filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A2(SCMP_CMP_EQ, 0));
     return failed;
 }
 
@@ -106,8 +124,11 @@ static int kill_on_calls(scmp_filter_ctx filter) {
 const char *cmedia_enter_sandbox(void) {
     // Decoders take far less; a hostile photo that claims more fails to get it.
     if (limit(RLIMIT_AS, 2ULL << 30) != 0) return "the memory cannot be limited";
-    // The photo's descriptor, the socket, /dev/null, and what the libraries have kept open.
-    if (limit(RLIMIT_FSIZE, 0) != 0 || limit(RLIMIT_CORE, 0) != 0 || limit(RLIMIT_NOFILE, 32) != 0) return "setrlimit failed";
+    if (limit(RLIMIT_FSIZE, 0) != 0 || limit(RLIMIT_CORE, 0) != 0 || limit(RLIMIT_NOFILE, 32) != 0
+        || limit(RLIMIT_CPU, processor_limit) != 0)
+        return "setrlimit failed";
+    // What libraries and the lookup of users have kept open. It can be read, so it must not be there.
+    syscall(436 /* close_range */, 3, ~0U, 0);
     forbid_paths();
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
     if (filter == NULL) return "seccomp_init failed";
@@ -120,12 +141,4 @@ const char *cmedia_enter_sandbox(void) {
     else if (seccomp_load(filter) != 0) problem = "the kernel does not take a filter of system calls (seccomp)";
     seccomp_release(filter);
     return problem;
-}
-
-void cmedia_renew_processor_limit(unsigned int seconds) {
-    struct rusage used;
-    struct rlimit bounds;
-    if (getrusage(RUSAGE_SELF, &used) != 0 || getrlimit(RLIMIT_CPU, &bounds) != 0) return;
-    bounds.rlim_cur = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1 + seconds;
-    setrlimit(RLIMIT_CPU, &bounds);
 }

@@ -20,6 +20,11 @@ const char *cmedia_load_libraries(void) {
     static const char *const loaders[] = {
         "VipsForeignLoadJpeg", "VipsForeignLoadPng", "VipsForeignLoadWebp", "VipsForeignLoadTiff", "VipsForeignLoadHeif"};
     for (size_t index = 0; index < sizeof loaders / sizeof *loaders; index++) vips_operation_block_set(loaders[index], FALSE);
+    // What libheif loads with its first picture. This one has no content.
+    static const unsigned char none[24] = "\0\0\0\x18" "ftypheic\0\0\0\0mif1heic";
+    VipsImage *image = NULL;
+    if (vips_heifload_buffer((void *)none, sizeof none, &image, NULL) == 0) g_object_unref(image);
+    vips_error_clear();
     if (!gexiv2_initialize()) return "exiv2 cannot be started";
     gexiv2_log_set_level(GEXIV2_LOG_LEVEL_MUTE);
     // The conversions of comments are modules of glibc. They stay loaded while one of each is open.

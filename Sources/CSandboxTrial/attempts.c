@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,6 +40,18 @@ int sandbox_attempt(int number, int descriptor) {
         if (bytes == MAP_FAILED) return errno;
         munmap(bytes, 4096);
         return 0;
+    }
+    case 8: {
+        // MAP_SHARED_VALIDATE: has the bit of a private mapping, and is a shared one.
+        void *bytes = mmap(NULL, 4096, PROT_READ | PROT_WRITE, 3, descriptor, 0);
+        if (bytes == MAP_FAILED) return errno;
+        munmap(bytes, 4096);
+        return 0;
+    }
+    case 9: {
+        struct rlimit bounds;
+        if (getrlimit(RLIMIT_CPU, &bounds) != 0) return errno;
+        return setrlimit(RLIMIT_CPU, &bounds) == 0 ? 0 : errno;
     }
     case 7: return kill(getppid(), 0) == 0 ? 0 : errno;
     default: return EINVAL;

@@ -9,6 +9,7 @@ struct MappedPhoto {
     private static let rawTypes: Set<String> = [
         "image/x-canon-cr2", "image/x-nikon-nef", "image/x-sony-arw", "image/x-adobe-dng", "image/x-olympus-orf",
         "image/x-fuji-raf", "image/x-pentax-pef", "image/x-samsung-srw", "image/x-panasonic-rw2", "image/x-canon-cr3",
+        "image/x-dcraw",
     ]
 
     let kind: ContentKind

@@ -8,8 +8,6 @@ import PhotoData
 struct PhotoQuestion {
     /// Larger photos would take more addresses than the process may have. Videos are read in parts and can have any size.
     private static let photoLimitBytes: Int64 = 1 << 30
-    /// The program stops to wait earlier; this ends a helper whose program is gone.
-    private static let processorSeconds: UInt32 = 60
 
     private let request: MediaRequest
     private let descriptor: Int32
@@ -19,7 +17,6 @@ struct PhotoQuestion {
     }
 
     func answer() -> MediaAnswer {
-        cmedia_renew_processor_limit(Self.processorSeconds)
         switch request.kind {
         case .ready: return MediaAnswer(request, .found)
         case .attempt:

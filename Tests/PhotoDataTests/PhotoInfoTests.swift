@@ -136,6 +136,59 @@ struct PhotoInfoTests {
         #expect(said == "128\n256\n")
     }
 
+    /// A white corner shows where each of the eight orientations has put it.
+    @Test(arguments: [
+        (1, "0 0"), (2, "last 0"), (3, "last bottom"), (4, "0 bottom"), (5, "0 0"), (6, "last 0"), (7, "last bottom"),
+        (8, "0 bottom"),
+    ])
+    func `a thumbnail is turned and mirrored as the photo says`(orientation: Int, corner: String) throws {
+        try PhotoFixtures.ok(["vips", "black", "dark.v", "240", "120", "--bands", "3"], in: folder.path)
+        try PhotoFixtures.ok(["vips", "black", "small.v", "40", "40", "--bands", "3"], in: folder.path)
+        try PhotoFixtures.ok(["vips", "invert", "small.v", "white.v"], in: folder.path)
+        try PhotoFixtures.ok(["vips", "insert", "dark.v", "white.v", "corner.jpg", "0", "0"], in: folder.path)
+        try PhotoFixtures.exifTool(
+            [["-overwrite_original", "-Orientation#=\(orientation)", "corner.jpg"]], in: folder.path)
+        guard case .found(let bytes) = try PhotoFixtures.thumbnail(of: folder("corner.jpg"), try PhotoFixtures.helper()) else {
+            throw Machine.Unusable("no thumbnail")
+        }
+        try folder.write(bytes, to: "thumbnail.jpg")
+        let isTall = orientation >= 5
+        let (right, bottom) = isTall ? (119, 239) : (239, 119)
+        var bright: [String] = []
+        for (x, y, name) in [(0, 0, "0 0"), (right, 0, "last 0"), (0, bottom, "0 bottom"), (right, bottom, "last bottom")] {
+            let point = try run(["vips", "getpoint", "thumbnail.jpg", "\(x)", "\(y)"], in: folder.path).output
+            if try #require(point.split(separator: " ").first.flatMap { Double($0) }, "\(point)") > 128 { bright.append(name) }
+        }
+        #expect(bright == [corner])
+    }
+
+    @Test func `titles that Windows wrote`() throws {
+        try PhotoFixtures.exifTool(
+            [
+                [
+                    "-overwrite_original", "-XPTitle=Bärenhöhle 洞", "-XPComment=\(String(repeating: "lang ", count: 40))",
+                    "-XPKeywords=one;two", "base.jpg",
+                ]
+            ], in: folder.path)
+        let photo = try PhotoFixtures.found(folder("base.jpg"), try PhotoFixtures.helper())
+        #expect(photo.title == "Bärenhöhle 洞" && photo.keywords == ["one", "two"])
+        #expect(photo.caption == String(String(repeating: "lang ", count: 40).dropLast()))
+        #expect(photo.tags.contains(PhotoTag(key: "Exif.Image.XPTitle", value: "Bärenhöhle 洞")))
+    }
+
+    /// A print of 1975 that was scanned in 2019 and changed later.
+    @Test func `a scan is as old as its picture`() throws {
+        try PhotoFixtures.exifTool(
+            [
+                [
+                    "-overwrite_original", "-XMP-photoshop:DateCreated=1975:08:01 12:00:00", "-CreateDate=2019:02:03 04:05:06",
+                    "-ModifyDate=2020:01:01 00:00:00", "base.jpg",
+                ]
+            ], in: folder.path)
+        let photo = try PhotoFixtures.found(folder("base.jpg"), try PhotoFixtures.helper())
+        #expect(photo.dateTaken?.text == "1975-08-01T12:00:00")
+    }
+
     @Test func `noise stays below the limit of bytes`() throws {
         try PhotoFixtures.ok(["vips", "gaussnoise", "noise.v", "256", "256", "--sigma", "120"], in: folder.path)
         try PhotoFixtures.ok(["vips", "copy", "noise.v", "noise.png"], in: folder.path)
@@ -175,6 +228,42 @@ struct PhotoInfoTests {
         #expect(try program("base.png", "--thumbnail", "small.jpg").status == 0)
         #expect(try readFile(folder("small.jpg")).starts(with: [0xFF, 0xD8, 0xFF]))
         #expect(try program("base.png", "base.jpg", "--thumbnail", "small.jpg").status == 2)
+        // Those who can read the photo can read its thumbnail.
+        chmod(folder("base.png"), 0o640)
+        #expect(try program("base.png", "--thumbnail", "private.jpg").status == 0)
+        #expect(try FileSystem.status(folder("private.jpg")).mode & 0o777 == 0o640)
+    }
+
+    @Test func `a thumbnail replaces no file, least of all its photo`() throws {
+        let before = try readFile(folder("base.png"))
+        let result = try program("base.png", "--thumbnail", "base.png")
+        #expect(result.status == 1 && result.output.contains("there is a file here already"), "\(result.output)")
+        #expect(try readFile(folder("base.png")) == before)
+        try PhotoFixtures.ok(["ln", "-s", "nowhere", "link.jpg"], in: folder.path)
+        #expect(try program("base.png", "--thumbnail", "link.jpg").status == 1)
+        #expect(FileSystem.linkTarget(folder("link.jpg")) == "nowhere")
+    }
+
+    @Test func `a thumbnail that cannot be had is no second line of its file`() throws {
+        try folder.write(CraftedVideo.iPhone, to: "iphone.mov")
+        let result = try run(
+            ["sh", "-c", "\"$0\" photo-info --json iphone.mov --thumbnail small.jpg 2>/dev/null", try Machine.binaryPath()],
+            in: folder.path)
+        let lines = result.output.split(separator: "\n").filter { $0.contains("\"message_type\":\"photo\"") }
+        #expect(result.status == 1 && lines.count == 1 && lines[0].contains("\"status\":\"found\""), "\(result.output)")
+        #expect(try !FileSystem.exists(folder("small.jpg")))
+        // Nor is a folder that is missing a flaw of the photo.
+        let missing = try program("base.png", "--thumbnail", "missing/small.jpg")
+        #expect(missing.status == 1 && missing.output.contains("missing/small.jpg"), "\(missing.output)")
+    }
+
+    @Test func `a tag cannot look like a field`() throws {
+        let meta = CraftedVideo.meta([("x\n  rating  5", "a\u{2028}  title  b")], isFull: true)
+        let moov = CraftedVideo.box("moov", CraftedVideo.movieHeader() + meta)
+        try folder.write(CraftedVideo.fileType + moov, to: "odd.mov")
+        let result = try program("--all", "odd.mov")
+        #expect(result.status == 0 && result.output.contains("rating"), "\(result.output)")
+        #expect(!result.output.contains("\n  rating") && !result.output.contains("\u{2028}"), "\(result.output)")
     }
 
     @Test func `without the helper the verb says what to install`() throws {

@@ -73,13 +73,56 @@ struct VideoReaderTests {
         #expect(try read(CraftedVideo.fileType + CraftedVideo.number(UInt32(0)) + Array("mdat".utf8)) == nil)
     }
 
-    @Test func `hostile boxes are damage`() {
+    @Test func `a flaw in the texts costs the texts`() throws {
+        for texts in [
+            CraftedVideo.meta((0..<257).map { ("key\($0)", "value") }),
+            CraftedVideo.userData((0..<300).map { _ in ("©mak", "x") }),
+            CraftedVideo.box("udta", CraftedVideo.number(UInt32(3)) + Array("©mak".utf8)),
+        ] {
+            let video = try #require(try read(movie(CraftedVideo.movieHeader() + texts + CraftedVideo.track())))
+            #expect(video.durationSeconds == 1.5 && video.pixelWidth == 1920 && video.isShortened && video.cameraMake == nil)
+        }
+    }
+
+    @Test func `zeros end a list of boxes`() throws {
+        let data = CraftedVideo.userData([("©mak", "Acme")])
+        let padded = CraftedVideo.box("udta", data[8...] + [UInt8](repeating: 0, count: 12))
+        let video = try #require(try read(movie(CraftedVideo.movieHeader() + padded + CraftedVideo.track())))
+        #expect(video.cameraMake == "Acme" && video.pixelWidth == 1920 && !video.isShortened)
+    }
+
+    /// As ffmpeg writes them, without a table of keys; and a day without a time of day.
+    @Test func `items with names of their own, and a day`() throws {
+        func item(_ name: String, _ text: String) -> [UInt8] {
+            let data = CraftedVideo.number(UInt32(1)) + CraftedVideo.number(UInt32(0)) + Array(text.utf8)
+            return CraftedVideo.box(name, CraftedVideo.box("data", data))
+        }
+        func metadata(_ day: String) -> [UInt8] {
+            let handler = CraftedVideo.box("hdlr", [UInt8](repeating: 0, count: 25))
+            let list = CraftedVideo.box("ilst", item("©nam", "Harbour") + item("©day", day))
+            return CraftedVideo.box("udta", CraftedVideo.box("meta", [0, 0, 0, 0] + handler + list))
+        }
         let header = CraftedVideo.movieHeader()
+        let video = try #require(try read(movie(header + metadata("2024-05-06"))))
+        #expect(video.title == "Harbour" && video.dateTaken?.text == "2024-05-06T07:08:09+00:00")
+        let unset = CraftedVideo.movieHeader(isLong: true, created: 0)
+        #expect(try #require(try read(movie(unset + metadata("2024-05-06")))).dateTaken?.text == "2024-05-06T00:00:00")
+        let moment = metadata("2024-05-06T09:08:09+02:00")
+        #expect(try #require(try read(movie(header + moment))).dateTaken?.text == "2024-05-06T09:08:09+02:00")
+    }
+
+    @Test func `an Android phone's make and model`() throws {
+        let meta = CraftedVideo.meta(
+            [("com.android.manufacturer", "Acme"), ("com.android.model", "Phone 4")], isFull: true)
+        let video = try #require(try read(movie(CraftedVideo.movieHeader() + meta)))
+        #expect(video.cameraMake == "Acme" && video.cameraModel == "Phone 4")
+    }
+
+    @Test func `hostile boxes are damage`() {
         let cases: [[UInt8]] = [
-            // Shorter than its header, longer than what it is in, of no length inside another, a cut header.
+            // Shorter than its header, longer than what it is in, a cut header.
             CraftedVideo.fileType + CraftedVideo.number(UInt32(7)) + Array("moov".utf8),
             CraftedVideo.fileType + CraftedVideo.number(UInt32(100)) + Array("moov".utf8),
-            movie(CraftedVideo.number(UInt32(0)) + Array("mvhd".utf8)),
             CraftedVideo.fileType + [0, 0, 0],
             // 64-bit lengths that overflow, or are shorter than their header.
             CraftedVideo.fileType + CraftedVideo.number(UInt32(1)) + Array("mdat".utf8) + CraftedVideo.number(UInt64.max),
@@ -88,10 +131,8 @@ struct VideoReaderTests {
             // A header without content, or far too long; a version that there is not.
             movie(CraftedVideo.box("mvhd", [])), movie(CraftedVideo.box("mvhd", [UInt8](repeating: 0, count: 300))),
             movie(CraftedVideo.box("mvhd", [9] + [UInt8](repeating: 0, count: 100))),
-            // Many tracks, many keys, keys that are longer than their box.
+            // Many tracks.
             movie((0..<65).flatMap { _ in CraftedVideo.track() }),
-            movie(CraftedVideo.meta((0..<257).map { ("key\($0)", "value") })),
-            movie(header + CraftedVideo.userData((0..<300).map { _ in ("©mak", "x") })),
         ]
         for bytes in cases { #expect(throws: VideoError.damaged) { try read(bytes) } }
     }

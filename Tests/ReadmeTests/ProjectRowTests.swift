@@ -14,10 +14,11 @@ struct ProjectRowTests {
     @Test func `ARC-03: every Swift target is built in Swift 6 mode`() throws {
         let text = try Self.read("Package.swift")
         #expect(text.contains("let settings: [SwiftSetting] =\n    [.swiftLanguageMode(.v6)]"))
+        #expect(text.contains("let hotSettings = settings + ["))
         let targets = text.matches(of: /\.(?:target|executableTarget|testTarget)\(/).count
         // Five are in C, and the fuzzer's has flags of its own.
         #expect(text.contains("swiftSettings: [.swiftLanguageMode(.v6)]"))
-        #expect(targets > 20 && text.matches(of: /swiftSettings: settings\b/).count == targets - 6)
+        #expect(targets > 20 && text.matches(of: /swiftSettings: (settings|hotSettings)\b/).count == targets - 6)
     }
 
     /// The lower of two parts knows nothing of the upper one, and the tree nothing of the apps.

@@ -36,16 +36,18 @@ struct PhotoReport {
             default: lines.append((name, String(decoding: value.compactText, as: UTF8.self)))
             }
         }
-        if hasTags { lines += photo.tags.map { ($0.key, $0.value) } }
+        if hasTags { lines += photo.tags.map { (Self.oneLine($0.key), $0.value) } }
         let width = lines.reduce(0) { max($0, min($1.name.count, 40)) }
         return lines.map { line in
             "  \(line.name)\(String(repeating: " ", count: max(0, width - line.name.count)))  \(Self.oneLine(line.value))\n"
         }.joined()
     }
 
-    /// A caption may have several lines, which would look like fields.
+    /// A caption, and the name of a tag in a video, may have several lines, which would look like fields.
     private static func oneLine(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
+        let kinds: Set<Unicode.GeneralCategory> = [.control, .lineSeparator, .paragraphSeparator]
+        return String(
+            String.UnicodeScalarView(text.unicodeScalars.map { kinds.contains($0.properties.generalCategory) ? " " : $0 }))
     }
 
     private var fields: [(name: String, value: OrderedJSON)] {
@@ -68,7 +70,7 @@ struct PhotoReport {
         ]
     }
 
-    /// The shortest text that is the same number, and for whole ones without a point. Never with an exponent below 10 million.
+    /// The shortest text that is the same number, and for whole ones without a point.
     private static func decimalText(_ number: Double) -> String {
         number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : number.description
     }

@@ -35,6 +35,10 @@ struct PhotoInfoCommand: ParsableCommand {
     }
 
     func run() throws {
+        // It may be the photo itself.
+        if let thumbnail, try FileSystem.linkTarget(thumbnail) != nil || FileSystem.exists(thumbnail) {
+            throw BackupError(.alreadyExists, "there is a file here already", path: thumbnail)
+        }
         let helper = MediaHelper()
         var failureCount = 0
         for file in files {
@@ -49,6 +53,7 @@ struct PhotoInfoCommand: ParsableCommand {
             }
         }
         guard failureCount == 0 else { throw BackupError(.sourceUnreadable, "some files could not be read") }
+        if let thumbnail, let file = files.first { try write(thumbnail, of: file, helper) }
     }
 
     /// - Returns: false for a file that could not be read.
@@ -64,18 +69,17 @@ struct PhotoInfoCommand: ParsableCommand {
             return false
         case .found(let photo):
             report(path, photo)
-            return try writeThumbnail(path, of: file, helper)
+            return true
         }
     }
 
-    private func writeThumbnail(
-        _ path: String, of file: borrowing OwnedDescriptor, _ helper: MediaHelper
-    ) throws(BackupError) -> Bool {
-        guard let thumbnail else { return true }
+    /// Writes the thumbnail of a file, which only those can read who can read the file. Its error is that of the command: the
+    /// line of the file has been printed.
+    private func write(_ thumbnail: String, of path: String, _ helper: MediaHelper) throws(BackupError) {
+        let file = try OwnedDescriptor.openFile(path)
+        let permissions = mode_t(try file.status().mode & 0o666)
         switch try helper.thumbnail(of: file) {
-        case .found(let bytes):
-            try FileSystem.writeFileAtomically(thumbnail, bytes, permissions: 0o644)
-            return true
+        case .found(let bytes): try FileSystem.writeFileAtomically(thumbnail, bytes, permissions: permissions)
         case .helperMissing(let error): throw error
         case .nothing: throw BackupError(.invalidContent, "there is no picture in it to make a thumbnail of", path: path)
         case .unreadable(let reason): throw BackupError(.damagedContent, reason.message, path: path)
@@ -92,7 +96,7 @@ struct PhotoInfoCommand: ParsableCommand {
                 "metadata": report.json,
             ])
         } else {
-            Terminal.write(verbatim: "\(path)\n\(report.text)")
+            Terminal.write(verbatim: "\(Terminal.shown(path))\n\(report.text)")
         }
     }
 
@@ -103,7 +107,7 @@ struct PhotoInfoCommand: ParsableCommand {
                 "metadata": OrderedJSON.null,
             ])
         } else {
-            Terminal.write("\(path): \(message)")
+            Terminal.write("\(Terminal.shown(path)): \(message)")
         }
     }
 }

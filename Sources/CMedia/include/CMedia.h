@@ -10,14 +10,13 @@
 
 // MARK: The process
 
-// Ends this process with its parent, forbids new rights, and drops all capabilities. Before any thread is started: most of it is of the thread.
+// Ends this process with its parent, forbids new rights, drops all capabilities, and is “nobody” from now on instead of root. Before any thread
+// is started: most of it is of the thread.
 const char *cmedia_give_up_rights(void);
 // Loads and sets up the libraries: formats other than JPEG, PNG, TIFF, WebP and HEIF/AVIF are blocked.
 const char *cmedia_load_libraries(void);
 // No file, socket, process or right can be had from now on. On an error the caller must not read a photo.
 const char *cmedia_enter_sandbox(void);
-// The processor time that the process may use from now on.
-void cmedia_renew_processor_limit(unsigned int seconds);
 
 // MARK: The socket, descriptor 0
 

@@ -51,20 +51,22 @@ final class HelperProcess {
     }
 
     /// Sends a request, and waits for its answer.
-    /// - Parameter descriptor: the file; negative for none.
-    func ask(
-        _ request: MediaRequest, descriptor: Int32, timeoutSeconds: Double
-    ) throws(Failure) -> MediaAnswer {
+    /// - Parameters:
+    ///   - descriptor: the file; negative for none.
+    ///   - deadline: of the monotonic clock.
+    func ask(_ request: MediaRequest, descriptor: Int32, deadline: Double) throws(Failure) -> MediaAnswer {
+        var early: UInt8 = 0
+        // An answer before its request: a helper that never reads would collect requests, with their files.
+        if recv(socket.rawValue, &early, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0 { throw .malformed }
         let bytes = request.bytes
         let sent = SystemCall.retrying { backupfs_send_with_descriptor(socket.rawValue, bytes, UInt(bytes.count), descriptor) }
-        // So few bytes fit at once, unless it has not read the earlier requests: that is nonsense, too.
+        // So few bytes fit at once, unless it has not read the earlier requests.
         guard sent == bytes.count else { throw .ended }
-        return try answer(to: request, timeoutSeconds: timeoutSeconds)
+        return try answer(to: request, deadline: deadline)
     }
 
     /// Waits for an answer.
-    func answer(to request: MediaRequest, timeoutSeconds: Double) throws(Failure) -> MediaAnswer {
-        let deadline = SystemClock.monotonicSeconds() + timeoutSeconds
+    func answer(to request: MediaRequest, deadline: Double) throws(Failure) -> MediaAnswer {
         let header = try read(count: 4, deadline)
         let length = header.reversed().reduce(0) { $0 << 8 | Int($1) }
         guard length <= PhotoLimits.answerBytes else { throw .malformed }
@@ -85,10 +87,14 @@ final class HelperProcess {
             } catch {
                 throw .cancelled(error)
             }
-            let remaining = deadline - SystemClock.monotonicSeconds()
-            guard remaining > 0 else { throw .timedOut }
+            let remaining = max(0, deadline - SystemClock.monotonicSeconds())
             var state = pollfd(fd: socket.rawValue, events: Int16(POLLIN), revents: 0)
-            guard poll(&state, 1, min(Self.pollMilliseconds, Int32(remaining * 1_000) + 1)) > 0 else { continue }
+            // What is there counts also after the deadline: this program may have been stopped meanwhile.
+            guard poll(&state, 1, min(Self.pollMilliseconds, Int32(min(remaining, 1) * 1_000) + (remaining > 0 ? 1 : 0))) > 0
+            else {
+                if remaining == 0 { throw .timedOut }
+                continue
+            }
             let received = recv(socket.rawValue, &buffer, min(buffer.count, count - bytes.count), Int32(MSG_DONTWAIT))
             if received < 0, errno == EINTR || errno == EAGAIN { continue }
             guard received > 0 else { throw .ended }

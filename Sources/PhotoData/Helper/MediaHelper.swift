@@ -5,8 +5,8 @@ import SystemIO
 /// Has photos and videos read by `backupfs-media`, a process without any rights: decoders are often attacked, and this program
 /// has keys, files and the network.
 ///
-/// It starts the helper with the first file, and again when it has died or was killed: at most three times for one file, and
-/// after three starts in a row that have come to nothing no more. For one thread at a time.
+/// It starts the helper with the first file, and again when it has died or was killed: at most three times for one file, within
+/// the time for that file. After three starts in a row that have come to nothing it waits for a minute. For one thread at a time.
 public final class MediaHelper {
     /// How long reading the metadata of a file may take.
     public static let metadataSeconds = 10.0
@@ -14,6 +14,8 @@ public final class MediaHelper {
     public static let thumbnailSeconds = 30.0
     /// How long a start may take: libraries are loaded, from a slow disk perhaps.
     private static let startSeconds = 30.0
+    /// How long no start is tried after three that have failed: memory or descriptors may have been scarce.
+    private static let pauseSeconds = 60.0
     private static let attemptLimit = 3
 
     private let program: String?
@@ -21,8 +23,8 @@ public final class MediaHelper {
     private var helper: HelperProcess?
     private var requestNumber: UInt32 = 0
     private var failedStartCount = 0
-    /// Set once nothing can be read: no file is tried after that.
-    private var missing: BackupError?
+    /// Why no file can be read, and until when of the monotonic clock no start is tried.
+    private var missing: (error: BackupError, until: Double)?
 
     /// - Parameters:
     ///   - program: the helper; by default the one that was installed with this program.
@@ -40,8 +42,14 @@ public final class MediaHelper {
         guard let own = FileSystem.linkTarget("/proc/self/exe") else { return nil }
         let folder = FileSystem.parentPath(own)
         return ["\(folder)/backupfs-media", "\(FileSystem.parentPath(folder))/libexec/backupfs/backupfs-media"].first {
-            access($0, X_OK) == 0
+            access($0, X_OK) == 0 && isTrusted($0) && isTrusted(FileSystem.parentPath($0))
         }
+    }
+
+    /// Whether no other user can have put it there: it starts with this user's rights. This program may lie in `/tmp`.
+    private static func isTrusted(_ path: String) -> Bool {
+        guard let status = FileSystem.statusIfPresent(path) else { return false }
+        return (status.owner == 0 || status.owner == geteuid()) && status.mode & 0o002 == 0
     }
 
     /// The process that runs now, for tests.
@@ -88,13 +96,17 @@ public final class MediaHelper {
         _ kind: MediaProtocol.Kind, argument: UInt32, _ descriptor: Int32, _ seconds: Double, attemptLimit: Int,
         _ decode: (MediaAnswer) throws(BackupError) -> Value
     ) throws(BackupError) -> MediaOutcome<Value> {
+        var deadline: Double?
         for _ in 0..<attemptLimit {
             try start()
-            if let missing { return .helperMissing(missing) }
+            if let missing { return .helperMissing(missing.error) }
+            // The starts of the helper do not count.
+            let end = deadline ?? SystemClock.monotonicSeconds() + seconds
+            deadline = end
             requestNumber &+= 1
             let request = MediaRequest(kind, number: requestNumber, argument: argument)
             do throws(HelperProcess.Failure) {
-                let answer = try answer(to: request, descriptor, seconds)
+                let answer = try answer(to: request, descriptor, end)
                 switch answer.status {
                 case .found:
                     do throws(BackupError) {
@@ -123,10 +135,10 @@ public final class MediaHelper {
     }
 
     private func answer(
-        to request: MediaRequest, _ descriptor: Int32, _ seconds: Double
+        to request: MediaRequest, _ descriptor: Int32, _ deadline: Double
     ) throws(HelperProcess.Failure) -> MediaAnswer {
         guard let helper else { throw .ended }
-        return try helper.ask(request, descriptor: descriptor, timeoutSeconds: seconds)
+        return try helper.ask(request, descriptor: descriptor, deadline: deadline)
     }
 
     // MARK: Starting
@@ -134,15 +146,16 @@ public final class MediaHelper {
     /// Starts a helper unless one runs; sets `missing` when none can be had.
     private func start() throws(BackupError) {
         if helper != nil { return }
+        if let known = missing, SystemClock.monotonicSeconds() >= known.until { (missing, failedStartCount) = (nil, 0) }
         while missing == nil {
             guard let program else {
-                missing = Self.notInstalled
+                missing = (Self.notInstalled, .infinity)
                 return
             }
             do throws(BackupError) {
                 let process = try HelperProcess(program: program)
                 if let refusal = try Self.refusal(of: process) {
-                    missing = refusal
+                    missing = (refusal, .infinity)
                 } else {
                     failedStartCount = 0
                     helper = process
@@ -151,7 +164,8 @@ public final class MediaHelper {
             } catch {
                 guard error.code != .interrupted else { throw error }
                 failedStartCount += 1
-                if failedStartCount >= Self.attemptLimit { missing = error }
+                guard failedStartCount >= Self.attemptLimit else { continue }
+                missing = (Self.startFailure(error), SystemClock.monotonicSeconds() + Self.pauseSeconds)
             }
         }
     }
@@ -160,7 +174,8 @@ public final class MediaHelper {
     /// - Returns: why it will read nothing.
     private static func refusal(of process: HelperProcess) throws(BackupError) -> BackupError? {
         do throws(HelperProcess.Failure) {
-            let answer = try process.answer(to: MediaRequest(.ready, number: 0), timeoutSeconds: startSeconds)
+            let answer = try process.answer(
+                to: MediaRequest(.ready, number: 0), deadline: SystemClock.monotonicSeconds() + startSeconds)
             if answer.status == .found { return nil }
             let reason = PhotoText.shortened(PhotoText.decoded(answer.content), limitBytes: 200)
             return BackupError(
@@ -168,10 +183,17 @@ public final class MediaHelper {
                 remedy: "It needs Linux 4.14 or later with seccomp, also in a container.")
         } catch {
             if case .cancelled(let error) = error { throw error }
-            throw BackupError(
-                .notSupported, "photos are not read: backupfs-media does not start",
-                remedy: "Install the packages libgexiv2-2, libvips42 and libseccomp2.")
+            throw noStart
         }
+    }
+
+    private static let noStart = BackupError(
+        .notSupported, "photos are not read: backupfs-media does not start",
+        remedy: "Install the packages libgexiv2-2, libvips42 and libseccomp2.")
+
+    /// An error of the system is about the helper, and not about the file that it should read.
+    private static func startFailure(_ error: BackupError) -> BackupError {
+        error.code == .notSupported && error.path == nil ? error : noStart.caused(by: .error(error))
     }
 
     private static let notInstalled = BackupError(

@@ -18,7 +18,9 @@ public enum PhotoFields {
         photo.dateTaken = dateTaken(tags)
         photo.cameraMake = PhotoText.field(tags.first("Exif.Image.Make", "Xmp.tiff.Make"))
         photo.cameraModel = PhotoText.field(tags.first("Exif.Image.Model", "Xmp.tiff.Model"))
-        photo.lensModel = PhotoText.field(tags.first("Exif.Photo.LensModel", "Xmp.exifEX.LensModel", "Xmp.aux.Lens"))
+        let lens = PhotoText.field(tags.first("Exif.Photo.LensModel", "Xmp.exifEX.LensModel", "Xmp.aux.Lens"))
+        // Cameras write dashes for a lens that they do not know.
+        photo.lensModel = lens?.allSatisfy { $0 == "-" } == true ? nil : lens
         setExposure(&photo, tags)
         setPlace(&photo, tags)
         setDescription(&photo, tags)
@@ -39,8 +41,10 @@ public enum PhotoFields {
         let candidates: [(date: String, subseconds: String, offset: String)] = [
             ("Exif.Photo.DateTimeOriginal", "Exif.Photo.SubSecTimeOriginal", "Exif.Photo.OffsetTimeOriginal"),
             ("Exif.Image.DateTimeOriginal", "Exif.Photo.SubSecTimeOriginal", "Exif.Photo.OffsetTimeOriginal"),
-            ("Exif.Photo.DateTimeDigitized", "Exif.Photo.SubSecTimeDigitized", "Exif.Photo.OffsetTimeDigitized"),
             ("Xmp.exif.DateTimeOriginal", "", ""), ("Xmp.photoshop.DateCreated", "", ""),
+            // Of a scan, this is when it was scanned.
+            ("Exif.Photo.DateTimeDigitized", "Exif.Photo.SubSecTimeDigitized", "Exif.Photo.OffsetTimeDigitized"),
+            ("Xmp.xmp.CreateDate", "", ""),
             ("Exif.Image.DateTime", "Exif.Photo.SubSecTime", "Exif.Photo.OffsetTime"),
         ]
         for candidate in candidates {
@@ -56,24 +60,33 @@ public enum PhotoFields {
     // MARK: The exposure
 
     private static func setExposure(_ photo: inout PhotoMetadata, _ tags: TagCollection) {
-        if let time = tags.first("Exif.Photo.ExposureTime", "Xmp.exif.ExposureTime").flatMap({ PhotoNumbers.fraction($0) }),
+        // The tags of the main picture are those of older RAW formats (TIFF/EP).
+        if let time = tags.first("Exif.Photo.ExposureTime", "Exif.Image.ExposureTime", "Xmp.exif.ExposureTime").flatMap({
+            PhotoNumbers.fraction($0)
+        }),
             time.numerator > 0, time.denominator > 0
         {
             photo.exposureTime = time
         }
-        photo.fNumber = PhotoNumbers.positive(tags.first("Exif.Photo.FNumber", "Xmp.exif.FNumber"))
-        photo.focalLength = PhotoNumbers.positive(tags.first("Exif.Photo.FocalLength", "Xmp.exif.FocalLength"))
+        photo.fNumber = PhotoNumbers.positive(tags.first("Exif.Photo.FNumber", "Exif.Image.FNumber", "Xmp.exif.FNumber"))
+        photo.focalLength = PhotoNumbers.positive(
+            tags.first("Exif.Photo.FocalLength", "Exif.Image.FocalLength", "Xmp.exif.FocalLength"))
         photo.isoSpeed = isoSpeed(tags)
-        photo.isFlashFired = PhotoNumbers.whole(tags.first("Exif.Photo.Flash")).map { $0 & 1 == 1 }
+        photo.isFlashFired = PhotoNumbers.whole(tags.first("Exif.Photo.Flash", "Exif.Image.Flash")).map { $0 & 1 == 1 }
     }
 
     /// The usual tag has 16 bits: its largest value says that another tag has the speed.
     private static func isoSpeed(_ tags: TagCollection) -> Int? {
-        let short = PhotoNumbers.whole(tags.first("Exif.Photo.ISOSpeedRatings", "Xmp.exif.ISOSpeedRatings"))
-        let long = PhotoNumbers.whole(
-            tags.first("Exif.Photo.ISOSpeed", "Exif.Photo.RecommendedExposureIndex", "Exif.Photo.StandardOutputSensitivity"))
-        let speed = short == nil || short == 65_535 ? long ?? short : short
-        return speed.flatMap { (1...100_000_000).contains($0) ? $0 : nil }
+        func speed(_ key: String) -> Int? {
+            PhotoNumbers.whole(tags.first(key)).flatMap { (1...100_000_000).contains($0) ? $0 : nil }
+        }
+        let short = ["Exif.Photo.ISOSpeedRatings", "Exif.Image.ISOSpeedRatings", "Xmp.exif.ISOSpeedRatings"].lazy.compactMap(
+            speed
+        )
+        .first
+        if let short, short != 65_535 { return short }
+        let long = ["Exif.Photo.ISOSpeed", "Exif.Photo.RecommendedExposureIndex", "Exif.Photo.StandardOutputSensitivity"]
+        return long.lazy.compactMap(speed).first ?? short
     }
 
     // MARK: The place
@@ -93,7 +106,8 @@ public enum PhotoFields {
         if let latitude, let longitude { (photo.gpsLatitude, photo.gpsLongitude) = (latitude, longitude) }
         if let altitude = tags.first("Exif.GPSInfo.GPSAltitude").flatMap({ PhotoNumbers.fraction($0) })?.value, altitude.isFinite
         {
-            let isBelow = PhotoNumbers.whole(tags.first("Exif.GPSInfo.GPSAltitudeRef")) == 1
+            // 3 is below the ellipsoid, in Exif 3.0.
+            let isBelow = [1, 3].contains(PhotoNumbers.whole(tags.first("Exif.GPSInfo.GPSAltitudeRef")))
             let metres = isBelow ? -altitude : altitude
             if PhotoLimits.altitudeMetres.contains(metres) { photo.gpsAltitude = metres }
         }
@@ -104,10 +118,12 @@ public enum PhotoFields {
     private static func setDescription(_ photo: inout PhotoMetadata, _ tags: TagCollection) {
         let rating = tags.first("Xmp.xmp.Rating").flatMap { Double($0) } ?? tags.first("Exif.Image.Rating").flatMap { Double($0) }
         if let rating, (-1...5).contains(rating) { photo.rating = Int(rating.rounded()) }
-        photo.title = PhotoText.field(tags.first("Xmp.dc.title", "Iptc.Application2.ObjectName"))
+        photo.title = PhotoText.field(tags.first("Xmp.dc.title", "Iptc.Application2.ObjectName", "Exif.Image.XPTitle"))
         photo.caption = PhotoText.field(
-            tags.first("Xmp.dc.description", "Iptc.Application2.Caption", "Exif.Image.ImageDescription"))
-        let keywords = tags.all("Xmp.dc.subject").isEmpty ? tags.all("Iptc.Application2.Keywords") : tags.all("Xmp.dc.subject")
+            tags.first(
+                "Xmp.dc.description", "Iptc.Application2.Caption", "Exif.Image.ImageDescription", "Exif.Image.XPComment"))
+        let windows = (tags.first("Exif.Image.XPKeywords") ?? "").split(separator: ";").map(String.init)
+        let keywords = [tags.all("Xmp.dc.subject"), tags.all("Iptc.Application2.Keywords"), windows].first { !$0.isEmpty } ?? []
         photo.keywords = keywords.prefix(PhotoLimits.keywordCount).compactMap {
             PhotoText.field($0, limitBytes: PhotoLimits.keywordBytes)
         }

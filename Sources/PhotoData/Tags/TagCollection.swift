@@ -25,7 +25,14 @@ public struct TagCollection: Sendable {
         // Sony's and Nikon's own compressions; a TIFF of their programs has another one.
         if compressions.contains(32_767) { return "image/x-sony-arw" }
         if compressions.contains(34_713) { return "image/x-nikon-nef" }
-        return nil
+        // Without them, the values of a sensor (32803 is a mosaic of colours) are no picture yet.
+        let isOfSensor = values.contains { key, values in
+            key.hasSuffix(".PhotometricInterpretation") && values.contains { $0 == "32803" || $0 == "34892" }
+        }
+        guard isOfSensor else { return nil }
+        let make = first("Exif.Image.Make")?.uppercased() ?? ""
+        if make.hasPrefix("NIKON") { return "image/x-nikon-nef" }
+        return make.hasPrefix("SONY") ? "image/x-sony-arw" : "image/x-dcraw"
     }
 
     /// Whether there is any tag of XMP.
@@ -54,11 +61,12 @@ public struct TagCollection: Sendable {
         tags.append(PhotoTag(key: key.filter { $0 != "\0" }, value: cut.filter { $0 != "\0" }))
     }
 
-    /// A binary value: only its length is kept, and of a maker note the identifier.
+    /// A binary value: only its length is kept, of a maker note the identifier, and of a title of Windows its text.
     public mutating func add(_ key: String, bytes: [UInt8]) {
         if key == "Exif.Photo.MakerNote" {
             livePhotoIdentifier = livePhotoIdentifier ?? AppleMakerNote.livePhotoIdentifier(bytes)
         }
+        if key.hasPrefix("Exif.Image.XP") { return add(key, PhotoText.decoded(utf16: bytes)) }
         add(key, "(\(bytes.count) bytes)")
     }
 }

@@ -97,7 +97,8 @@ enum PhotoPlace {
         let sign = number.text.hasPrefix("-") ? -1.0 : 1.0
         let amount = abs(value)
         switch number.digits {
-        case ...degreeDigits: return value
+        // One more is a leading zero; more degrees than there are do not count.
+        case ...(degreeDigits + 1): return value
         case degreeDigits + 2: return sign * ((amount / 100).rounded(.down) + amount.truncatingRemainder(dividingBy: 100) / 60)
         case degreeDigits + 4:
             let minutes = (amount / 100).rounded(.down).truncatingRemainder(dividingBy: 100)

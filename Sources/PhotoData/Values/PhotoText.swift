@@ -6,6 +6,14 @@ public enum PhotoText {
         return String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 
+    /// The bytes as UTF-16, the less significant byte first, up to a zero.
+    static func decoded(utf16 bytes: [UInt8]) -> String {
+        let units = stride(from: 0, to: bytes.count - bytes.count % 2, by: 2).lazy.map {
+            UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8
+        }
+        return String(decoding: units.prefix { $0 != 0 }, as: UTF16.self)
+    }
+
     /// Without zero bytes, and without blanks and line ends around it.
     /// - Returns: `nil` for an empty text. A long one is cut at a character.
     static func field(_ text: String?, limitBytes: Int = PhotoLimits.textBytes) -> String? {

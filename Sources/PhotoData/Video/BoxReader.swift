@@ -58,9 +58,9 @@ struct BoxReader {
     ) throws(VideoError) {
         var position = range.lowerBound
         while position < range.upperBound {
-            // QuickTime may end a list with four zero bytes.
+            // QuickTime may end a list with four zero bytes, and programs pad it with more.
             let remaining = range.upperBound - position
-            if remaining == 4, try source.read(at: position, count: 4) == [0, 0, 0, 0] { return }
+            if !isTop, remaining >= 4, try source.read(at: position, count: 4) == [0, 0, 0, 0] { return }
             boxCount += 1
             guard boxCount <= Self.boxLimit, remaining >= 8 else { throw .damaged }
             let header = try source.read(at: position, count: 8)

@@ -85,7 +85,10 @@ public enum HEIFItems {
             let (offset, overflows) = base.addingReportingOverflow(try BoxReader.number(table, at: extent, offsetWidth))
             let length = try BoxReader.number(table, at: extent + offsetWidth, lengthWidth)
             guard !overflows, length <= packetLimitBytes else { return nil }
-            return try reader.source.read(at: offset, count: Int(length))
+            let packet = try reader.source.read(at: offset, count: Int(length))
+            // By its first bytes, as other decoders would look at it: anything else is none of ours.
+            let text = packet.starts(with: [0xEF, 0xBB, 0xBF]) ? packet.dropFirst(3) : packet[...]
+            return text.starts(with: Array("<?xpacket".utf8)) || text.starts(with: Array("<x:xmpmeta".utf8)) ? packet : nil
         }
         return nil
     }

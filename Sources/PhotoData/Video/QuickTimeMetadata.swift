@@ -26,8 +26,10 @@ struct QuickTimeMetadata {
             if child.isOf("ilst") { listBox = listBox ?? child }
             return true
         }
-        guard let keysBox, let listBox else { return }
-        let keys = try Self.keys(reader.content(of: keysBox, limit: Self.keysLimitBytes))
+        guard let listBox else { return }
+        let keys: [String]
+        // Without keys, the items have names of their own: iTunes, ffmpeg.
+        if let keysBox { keys = try Self.keys(reader.content(of: keysBox, limit: Self.keysLimitBytes)) } else { keys = [] }
         var items: [Box] = []
         try reader.forEach(in: listBox.content) { item throws(VideoError) in
             guard items.count < Self.keyLimit else { throw .damaged }
@@ -37,7 +39,14 @@ struct QuickTimeMetadata {
         for item in items {
             // The number of the key, from 1 on, is in the place of a name.
             let index = Int(BoxReader.number(item.type[...]))
-            guard keys.indices.contains(index - 1) else { continue }
+            let key: String
+            if keys.indices.contains(index - 1) {
+                key = keys[index - 1]
+            } else if item.type[0] == 0xA9 {
+                key = PhotoText.decoded(item.type)
+            } else {
+                continue
+            }
             var values: [String] = []
             let source = reader
             try reader.forEach(in: item.content) { data throws(VideoError) in
@@ -49,7 +58,7 @@ struct QuickTimeMetadata {
                 }
                 return true
             }
-            for value in values { texts.append((keys[index - 1], value)) }
+            for value in values { texts.append((key, value)) }
         }
     }
 

@@ -30,10 +30,19 @@ public enum VideoReader {
                 createdAt = try readMovieHeader(reader.content(of: child, limit: headerLimitBytes), into: &photo)
             } else if child.isOf("trak") {
                 if photo.pixelWidth == nil { try readTrack(child, &reader, into: &photo) }
-            } else if child.isOf("meta") {
-                try texts.read(meta: child, with: &reader)
             } else {
-                try texts.read(userData: child, with: &reader)
+                // Texts are of many programs, some with flaws. They cost only what comes after them.
+                var own = texts
+                do throws(VideoError) {
+                    if child.isOf("meta") {
+                        try own.read(meta: child, with: &reader)
+                    } else {
+                        try own.read(userData: child, with: &reader)
+                    }
+                } catch {
+                    photo.isShortened = true
+                }
+                texts = own
             }
         }
         apply(texts, createdAt: createdAt, to: &photo)
@@ -104,11 +113,14 @@ public enum VideoReader {
 
     private static func apply(_ texts: QuickTimeMetadata, createdAt: PhotoDate?, to photo: inout PhotoMetadata) {
         func field(_ text: String?) -> String? { PhotoText.field(text) }
+        // A day without a time of day says less than the header.
+        let day = texts.first("©day")
+        let (isMoment, date) = (day.map { $0.contains(":") } ?? false, day.flatMap { PhotoDate(parsing: $0) })
         photo.dateTaken =
             texts.first("com.apple.quicktime.creationdate").flatMap { PhotoDate(parsing: $0) }
-            ?? texts.first("©day").flatMap { PhotoDate(parsing: $0) } ?? createdAt
-        photo.cameraMake = field(texts.first("com.apple.quicktime.make", "©mak"))
-        photo.cameraModel = field(texts.first("com.apple.quicktime.model", "©mod"))
+            ?? (isMoment ? date : nil) ?? createdAt ?? date
+        photo.cameraMake = field(texts.first("com.apple.quicktime.make", "©mak", "com.android.manufacturer"))
+        photo.cameraModel = field(texts.first("com.apple.quicktime.model", "©mod", "com.android.model"))
         photo.title = field(texts.first("com.apple.quicktime.title", "©nam"))
         photo.caption = field(texts.first("com.apple.quicktime.description", "©des"))
         photo.livePhotoIdentifier = field(texts.first("com.apple.quicktime.content.identifier"))
@@ -118,6 +130,6 @@ public enum VideoReader {
         var tags = TagCollection()
         for (key, value) in texts.texts { tags.add(key, value) }
         photo.tags = tags.tags
-        photo.isShortened = tags.isShortened
+        photo.isShortened = photo.isShortened || tags.isShortened
     }
 }
