@@ -181,17 +181,16 @@ struct MountedReadingTests {
         tree.add("file", .file(Self.pattern(10_000)))
         let mount = try MountedTree(tree)
         _ = try mount.output("cat $M/file > /dev/null")
-        let before = descriptorCount()
-        _ = try mount.output("for i in $(seq 200); do cat $M/file; ls $M; done > /dev/null")
-        #expect(descriptorCount() <= before)
-        mount.waitUntilAllIsClosed()
+        #expect(
+            try leavesNoDescriptor {
+                _ = try mount.output("for i in $(seq 200); do cat $M/file; ls $M; done > /dev/null")
+                mount.waitUntilAllIsClosed()
+            })
     }
 
     @Test func mountAndUnmountLeakNothing() throws {
         try MountedTree().end()
-        let before = descriptorCount()
-        for _ in 0..<5 { try MountedTree().end() }
-        #expect(descriptorCount() <= before)
+        #expect(try leavesNoDescriptor { for _ in 0..<5 { try MountedTree().end() } })
     }
 
     @Test func readOnlyMount() throws {
@@ -208,6 +207,16 @@ struct MountedReadingTests {
         let sum = try mount.output("md5sum < $M/big")
         let sums = try mount.output("(for i in $(seq 40); do md5sum < $M/big & done; wait)")
         #expect(sums == String(repeating: sum, count: 40))
+    }
+
+    /// Other tests of this process open files at the same time, but not each time: what leaks does so in each round.
+    private func leavesNoDescriptor(_ body: () throws -> Void) throws -> Bool {
+        for _ in 0..<5 {
+            let before = descriptorCount()
+            try body()
+            if descriptorCount() <= before { return true }
+        }
+        return false
     }
 
     private func descriptorCount() -> Int {

@@ -67,6 +67,7 @@ final class AppRendering: Sendable {
             }
             (facts, inexact) = try copied.readSnapshot { (snapshot) throws(BackupError) in
                 let statistics = try WireWriter().write(snapshot, createdAt: createdAt, to: sink)
+                try FaultInjection.reached("records.rendered")
                 return (try RecordFacts(of: snapshot), InexactValues(statistics))
             }
             placeholderExport =
