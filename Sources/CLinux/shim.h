@@ -55,8 +55,7 @@ static inline int backupfs_socket_pair(int descriptors[2]) {
     return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, descriptors);
 }
 // sendmsg(2) of bytes with one descriptor (SCM_RIGHTS; none when it is negative), without waiting: how many bytes were sent, or -1 and errno
-// (EAGAIN where the socket is full), never a signal. In
-// Swift the control message would be laid out by hand.
+// (EAGAIN where the socket is full), never a signal. In Swift the control message would be laid out by hand.
 static inline long backupfs_send_with_descriptor(int socket, const void *bytes, unsigned long count, int descriptor) {
     struct iovec part = {(void *)bytes, count};
     union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr aligned; } control = {{0}};

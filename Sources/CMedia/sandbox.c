@@ -16,9 +16,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// The user “nobody”, and his group.
+// The user “nobody”, and the group of that number.
 enum { nobody = 65534 };
-// Seconds of the processor. The program starts another helper then.
+// Seconds of CPU time. After that, the program starts another helper.
 enum { processor_limit = 600 };
 
 const char *cmedia_give_up_rights(void) {
@@ -29,8 +29,8 @@ const char *cmedia_give_up_rights(void) {
         if ((setresgid(nobody, nobody, nobody) != 0 || setresuid(nobody, nobody, nobody) != 0) && errno != EINVAL)
             return "the user cannot be changed";
     }
-    // After the change of the user, which would undo it.
-    // With the thread that started it, if that has an end of its own: the program starts another helper then.
+    // After the change of the user, which would undo it. The signal also comes when only the thread that started the helper ends: the program
+    // starts another one then.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     // Neither a core file nor /proc/PID/mem with the bytes of a photo.
     if (prctl(PR_SET_DUMPABLE, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return "prctl failed";
@@ -43,9 +43,8 @@ const char *cmedia_give_up_rights(void) {
     return NULL;
 }
 
-// No path at all, where the kernel has Landlock (5.13). In addition to the filter, which refuses the same by the number of the call. It counts
-// for this thread and those that it starts.
-// Its header is newer than some systems that this is built on.
+// Forbids all paths where the kernel has Landlock (5.13), for this thread and those that it starts. The filter refuses the same by the number of
+// the call. Landlock's header is newer than some systems that this is built on.
 static void forbid_paths(void) {
     long version = syscall(444 /* landlock_create_ruleset */, NULL, 0, 1u /* LANDLOCK_CREATE_RULESET_VERSION */);
     if (version < 1) return;

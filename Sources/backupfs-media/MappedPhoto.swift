@@ -34,8 +34,7 @@ struct MappedPhoto {
     /// - Returns: a JPEG; `nil` when there is no picture that can be decoded.
     func thumbnail() -> [UInt8]? {
         let read = readTags()
-        let orientation = read.map { PhotoFields.metadata(from: $0.tags, contentType: "", width: 0, height: 0, isUpright: true) }?
-            .orientation
+        let orientation = read.flatMap { PhotoFields.orientation($0.tags) }
         let isRaw = kind == .raw || read.map { Self.rawTypes.contains(contentType($0.facts, $0.tags)) } ?? false
         var jpeg: UnsafeMutablePointer<UInt8>?
         var count = 0

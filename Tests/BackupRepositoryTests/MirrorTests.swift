@@ -10,15 +10,15 @@ import Testing
 
 /// A mirror is a repository at every moment, whatever happens to its requests, and a fetch makes the same repository of it.
 @Suite struct MirrorTests {
-    private static let names: [FileName] = ["one", "two", "three"]
+    static let names: [FileName] = ["one", "two", "three"]
 
-    private let folder: TemporaryFolder
-    private let server = SimulatedServer()
+    let folder: TemporaryFolder
+    let server = SimulatedServer()
 
     init() throws { folder = try TemporaryFolder(inMemory: true) }
 
     /// Three backups, one of which is pinned and one renamed, and a source.
-    private func make(_ name: String = "original", isEncrypted: Bool = false) throws -> Repository {
+    func make(_ name: String = "original", isEncrypted: Bool = false) throws -> Repository {
         let repository = try Repository.create(
             at: folder(name), password: isEncrypted ? EncryptionTests.secret("horse") : nil, cost: EncryptionTests.cheap)
         for (number, name) in Self.names.enumerated() {
@@ -33,12 +33,12 @@ import Testing
         return repository
     }
 
-    private func open(_ path: String) throws -> Repository {
+    func open(_ path: String) throws -> Repository {
         try Repository.open(at: path) { (_) throws(BackupError) in .password(EncryptionTests.secret("horse")) }
     }
 
     @discardableResult
-    private func update(_ repository: Repository, _ storage: any ObjectStorage) throws -> RepositoryMirror.Summary {
+    func update(_ repository: Repository, _ storage: any ObjectStorage) throws -> RepositoryMirror.Summary {
         var state = MirrorState()
         return try RepositoryMirror(of: repository, in: storage).update(&state)
     }
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// Every backup that the copy lists is whole, and nothing is wrong with it but what `allowed` says.
-    private func expectWhole(_ path: String, _ comment: Comment, allowed: [CheckFinding.Kind] = []) throws -> Set<FileName> {
+    func expectWhole(_ path: String, _ comment: Comment, allowed: [CheckFinding.Kind] = []) throws -> Set<FileName> {
         let repository = try open(path)
         let names = Set(repository.snapshots().map(\.name))
         for name in names { #expect(try RecordedHistory.flaw(of: name, in: repository) == nil, comment) }
@@ -399,113 +399,5 @@ import Testing
         try update(repository, storage)
         #expect(try storage.look(name)?.sizeBytes == facts.sizeBytes)
         #expect(try expectWhole(copy(storage, to: "copy"), "copy") == Set(Self.names))
-    }
-
-    // MARK: Fetching
-
-    @Test(arguments: [false, true]) func `a fetch makes the repository again, without a password`(isEncrypted: Bool) throws {
-        let repository = try make(isEncrypted: isEncrypted)
-        let storage = SimulatedStorage(server)
-        try update(repository, storage)
-        let summary = try MirrorFetch(from: storage, to: folder("fetched")).run()
-        #expect(summary.damages.isEmpty && summary.snapshotCount == 3)
-        #expect(try expectWhole(folder("fetched"), "fetched") == Set(Self.names))
-        #expect(try FileSystem.status(folder("fetched")).mode & 0o777 == 0o700)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder("fetched/tmp")) == [])
-        #expect(errorCode { _ = try MirrorFetch(from: storage, to: folder("fetched")).run() } == .alreadyExists)
-        // It is a repository like any other.
-        try RecordedHistory.backUp("next", in: try open(folder("fetched")), seconds: 3_000)
-        #expect(try expectWhole(folder("fetched"), "next") == Set(Self.names + ["next"]))
-    }
-
-    @Test func `a fetch that fails at any request is no repository, and goes on`() throws {
-        let repository = try make()
-        try update(repository, SimulatedStorage(server))
-        var failureCount = 0
-        for number in 1...200 {
-            for fault in [SimulatedFault.lostAnswer, .truncated, .killed(hasEffect: true)] {
-                var network = SimulatedNetwork.good
-                network.scheduled = [number: fault]
-                let storage = SimulatedStorage(server, network)
-                let path = folder("fetched-\(number)-\(fault)")
-                let error = failure { _ = try MirrorFetch(from: storage, to: path).run() }
-                let comment: Comment = "\(fault) at request \(number)"
-                if error != nil {
-                    failureCount += 1
-                    // The copy of the configuration is the last but one: all the rest is there then.
-                    if try Repository.exists(at: path) { _ = try expectWhole(path, comment, allowed: [.config]) }
-                    _ = try MirrorFetch(from: SimulatedStorage(server), to: path).run()
-                }
-                #expect(try expectWhole(path, comment) == Set(Self.names), comment)
-                try FileManager.default.removeItem(atPath: path)
-                if storage.requestCount < number { return #expect(failureCount > 10) }
-            }
-        }
-    }
-
-    @Test func `a fetch leaves out what is damaged, and says so`() throws {
-        let repository = try make()
-        let storage = SimulatedStorage(server)
-        try update(repository, storage)
-        let pack = try #require(repository.packs().first)
-        let name = MirrorObject.pack(pack).name
-        let (bytes, version) = try #require(try storage.contents(of: name, limitBytes: 1 << 30))
-        var damaged = bytes
-        damaged[40] ^= 4
-        _ = try storage.replace(name, version: version, ObjectDraft(damaged))
-        let summary = try MirrorFetch(from: storage, to: folder("fetched")).run()
-        #expect(summary.damages.count == 1)
-        #expect(summary.damages.first?.path?.hasSuffix(name.text) == true)
-        #expect(try !open(folder("fetched")).packs().contains(pack))
-    }
-
-    @Test func `a folder with something in it is not fetched into`() throws {
-        let repository = try make()
-        let storage = SimulatedStorage(server)
-        try update(repository, storage)
-        try FileManager.default.createDirectory(atPath: folder("full"), withIntermediateDirectories: true)
-        try writeFile(folder("full/letter.txt"), [1])
-        #expect(errorCode { _ = try MirrorFetch(from: storage, to: folder("full")).run() } == .notEmpty)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder("full")) == ["letter.txt"])
-        let empty = SimulatedStorage(SimulatedServer())
-        #expect(errorCode { _ = try MirrorFetch(from: empty, to: folder("new")).run() } == .noRepository)
-        #expect(!FileManager.default.fileExists(atPath: folder("new")))
-    }
-}
-
-/// A storage that calls a function before it creates an object, and another one before it replaces one.
-struct HookedStorage: ObjectStorage {
-    let storage: SimulatedStorage
-    /// As for a key that may store and replace objects, but not delete them.
-    var deniesRemoval = false
-    var willReplace: @Sendable (ObjectName) throws(BackupError) -> Void = { (_) throws(BackupError) in }
-    let willCreate: @Sendable (ObjectName) throws(BackupError) -> Void
-
-    var location: String { storage.location }
-    var capabilities: StorageCapabilities { storage.capabilities }
-
-    func list(prefix: String, after previous: ObjectName?, limit: Int) throws(BackupError) -> ObjectPage {
-        try storage.list(prefix: prefix, after: previous, limit: limit)
-    }
-
-    func look(_ name: ObjectName) throws(BackupError) -> ObjectFacts? { try storage.look(name) }
-
-    func read(
-        _ name: ObjectName, range: Range<UInt64>?, _ consume: (UnsafeRawBufferPointer) throws(BackupError) -> Void
-    ) throws(BackupError) -> ObjectFacts { try storage.read(name, range: range, consume) }
-
-    func create(_ name: ObjectName, _ draft: ObjectDraft) throws(BackupError) -> ObjectVersion {
-        try willCreate(name)
-        return try storage.create(name, draft)
-    }
-
-    func replace(_ name: ObjectName, version: ObjectVersion, _ draft: ObjectDraft) throws(BackupError) -> ObjectVersion {
-        try willReplace(name)
-        return try storage.replace(name, version: version, draft)
-    }
-
-    func remove(_ name: ObjectName, version: ObjectVersion?) throws(BackupError) {
-        if deniesRemoval { throw BackupError(.accessDenied, "the key may not delete", path: name.text) }
-        try storage.remove(name, version: version)
     }
 }

@@ -16,7 +16,7 @@ final class HelperProcess {
         case cancelled(BackupError)
     }
 
-    /// How long a step of waiting takes before the cancellation is looked at again.
+    /// How long a step of waiting takes before the cancellation and the deadline are looked at again.
     private static let pollMilliseconds: Int32 = 100
 
     let process: Subprocess
@@ -87,12 +87,11 @@ final class HelperProcess {
             } catch {
                 throw .cancelled(error)
             }
-            let remaining = max(0, deadline - SystemClock.monotonicSeconds())
+            let isLate = SystemClock.monotonicSeconds() >= deadline
             var state = pollfd(fd: socket.rawValue, events: Int16(POLLIN), revents: 0)
             // What is there counts also after the deadline: this program may have been stopped meanwhile.
-            guard poll(&state, 1, min(Self.pollMilliseconds, Int32(min(remaining, 1) * 1_000) + (remaining > 0 ? 1 : 0))) > 0
-            else {
-                if remaining == 0 { throw .timedOut }
+            guard poll(&state, 1, isLate ? 0 : Self.pollMilliseconds) > 0 else {
+                if isLate { throw .timedOut }
                 continue
             }
             let received = recv(socket.rawValue, &buffer, min(buffer.count, count - bytes.count), Int32(MSG_DONTWAIT))

@@ -11,9 +11,7 @@ public enum PhotoFields {
         var photo = PhotoMetadata(.image, contentType: contentType)
         photo.tags = tags.tags
         photo.isShortened = tags.isShortened
-        photo.orientation = PhotoNumbers.whole(tags.first("Exif.Image.Orientation", "Xmp.tiff.Orientation")).flatMap {
-            (1...8).contains($0) ? $0 : nil
-        }
+        photo.orientation = orientation(tags)
         setSize(&photo, width, height, isUpright: isUpright)
         photo.dateTaken = dateTaken(tags)
         photo.cameraMake = PhotoText.field(tags.first("Exif.Image.Make", "Xmp.tiff.Make"))
@@ -26,6 +24,13 @@ public enum PhotoFields {
         setDescription(&photo, tags)
         photo.livePhotoIdentifier = tags.livePhotoIdentifier
         return photo
+    }
+
+    /// How the stored picture is to be turned and mirrored: 1 to 8.
+    public static func orientation(_ tags: TagCollection) -> Int? {
+        PhotoNumbers.whole(tags.first("Exif.Image.Orientation", "Xmp.tiff.Orientation")).flatMap {
+            (1...8).contains($0) ? $0 : nil
+        }
     }
 
     private static func setSize(_ photo: inout PhotoMetadata, _ width: Int, _ height: Int, isUpright: Bool) {

@@ -22,7 +22,7 @@ public enum ContentKind: Sendable, Equatable {
         } else if has("RIFF"), has("WEBP", at: 8) {
             self = .image
         } else if prefix.starts(with: [0x49, 0x49, 0x2A, 0]) || prefix.starts(with: [0x4D, 0x4D, 0, 0x2A]) {
-            // Canon's RAW says so; the others are told apart by their tags.
+            // CR2 has a mark here. Other RAW formats differ from TIFF only in their tags.
             self = has("CR", at: 8) ? .raw : .image
         } else if has("IIRO") || has("IIRS") || has("MMOR") || has("FUJIFILMCCD-RAW")
             || prefix.starts(with: [0x49, 0x49, 0x55, 0])

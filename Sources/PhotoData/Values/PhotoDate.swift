@@ -34,9 +34,8 @@ public struct PhotoDate: Sendable, Equatable {
 
     /// `2024-05-06T07:08:09`, with `.25` and `+02:00` where they are known.
     public var text: String {
-        var text =
-            "\(padded(local.year, 4))-\(padded(local.month))-\(padded(local.day))"
-            + "T\(padded(local.hour)):\(padded(local.minute)):\(padded(local.second))"
+        func padded(_ value: Int, _ width: Int = 2) -> String { LocalDateTime.padded(value, width) }
+        var text = "\(local.dateText)T\(local.timeText(":"))"
         if let nanoseconds {
             var digits = padded(Int(nanoseconds), 9)
             while digits.hasSuffix("0"), digits.utf8.count > 1 { digits.removeLast() }
@@ -47,11 +46,6 @@ public struct PhotoDate: Sendable, Equatable {
             text += "\(offsetMinutes < 0 ? "-" : "+")\(padded(minutes / 60)):\(padded(minutes % 60))"
         }
         return text
-    }
-
-    private func padded(_ value: Int, _ width: Int = 2) -> String {
-        let text = String(value)
-        return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
     }
 
     // MARK: Texts of files

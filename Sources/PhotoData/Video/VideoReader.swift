@@ -32,17 +32,15 @@ public enum VideoReader {
                 if photo.pixelWidth == nil { try readTrack(child, &reader, into: &photo) }
             } else {
                 // Texts are of many programs, some with flaws. They cost only what comes after them.
-                var own = texts
                 do throws(VideoError) {
                     if child.isOf("meta") {
-                        try own.read(meta: child, with: &reader)
+                        try texts.read(meta: child, with: &reader)
                     } else {
-                        try own.read(userData: child, with: &reader)
+                        try texts.read(userData: child, with: &reader)
                     }
                 } catch {
                     photo.isShortened = true
                 }
-                texts = own
             }
         }
         apply(texts, createdAt: createdAt, to: &photo)

@@ -132,14 +132,15 @@ public struct LocalDateTime: Sendable, Equatable {
     // MARK: Texts
 
     /// `2026-01-11`.
-    var dateText: String { "\(Self.padded(year, 4))-\(Self.padded(month))-\(Self.padded(day))" }
+    public var dateText: String { "\(Self.padded(year, 4))-\(Self.padded(month))-\(Self.padded(day))" }
 
     /// `14:30:00`.
-    func timeText(_ separator: String) -> String {
+    public func timeText(_ separator: String) -> String {
         "\(Self.padded(hour))\(separator)\(Self.padded(minute))\(separator)\(Self.padded(second))"
     }
 
-    static func padded(_ value: Int, _ width: Int = 2) -> String {
+    /// The number with zeros in front, up to `width` digits.
+    public static func padded(_ value: Int, _ width: Int = 2) -> String {
         let text = String(value)
         return text.count >= width ? text : String(repeating: "0", count: width - text.count) + text
     }
