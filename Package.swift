@@ -95,14 +95,19 @@ let package = Package(
         .target(
             name: "SnapshotFormats", dependencies: ["BackupRepository", "Formats", "AppData", "SystemIO", "BackupCore"],
             swiftSettings: settings),
+        // The photos of an app: their sidecars and thumbnails in backups, the views of them, and what is uploaded of them.
+        .target(
+            name: "Photos",
+            dependencies: ["BackupRepository", "Formats", "PhotoData", "ObjectStorage", "SystemIO", "BackupCore"],
+            swiftSettings: settings),
         .target(
             name: "Restore", dependencies: ["BackupRepository", "AppData", "Formats", "SystemIO", "BackupCore"],
             swiftSettings: settings),
         .target(
             name: "Operations",
             dependencies: [
-                "DeviceSync", "Restore", "SnapshotFormats", "Formats", "BackupRepository", "AppData", "ObjectStorage", "SystemIO",
-                "BackupCore", "Yams",
+                "DeviceSync", "Photos", "Restore", "SnapshotFormats", "Formats", "BackupRepository", "AppData", "PhotoData",
+                "ObjectStorage", "SystemIO", "BackupCore", "Yams",
             ],
             swiftSettings: settings),
         .target(
@@ -112,7 +117,7 @@ let package = Package(
         .target(
             name: "BackupCommands",
             dependencies: [
-                "FUSEBridge", "VirtualTree", "Operations", "DeviceSync", "Restore", "SnapshotFormats", "Formats",
+                "FUSEBridge", "VirtualTree", "Operations", "DeviceSync", "Photos", "Restore", "SnapshotFormats", "Formats",
                 "BackupRepository", "AppData", "PhotoData", "SystemIO", "BackupCore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

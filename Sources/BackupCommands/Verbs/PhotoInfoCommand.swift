@@ -3,6 +3,7 @@ import BackupCore
 import Formats
 import Glibc
 import PhotoData
+import Photos
 import SystemIO
 
 struct PhotoInfoCommand: ParsableCommand {
@@ -89,7 +90,7 @@ struct PhotoInfoCommand: ParsableCommand {
     // MARK: Output
 
     private func report(_ path: String, _ photo: PhotoMetadata) {
-        let report = PhotoReport(photo: photo, hasTags: all)
+        let report = PhotoDocument(photo: photo, hasTags: all)
         if output.json {
             Terminal.write(jsonLine: [
                 "message_type": "photo", "file": path, "status": "found", "reason": OrderedJSON.null, "message": OrderedJSON.null,

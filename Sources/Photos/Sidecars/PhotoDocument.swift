@@ -2,14 +2,19 @@ import BackupCore
 import Formats
 import PhotoData
 
-/// What `photo-info` prints of one photo or video.
-struct PhotoReport {
-    let photo: PhotoMetadata
-    /// Whether with the tags that no field is made of.
-    let hasTags: Bool
+/// What a photo or video says of itself, as a document: the output of `photo-info`, and the sidecar of a photo in backups.
+public struct PhotoDocument: Sendable {
+    private let photo: PhotoMetadata
+    private let hasTags: Bool
+
+    /// - Parameter hasTags: whether with all tags, those of the fields included.
+    public init(photo: PhotoMetadata, hasTags: Bool) {
+        self.photo = photo
+        self.hasTags = hasTags
+    }
 
     /// The fields, in the order of the page on photos. What the file does not say is null.
-    var json: OrderedJSON {
+    public var json: OrderedJSON {
         let fields = self.fields
         var members = fields.map { OrderedJSON.Member($0.name, $0.value) }
         if hasTags {
@@ -22,7 +27,7 @@ struct PhotoReport {
     }
 
     /// The fields that are known, one a line, under the same names.
-    var text: String {
+    public var text: String {
         var lines: [(name: String, value: String)] = []
         for (name, value) in fields {
             switch value {
