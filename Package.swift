@@ -111,7 +111,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "VirtualTree", dependencies: ["SnapshotFormats", "BackupRepository", "SystemIO", "BackupCore"],
+            name: "VirtualTree", dependencies: ["SnapshotFormats", "Photos", "BackupRepository", "SystemIO", "BackupCore"],
             swiftSettings: settings),
         .target(name: "FUSEBridge", dependencies: ["VirtualTree", "CFUSE", "SystemIO", "BackupCore"], swiftSettings: settings),
         .target(
@@ -175,6 +175,9 @@ let package = Package(
         .testTarget(
             name: "PhotoDataTests",
             dependencies: ["TestSupport", "PhotoData", "SystemIO", "BackupCore", "CSandboxTrial", "backupfs", "backupfs-media"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PhotosTests", dependencies: ["TestSupport", "Photos", "PhotoData", "SystemIO", "BackupCore"],
             swiftSettings: settings),
         .testTarget(name: "SystemIOTests", dependencies: ["TestSupport", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(

@@ -1,4 +1,5 @@
 import BackupCore
+import Photos
 import SystemIO
 
 /// The mountpoint.
@@ -14,7 +15,7 @@ final class RootFolder: FolderNode {
         // Users of the app choose the names of its media. Without knowing this number, they cannot craft two names with the same
         // inode number, for which the kernel would mix up the contents.
         let live = parent.child("live").child(FileName(context.repository.id))
-        nodes = [
+        var nodes: [(name: FileName, node: any Node)] = [
             ("README.txt", TextFile("README.txt", in: parent, context: context) { services.readme() }),
             ("exports", FlatSnapshotsFolder(.snapshot, inode: parent.child("exports"), context: context)),
             ("live", LiveFolder(LivePlace(path: [], inode: live, context: context))),
@@ -29,6 +30,11 @@ final class RootFolder: FolderNode {
                 }
             ),
         ]
+        if services.hasPhotos {
+            let name = PhotoPlaces.viewFolderName
+            nodes.append((name, PhotosFolder(LivePhotoSource(context: context), inode: parent.child(name), context: context)))
+        }
+        self.nodes = nodes.sorted { $0.name < $1.name }
     }
 
     func attributes() throws(BackupError) -> NodeAttributes { context.folderAttributes(inode, time: context.mountTime) }

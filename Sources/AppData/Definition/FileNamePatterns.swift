@@ -82,6 +82,8 @@ public struct MediaDefinition: Sendable, Equatable {
     public private(set) var archiveNaming = ArchiveNaming.plain
     /// Whether snapshots also show the files by `StorageKey`.
     public private(set) var hasStorageView = false
+    /// Whether the files are photos and videos: backups then have what these say of themselves, and show them by date and camera.
+    public private(set) var hasPhotos = false
 }
 
 /// The names of records' files in the app's archive.

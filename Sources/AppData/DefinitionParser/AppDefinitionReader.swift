@@ -209,7 +209,7 @@ enum AppDefinitionReader {
     }
 
     private static func media(_ node: DefinitionNode) -> MediaDefinition? {
-        guard node.requireMapping(keys: ["folder", "archiveNames", "storageView"]), let folder = node.required("folder"),
+        guard node.requireMapping(keys: ["folder", "archiveNames", "storageView", "photos"]), let folder = node.required("folder"),
             let text = folder.text()
         else {
             return nil
@@ -219,7 +219,8 @@ enum AppDefinitionReader {
         }
         let naming = node.optional("archiveNames").flatMap { $0.choice(ArchiveNaming.self) } ?? .plain
         return MediaDefinition(
-            folder: text, archiveNaming: naming, hasStorageView: node.optional("storageView")?.boolean() ?? false)
+            folder: text, archiveNaming: naming, hasStorageView: node.optional("storageView")?.boolean() ?? false,
+            hasPhotos: node.optional("photos")?.boolean() ?? false)
     }
 
     private static func archiveLayout(_ root: DefinitionNode) -> ArchivePathMap {

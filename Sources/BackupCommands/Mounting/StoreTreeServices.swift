@@ -4,6 +4,7 @@ import BackupRepository
 import FUSEBridge
 import Formats
 import Operations
+import Photos
 import Restore
 import Synchronization
 import SystemIO
@@ -20,6 +21,7 @@ final class StoreTreeServices: TreeServices {
     private let lastState = Mutex<StoreState?>(nil)
     private let onBackup = Mutex<@Sendable () -> Void>({})
     private let copies: RemoteCopies
+    private let photos: LivePhotos?
 
     /// A little longer than the waits inside the status itself.
     private static let stateNanoseconds: UInt64 = 300_000_000
@@ -32,6 +34,7 @@ final class StoreTreeServices: TreeServices {
         self.store = store
         copies = RemoteCopies(store: store)
         live = try LiveData(store: store)
+        photos = try LivePhotos(store: store)
         let ask: @Sendable () -> Result<StoreState, BackupError> = {
             Result { () throws(BackupError) in try StoreState(of: store, isPatient: false) }
         }
@@ -93,6 +96,17 @@ final class StoreTreeServices: TreeServices {
     func letGoOfLiveView() { live.letGo() }
 
     func liveMedia() -> (any LiveView)? { live.mediaView }
+
+    var hasPhotos: Bool { photos != nil }
+
+    func livePhotos() throws(BackupError) -> PhotoIndex {
+        guard let photos else { throw BackupError(.notFound, "there is no such file or folder", path: "photos") }
+        return try photos.index()
+    }
+
+    func knownPhoto(path: [UInt8], sizeBytes: UInt64, modificationTime: Timestamp) -> PhotoRecord? {
+        photos?.known(path: path, sizeBytes: sizeBytes, modificationTime: modificationTime)
+    }
 
     var makeDirectoryWaitSeconds: Double? { store.makeDirectoryWait.seconds }
 

@@ -82,11 +82,14 @@ public struct Snapshot: Hashable, Sendable {
     /// The attribute with the owner of media files whose entries name none: user and group IDs, separated by a colon.
     public static let mediaOwnerAttribute = "media-owner"
 
+    /// The attribute with the version of the reader of photos, in snapshots that have a list of them.
+    public static let photosAttribute = "photos"
+
     /// The attribute of a copy of a snapshot: the ID of the snapshot that is not a copy, 64 hexadecimal digits.
     public static let originalAttribute = "original"
 
     private static let ownAttributes: Set = [
-        originalAttribute, mediaMetadataAttribute, mediaOwnerAttribute,
+        originalAttribute, mediaMetadataAttribute, mediaOwnerAttribute, photosAttribute,
         sequenceAttribute, mediaFileSystemAttribute, mediaReadAttribute, mediaFilesAttribute, mediaBytesAttribute,
         archiveNamesAttribute, stampAttribute, archiveVersionAttribute, tarSizeAttribute, tarVersionAttribute,
         databaseStateAttribute,

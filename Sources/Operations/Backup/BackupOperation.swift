@@ -205,6 +205,8 @@ public struct BackupOperation: Sendable {
             ).merging(try sourceAttributes()) { $1 }.merging(mediaAttributes(directory)) { $1 }.merging(
                 parts.metadata?.attributes ?? [:]
             ) { $1 }.merging(
+                parts.photos?.attributes ?? [:]
+            ) { $1 }.merging(
                 records.inexact?.attributes ?? [:]
             ) { $1 }.merging(records.refused?.attributes ?? [:]) { $1 }.merging(
                 Snapshot.unreadFileAttributes(parts.unreadable.count)
@@ -230,7 +232,7 @@ public struct BackupOperation: Sendable {
                 records.refused.map { BackupWarning(.values, $0.warning) },
                 changes.warning.map { BackupWarning(.inexact, $0) },
                 records.facts.triggerProblem.map { BackupWarning(.triggers, "a restore would be refused: \($0)") },
-                parts.moved.isEmpty ? nil : MediaMoves.warning(parts.moved), parts.metadata?.warning,
+                parts.moved.isEmpty ? nil : MediaMoves.warning(parts.moved), parts.metadata?.warning, parts.photos?.warning,
             ].compactMap { $0 })
         if let renaming = result.renaming { result.warnings.append(BackupWarning(.name, renaming.message)) }
         return result

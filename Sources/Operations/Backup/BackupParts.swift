@@ -20,6 +20,8 @@ struct BackupParts {
         let hasUntracedMedia: Bool
         /// The metadata kept with media files; `nil` when the app has no media.
         let metadata: MediaMetadata?
+        /// What is stored of the photos; `nil` for an app without photos.
+        var photos: PhotoBackup.Stored?
     }
 
     private struct StoredMedia {
@@ -94,9 +96,22 @@ struct BackupParts {
                 try writer.publishChunks()
             }
         }
+        let photos = try media.flatMap { (media) throws(BackupError) in try storePhotos(media.stored) }
         return Stored(
-            records: records, entries: entries, unreadable: media?.unreadable ?? [], moved: media?.moved ?? [],
-            hasUntracedMedia: media?.isUntraced ?? false, metadata: media?.metadata)
+            records: records, entries: entries + (photos?.entries ?? []), unreadable: media?.unreadable ?? [],
+            moved: media?.moved ?? [], hasUntracedMedia: media?.isUntraced ?? false, metadata: media?.metadata, photos: photos)
+    }
+
+    /// - Returns: `nil` when the app's media are no photos.
+    private func storePhotos(_ media: StoredDirectory) throws(BackupError) -> PhotoBackup.Stored? {
+        guard store.definition.media?.hasPhotos == true, let mediaPath = store.mediaPath else { return nil }
+        return try store.withWorkFolder { (folder) throws(BackupError) in
+            let photos = try PhotoBackup(
+                writer: writer, repository: store.repository, earlier: earlier,
+                media: LiveMedia(path: mediaPath, amongMedia: store.databaseAmongMedia()), createdAt: createdAt,
+                progress: progress, workPath: folder, showsProgress: store.definition.backupPhases.isEmpty)
+            return try photos.run(media)
+        }
     }
 
     /// - Returns: `nil` when the app has no media.

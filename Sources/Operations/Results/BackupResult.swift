@@ -80,6 +80,8 @@ public struct BackupWarning: Sendable {
         case attributes
         /// The space of removed backups could not be released.
         case prune
+        /// Photos could not be read, so that the backup has neither their dates nor their thumbnails.
+        case photos
     }
 
     let kind: Kind

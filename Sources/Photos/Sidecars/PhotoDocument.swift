@@ -55,7 +55,7 @@ public struct PhotoDocument: Sendable {
             String.UnicodeScalarView(text.unicodeScalars.map { kinds.contains($0.properties.generalCategory) ? " " : $0 }))
     }
 
-    private var fields: [(name: String, value: OrderedJSON)] {
+    var fields: [(name: String, value: OrderedJSON)] {
         func text(_ text: String?) -> OrderedJSON { text.map { .text($0) } ?? .null }
         func whole(_ number: Int?) -> OrderedJSON { number.map { .integer(Int64($0)) } ?? .null }
         func decimal(_ number: Double?) -> OrderedJSON { number.map { .decimal(Self.decimalText($0)) } ?? .null }

@@ -13,6 +13,9 @@ struct ArchiveLocations {
     private static let others = [
         "manifest.json", "schema.json", "changes.json", "data/", "by-key/", "SHA256SUMS", "MD5SUMS", "archive.zip", "archive.tar",
     ]
+    /// Those of a backup with a list of photos. Without the list, folders of these names may be the media.
+    private static let photoList = "photos.jsonl"
+    private static let ofPhotos = [photoList, "metadata/", "thumbnails/", "photos/"]
 
     /// The export, or the database of an app without a definition.
     let records: ArchiveEntry
@@ -36,8 +39,12 @@ struct ArchiveLocations {
     init(
         of entries: ArchiveEntryList, layout: ArchivePathMap?, definition: AppDefinition, takesDatabase: Bool, name: String
     ) throws(BackupError) {
-        let layouts = layout.map { [$0] } ?? [definition.archiveLayout, .identity]
-        let candidates = layouts.map { Candidate($0, entries, hasDatabase: takesDatabase) }
+        // A backup's folder that was packed again. Its `photos/` has links, which may have been packed as files; in the app's own
+        // archives, the media may have that name.
+        let isFolder = entries.contains { $0.path.elementsEqual(Self.photoList.utf8) }
+        let usual = isFolder ? [.identity, definition.archiveLayout] : [definition.archiveLayout, .identity]
+        let layouts = layout.map { [$0] } ?? usual
+        let candidates = layouts.map { Candidate($0, entries, hasDatabase: takesDatabase, isFolder: isFolder) }
         let fitting = candidates.filter { $0.records != nil }
         guard let chosen = fitting.first(where: \.hasMedia) ?? fitting.first, let records = chosen.records else {
             let path = candidates[0].exportPath
@@ -114,9 +121,13 @@ struct ArchiveLocations {
         let database: ArchiveEntry?
         let mediaPaths: ArchiveMediaPaths
         let hasMedia: Bool
+        private let isFolder: Bool
 
-        /// - Parameter layout: if it leaves the records out, they are looked up at a backup's paths.
-        init(_ layout: ArchivePathMap, _ entries: ArchiveEntryList, hasDatabase: Bool) {
+        /// - Parameters:
+        ///   - layout: if it leaves the records out, they are looked up at a backup's paths.
+        ///   - isFolder: whether the archive has the list of photos of a backup's folder.
+        init(_ layout: ArchivePathMap, _ entries: ArchiveEntryList, hasDatabase: Bool, isFolder: Bool) {
+            self.isFolder = isFolder
             func path(_ own: String) -> [UInt8] { layout.archivePath(of: Array(own.utf8)) ?? Array(own.utf8) }
             func entry(_ own: String) -> ArchiveEntry? {
                 let path = path(own)
@@ -138,7 +149,9 @@ struct ArchiveLocations {
             if mediaPaths.mediaPath(of: path) != nil { return true }
             let layout = mediaPaths.layout
             if !layout.isIdentity, layout.snapshotPath(of: path) != nil { return true }
-            let places = [ArchiveLocations.export, ArchiveLocations.database] + ArchiveLocations.others
+            let places =
+                [ArchiveLocations.export, ArchiveLocations.database] + ArchiveLocations.others
+                + (isFolder ? ArchiveLocations.ofPhotos : [])
             return places.contains { $0.hasSuffix("/") ? path.starts(with: $0.utf8) : path.elementsEqual($0.utf8) }
         }
     }

@@ -68,9 +68,9 @@ public final class WorkerPool: Sendable {
         if !isQueued { work() }
     }
 
-    /// Runs one waiting piece of work in the calling thread.
+    /// Runs one waiting piece of work in the calling thread, which waits for work of the pool: there may be no other thread.
     /// - Returns: false when none waits.
-    func help() -> Bool {
+    public func help() -> Bool {
         guard let work = queue.withLock({ $0.removeFirst() }) else { return false }
         work()
         return true

@@ -14,6 +14,8 @@ final class TreeContext: Sendable {
     /// Exact size of a snapshot's archive in bytes. It may require a walk through the snapshot's folders.
     let measureArchive: MeasureArchive
     let places = ChunkLocationCache()
+    let snapshotPhotos = SnapshotPhotos()
+    let livePhotos = LivePhotoViews()
     private let own = SnapshotListCache<[SnapshotKind: [Snapshot]]>()
     private let exportFiles = SnapshotListCache<FlatFiles>()
     private let safetyFiles = SnapshotListCache<FlatFiles>()

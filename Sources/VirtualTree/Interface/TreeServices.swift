@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import Photos
 
 /// What the tree needs from the rest of the program: actions, and rendering of data that is not stored. The main program
 /// implements it; tests use a small implementation of their own.
@@ -19,6 +20,14 @@ public protocol TreeServices: AnyObject, Sendable {
     func letGoOfLiveView()
     /// The app's media folder alone, as in `live/media`, without rendering anything. `nil` if `liveView` has to be used.
     func liveMedia() -> (any LiveView)?
+
+    /// Whether the app's media are photos, which are shown by date and camera, too.
+    var hasPhotos: Bool { get }
+    /// The photos in the app's media folder; the same object until the folder changes. New ones are read.
+    func livePhotos() throws(BackupError) -> PhotoIndex
+    /// What the newest backup knows of a photo in the app's media folder, if that looks unchanged. Reads no photo.
+    /// - Parameter path: below the media folder.
+    func knownPhoto(path: [UInt8], sizeBytes: UInt64, modificationTime: Timestamp) -> PhotoRecord?
 
     /// Makes a backup; returns when it is durable. Before calling `milestones.hasBegun`, it
     /// may throw `busy` while another operation runs, and `alreadyExists` for a name in use.
@@ -65,6 +74,13 @@ public protocol TreeServices: AnyObject, Sendable {
     func noteEmptyDrop(named name: String)
     /// `last.json` and `last.txt` of `restore/`; empty before the first restore.
     func restoreReports() -> [ReportText]
+}
+
+/// An app without photos.
+extension TreeServices {
+    public var hasPhotos: Bool { false }
+    public func livePhotos() throws(BackupError) -> PhotoIndex { throw .notFound(PhotoPlaces.viewFolderName) }
+    public func knownPhoto(path: [UInt8], sizeBytes: UInt64, modificationTime: Timestamp) -> PhotoRecord? { nil }
 }
 
 /// A backup made by `mkdir`.

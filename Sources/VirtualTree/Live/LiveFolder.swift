@@ -119,6 +119,15 @@ final class LiveFile: FileNode {
     var listsChecksums: Bool { false }
     func checksums() throws(BackupError) -> Checksums? { try entry().content.checksums() }
 
+    func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
+        guard place.path.first == "media", place.context.services.hasPhotos else { return [] }
+        let path = Array(place.path.dropFirst().map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
+        let attributes = try attributes()
+        let record = place.context.services.knownPhoto(
+            path: path, sizeBytes: attributes.size, modificationTime: attributes.modificationTime)
+        return record.map(PhotoAttributes.attributes) ?? []
+    }
+
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
         guard !flags.asksToWrite else { throw .readOnlyHere }
         let entry = try entry()

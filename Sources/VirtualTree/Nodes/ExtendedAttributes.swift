@@ -7,7 +7,7 @@ enum ExtendedAttributes {
     private static let checksumNames = ["crc32", "md5", "sha1", "sha256"].map { checksumPrefix + $0 }
     private static let mimeTypeName = "user.mime_type"
     /// A file that was copied out of a mount with its attributes has some of these, perhaps from another backup.
-    private static let reservedPrefixes = [checksumPrefix, "user.backupfs."]
+    private static let reservedPrefixes = [checksumPrefix, "user.backupfs.", "user.photo."]
 
     static func names(of node: any Node) throws(BackupError) -> [String] {
         var names = try node.ownExtendedAttributes().map(\.name)

@@ -122,9 +122,9 @@ final class PendingFolder: FolderNode {
 final class PendingEntry: Sendable {
     static let files: Set<FileName> = [
         "MD5SUMS", "SHA256SUMS", "archive.tar", "archive.zip", "changes.json", "database.sqlite", "export.json", "manifest.json",
-        "schema.json",
+        "photos.jsonl", "schema.json",
     ]
-    static let folders: Set<FileName> = ["by-key", "data", "media"]
+    static let folders: Set<FileName> = ["by-key", "data", "media", "metadata", "photos", "thumbnails"]
 
     let name: FileName
     let folder: PendingFolder

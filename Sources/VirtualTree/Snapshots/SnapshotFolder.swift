@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import Photos
 import SystemIO
 
 /// `snapshots/NAME/`: the stored tree and the views derived from it.
@@ -43,13 +44,22 @@ final class SnapshotFolder: FolderNode {
 
     func child(named name: FileName) throws(BackupError) -> any Node {
         if let view = views().first(where: { $0.name == name }) { return view.node }
+        if name == PhotoPlaces.viewFolderName, let photos = try photos() { return photos }
         return try stored.child(named: name)
+    }
+
+    /// - Returns: `nil` for a snapshot without a list of photos.
+    private func photos() throws(BackupError) -> PhotosFolder? {
+        guard try SnapshotPhotos.list(of: snapshot, in: context.repository) != nil else { return nil }
+        return PhotosFolder(
+            StoredPhotos(snapshot: snapshot, context: context), inode: inode.child(PhotoPlaces.viewFolderName), context: context)
     }
 
     func listing() throws(BackupError) -> FolderListing {
         // The archive's size of an older snapshot is computed from its folders. A damaged folder must not hide all other files.
         var shown: [(name: FileName, node: any Node)] = []
         for view in views() where try view.node.canBeListed() { shown.append(view) }
+        if let photos = try photos() { shown.append((PhotoPlaces.viewFolderName, photos)) }
         return FolderListing(shown).followed(by: try stored.listing())
     }
 

@@ -128,6 +128,23 @@ extension StoredFolder {
     }
 
     func path(of name: FileName) -> String { "\(path)/\(name)" }
+
+    /// What a file of the media folder says of itself as a photo.
+    func photoAttributes(of name: FileName) throws(BackupError) -> [(name: String, value: String)] {
+        guard isMedia else { return [] }
+        var names = [name]
+        var folder = self
+        while case .folder(let entry, let parent) = folder.place {
+            names.append(entry.name)
+            folder = parent
+        }
+        guard case .root(let snapshot) = folder.place,
+            let photos = try context.snapshotPhotos.photos(of: snapshot, in: repository)
+        else { return [] }
+        // Without `media`.
+        let path = names.dropLast().reversed().map(\.bytes).joined(separator: [UInt8(ascii: "/")])
+        return try photos.index.record(path: Array(path)).map(PhotoAttributes.attributes) ?? []
+    }
 }
 
 /// A file inside a snapshot. The kernel may know hundreds of thousands of them, so each holds only its folder and its index
@@ -161,6 +178,10 @@ final class StoredFile: FileNode {
 
     func storedExtendedAttributes() throws(BackupError) -> [ExtendedAttribute] {
         try entry().metadata?.extendedAttributes ?? []
+    }
+
+    func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
+        try folder.photoAttributes(of: entry().name)
     }
 
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {

@@ -1,0 +1,74 @@
+import BackupCore
+import BackupRepository
+import Photos
+import SnapshotFormats
+
+/// What the previous backup knows of the photos: whether a photo's bytes were read before, at the same path or at another one.
+/// What of it is unreadable counts as unknown.
+struct KnownPhotos {
+    /// What a file of this backup is.
+    enum Match {
+        /// Its record, for its present path, and what belongs to it.
+        case photo(PhotoRecord, sidecar: StoredFile?, thumbnail: StoredFile?)
+        /// No photo.
+        case other
+    }
+
+    /// Of what is read of photos. A backup with another version, or none, knows nothing.
+    static let version = "1"
+
+    private let index: PhotoIndex?
+    private let media: StoredMediaCatalog?
+    private let metadata: StoredMediaCatalog?
+    private let thumbnails: StoredMediaCatalog?
+
+    init(_ earlier: PreviousBackup, in repository: Repository) throws(BackupError) {
+        let isKnown = earlier.snapshot?.record.attributes[Snapshot.photosAttribute] == Self.version
+        let list = isKnown ? earlier.content([PhotoPlaces.listName]) : nil
+        index = list.flatMap { try? PhotoIndex(reading: StoredContentSource($0, in: repository)) }
+        func catalog(_ name: FileName) -> StoredMediaCatalog? {
+            earlier.folder(name).map { StoredMediaCatalog($0, in: repository) }
+        }
+        media = catalog("media")
+        metadata = catalog(PhotoPlaces.metadataFolderName)
+        thumbnails = catalog(PhotoPlaces.thumbnailFolderName)
+    }
+
+    /// - Parameter path: of the file below the media folder.
+    /// - Returns: `nil` for a file that has to be read.
+    func find(_ file: TreeEntry, _ path: [UInt8], _ writer: BackupWriter) throws(BackupError) -> Match? {
+        guard let index, let checksums = file.checksums else { return nil }
+        let here = (try? index.record(path: path)).flatMap { $0 }
+        if here == nil, isUnchanged(file, path) { return .other }
+        let known = here?.sha256 == checksums.sha256 ? here : (try? index.record(sha256: checksums.sha256)).flatMap { $0 }
+        guard var record = known, record.md5 == checksums.md5, record.status != .unread else { return nil }
+        let sidecar = companion(of: record, in: metadata, PhotoPlaces.sidecarName)
+        let thumbnail = record.hasThumbnail ? companion(of: record, in: thumbnails, PhotoPlaces.thumbnailName) : nil
+        guard let sidecar, record.hasThumbnail == (thumbnail != nil) else { return nil }
+        let contents = [sidecar.content] + (thumbnail.map { [$0.content] } ?? [])
+        guard try writer.takeOver(contents).allSatisfy({ $0 }) else { return nil }
+        record.path = path
+        record.modificationTime = file.modificationTime
+        return .photo(record, sidecar: sidecar, thumbnail: thumbnail)
+    }
+
+    private func isUnchanged(_ file: TreeEntry, _ path: [UInt8]) -> Bool {
+        let then = (try? media?.entry(at: path)).flatMap { $0 }
+        return then.map { $0.kind == .file && $0.hasSameBytes(as: file) } ?? false
+    }
+
+    /// The file that belongs to a photo, under its usual name or that of the content.
+    private func companion(
+        of record: PhotoRecord, in catalog: StoredMediaCatalog?,
+        _ nameOf: (FileName, MD5Digest, (FileName) -> Bool) -> FileName
+    ) -> StoredFile? {
+        guard let catalog, let md5 = record.md5 else { return nil }
+        let name = FileName(bytes: BytePath.lastComponent(of: record.path))
+        for isTaken in [false, true] {
+            let path = BytePath.join(BytePath.folder(of: record.path), nameOf(name, md5) { _ in isTaken }.bytes)
+            guard let entry = (try? catalog.entry(at: path)).flatMap({ $0 }), let checksums = entry.checksums else { continue }
+            return StoredFile(content: entry.content, checksums: checksums)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,167 @@
+import AppData
+import BackupCore
+import BackupRepository
+import PhotoData
+import Photos
+import Restore
+import SnapshotFormats
+import SystemIO
+
+/// Stores what the photos among the media say of themselves, and a small picture of each: `metadata/`, `thumbnails/` and the list
+/// `photos.jsonl` (decision 54). Only photos whose bytes are new are read.
+struct PhotoBackup {
+    /// What the media folder's photos add to a backup.
+    struct Stored {
+        let entries: [TreeEntry]
+        /// For users whose photos were not read.
+        let warning: BackupWarning?
+        /// For the snapshot's record.
+        let attributes: [String: String]
+    }
+
+    /// How many files the walk may be ahead of the photos that are being read. What a photo says can take half a megabyte.
+    private static let windowCount = 64
+
+    let writer: BackupWriter
+    let repository: Repository
+    let earlier: PreviousBackup
+    let media: LiveMedia
+    let createdAt: Timestamp
+    let progress: BackupProgress
+    let workPath: String
+    /// Whether the operation's progress may have messages of its own.
+    let showsProgress: Bool
+
+    /// - Parameter stored: the media folder of this backup, whose chunks are all in the catalog.
+    /// - Throws: the repository's errors. A photo that cannot be read costs its own fields.
+    func run(_ stored: StoredDirectory) throws(BackupError) -> Stored {
+        let known = try KnownPhotos(earlier, in: repository)
+        let files = PhotoFiles(media: media, repository: repository, workPath: workPath)
+        let readers = PhotoReaders(makesThumbnails: true)
+        var tree = PhotoTree(writer: writer, list: writer.makeContentWriter(.structuredText))
+        var walk = TreeCursor(stored, in: repository)
+        var window: [Step] = []
+        var next = 0
+        var state = Counts()
+        var isAtEnd = false
+        while true {
+            while !isAtEnd, window.count - next < Self.windowCount {
+                guard let step = try walk.next() else {
+                    isAtEnd = true
+                    break
+                }
+                window.append(try prepare(step, walk.path, known, files, readers))
+            }
+            guard next < window.count else { break }
+            try take(window[next], into: &tree, &state)
+            next += 1
+            if next == Self.windowCount {
+                window.removeFirst(next)
+                next = 0
+            }
+        }
+        let entries = try tree.finish(at: createdAt)
+        if showsProgress { progress.update(always: true) { $0.phase = nil } }
+        return Stored(
+            entries: entries, warning: state.warning,
+            attributes: [Snapshot.photosAttribute: KnownPhotos.version])
+    }
+
+    // MARK: The walk
+
+    /// One step of the walk through the media, with what is known of a file.
+    private enum Step {
+        case enter(TreeEntry)
+        case leave
+        case known(PhotoRecord, TreeEntry, sidecar: StoredFile?, thumbnail: StoredFile?)
+        case reading(TreeEntry, path: [UInt8], PhotoReaders.Pending)
+        case none
+    }
+
+    private struct Counts {
+        var read: UInt64 = 0
+        /// Why photos could not be read at all.
+        var missing: BackupError?
+
+        var warning: BackupWarning? {
+            missing.map { BackupWarning(.photos, "the backup has no thumbnails of new photos: \($0.message)") }
+        }
+    }
+
+    private func prepare(
+        _ step: TreeCursor.Step, _ path: [UInt8], _ known: KnownPhotos, _ files: PhotoFiles, _ readers: PhotoReaders
+    ) throws(BackupError) -> Step {
+        guard case .entry(let entry) = step else { return .leave }
+        switch entry.kind {
+        case .directory: return .enter(entry)
+        case .symbolicLink: return .none
+        case .file: break
+        }
+        switch try known.find(entry, path, writer) {
+        case .photo(let record, let sidecar, let thumbnail):
+            return .known(record, entry, sidecar: sidecar, thumbnail: thumbnail)
+        case .other: return .none
+        case nil: break
+        }
+        return .reading(entry, path: path, readers.read { () throws(BackupError) in try files.open(entry, path) })
+    }
+
+    private func take(_ step: Step, into tree: inout PhotoTree, _ counts: inout Counts) throws(BackupError) {
+        switch step {
+        case .none: return
+        case .enter(let folder): tree.enter(folder)
+        case .leave: try tree.leave()
+        case .known(let record, let entry, let sidecar, let thumbnail):
+            try tree.append(record, entry, sidecar: sidecar, thumbnail: thumbnail)
+        case .reading(let entry, let path, let pending):
+            counts.read += 1
+            try store(entry, path, reading(pending, &counts), into: &tree)
+            note(counts)
+        }
+    }
+
+    /// - Returns: `nil` for a file that was not read: it cannot be opened, or has changed since it was stored.
+    private func reading(_ pending: PhotoReaders.Pending, _ counts: inout Counts) throws(BackupError) -> PhotoReading? {
+        let reading: PhotoReading
+        do {
+            reading = try pending.value()
+        } catch {
+            guard error.code != .interrupted, error.code != .noResources else { throw error }
+            return nil
+        }
+        if case .helperMissing(let error) = reading.metadata {
+            counts.missing = error
+            return nil
+        }
+        return reading
+    }
+
+    private func store(
+        _ entry: TreeEntry, _ path: [UInt8], _ reading: PhotoReading?, into tree: inout PhotoTree
+    ) throws(BackupError) {
+        guard let checksums = entry.checksums else { return }
+        var record = PhotoRecord(
+            path: path, sizeBytes: entry.size, modificationTime: entry.modificationTime, md5: checksums.md5,
+            sha256: checksums.sha256, status: .unread)
+        guard let reading else {
+            if PhotoFiles.isNamedLikePhoto(entry.name) { try tree.append(record, entry, sidecar: nil, thumbnail: nil) }
+            return
+        }
+        switch reading.metadata {
+        case .found(let photo): record.take(photo)
+        case .unreadable: record.status = .unreadable
+        case .nothing, .helperMissing: return
+        }
+        let sidecar = try PhotoSidecar.text(of: checksums, sizeBytes: entry.size, reading.metadata).map {
+            (text) throws(BackupError) in try writer.store(text, policy: .structuredText)
+        }
+        let thumbnail = try reading.thumbnail.map { (bytes) throws(BackupError) in try writer.store(bytes, policy: .media) }
+        record.hasThumbnail = thumbnail != nil
+        try tree.append(record, entry, sidecar: sidecar, thumbnail: thumbnail)
+    }
+
+    private func note(_ counts: Counts) {
+        guard showsProgress else { return }
+        progress.update { $0.phase = "Reading photos: \(counts.read)" }
+    }
+}

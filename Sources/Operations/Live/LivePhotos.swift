@@ -1,0 +1,196 @@
+import AppData
+import BackupCore
+import BackupRepository
+import Glibc
+import PhotoData
+import Photos
+import Restore
+import Synchronization
+import SystemIO
+
+/// The photos of the app's media folder as it is now. What the newest backup knows of them is not read again; of a new photo, what
+/// it says of itself is read once and held as long as it stays the same.
+public final class LivePhotos: Sendable {
+    /// How many files the walk may be ahead of the photos that are being read.
+    private static let windowCount = 64
+
+    /// A photo that is not in the newest backup, or a file that is none, in one state.
+    private struct Read {
+        let status: FileStatus
+        let record: PhotoRecord?
+    }
+
+    private struct State {
+        var index: PhotoIndex?
+        /// Of the media folder.
+        var mediaState: String?
+        var read: [[UInt8]: Read] = [:]
+    }
+
+    private let store: Store
+    private let media: LiveMedia
+    private let catalog: LiveMediaCatalog
+    private let newest: NewestMediaCatalog
+    private let newestIndex = Mutex<(id: SnapshotID, index: PhotoIndex?)?>(nil)
+    /// Held while the folder is walked, so that concurrent readers share one walk.
+    private let state = Mutex(State())
+
+    /// - Returns: `nil` for an app whose media are no photos.
+    /// - Throws: when the places of database and media folder cannot be examined.
+    public init?(store: Store) throws(BackupError) {
+        guard store.definition.media?.hasPhotos == true, let path = store.mediaPath else { return nil }
+        self.store = store
+        let newest = NewestMediaCatalog(repository: store.repository, ownership: store.ownership)
+        self.newest = newest
+        let amongMedia = try store.databaseAmongMedia()
+        media = LiveMedia(path: path, amongMedia: amongMedia)
+        catalog = LiveMediaCatalog(path: path, amongMedia: amongMedia, earlier: newest.catalog)
+    }
+
+    /// All photos; the same object until the media folder or the newest backup changes.
+    /// - Throws: when the media folder cannot be read. A photo that cannot be read costs its own fields.
+    public func index() throws(BackupError) -> PhotoIndex {
+        try state.withLock { (state) throws(BackupError) in
+            let now = try catalog.state()
+            if let index = state.index, state.mediaState == now { return index }
+            let index = try makeIndex(&state.read)
+            (state.index, state.mediaState) = (index, now)
+            return index
+        }
+    }
+
+    /// What the newest backup knows of a file, if it looks unchanged. It reads no photo.
+    public func known(path: [UInt8], sizeBytes: UInt64, modificationTime: Timestamp) -> PhotoRecord? {
+        guard let record = (try? newestKnown()?.record(path: path)).flatMap({ $0 }), record.sizeBytes == sizeBytes,
+            record.modificationTime == modificationTime
+        else { return nil }
+        return record
+    }
+
+    private func newestKnown() -> PhotoIndex? {
+        guard let snapshot = store.ownership.newest(of: store.repository.snapshots()) else { return nil }
+        if let known = newestIndex.withLock({ $0 }), known.id == snapshot.id { return known.index }
+        let isKnown = snapshot.record.attributes[Snapshot.photosAttribute] == KnownPhotos.version
+        let list = isKnown ? PreviousBackup(snapshot, in: store.repository).content([PhotoPlaces.listName]) : nil
+        let index = list.flatMap { try? PhotoIndex(reading: StoredContentSource($0, in: store.repository)) }
+        newestIndex.withLock { $0 = (snapshot.id, index) }
+        return index
+    }
+
+    // MARK: The walk
+
+    /// A file on its way into the list.
+    private enum Step {
+        case known(PhotoRecord?)
+        case reading(MediaFileFacts, FileStatus, PhotoReaders.Pending)
+    }
+
+    private func makeIndex(_ read: inout [[UInt8]: Read]) throws(BackupError) -> PhotoIndex {
+        let known = newestKnown()
+        let readers = PhotoReaders(makesThumbnails: false)
+        let list = try PhotoList(in: store.paths)
+        var window: [Step] = []
+        var now: [[UInt8]: Read] = [:]
+        try catalog.forEachFile { (file) throws(BackupError) in
+            if window.count >= Self.windowCount {
+                for step in window { try take(step, list, &now) }
+                window = []
+            }
+            window.append(try prepare(file, known, read, readers, &now))
+        }
+        for step in window { try take(step, list, &now) }
+        read = now
+        return try PhotoIndex(reading: list.finish())
+    }
+
+    private func prepare(
+        _ file: MediaFileFacts, _ known: PhotoIndex?, _ read: [[UInt8]: Read], _ readers: PhotoReaders,
+        _ now: inout [[UInt8]: Read]
+    ) throws(BackupError) -> Step {
+        if let known, let checksums = file.checksums {
+            let record = try known.record(path: file.path)
+            // A backup without a record of it has found that it is no photo.
+            guard let record else { return .known(nil) }
+            if record.sha256 == checksums.sha256, record.status != .unread { return .known(record) }
+        }
+        let names = BytePath.components(of: file.path)
+        guard let item = try media.item(at: names[...]), item.status.kind == .regular else { return .known(nil) }
+        if let before = read[file.path], before.status == item.status {
+            now[file.path] = before
+            return .known(before.record)
+        }
+        let media = media
+        return .reading(
+            file, item.status, readers.read { () throws(BackupError) in try media.open(names[...], expected: item.status) })
+    }
+
+    private func take(_ step: Step, _ list: PhotoList, _ now: inout [[UInt8]: Read]) throws(BackupError) {
+        let photo: PhotoRecord?
+        switch step {
+        case .known(let record): photo = record
+        case .reading(let file, let status, let pending):
+            let (record, isSure) = try record(of: file, pending)
+            if isSure { now[file.path] = Read(status: status, record: record) }
+            photo = record
+        }
+        if let photo { try list.append(photo) }
+    }
+
+    /// - Returns: `nil` for a file that is no photo, and whether that stays so while the file does.
+    private func record(
+        of file: MediaFileFacts, _ pending: PhotoReaders.Pending
+    ) throws(BackupError) -> (PhotoRecord?, isSure: Bool) {
+        var record = PhotoRecord(
+            path: file.path, sizeBytes: file.size, modificationTime: file.modificationTime, md5: file.checksums?.md5,
+            sha256: file.checksums?.sha256, status: .unread)
+        let unread = PhotoFiles.isNamedLikePhoto(FileName(bytes: BytePath.lastComponent(of: file.path))) ? record : nil
+        let reading: PhotoReading
+        do {
+            reading = try pending.value()
+        } catch {
+            guard error.code != .interrupted, error.code != .noResources else { throw error }
+            return (unread, false)
+        }
+        switch reading.metadata {
+        case .found(let photo): record.take(photo)
+        case .unreadable: record.status = .unreadable
+        case .nothing: return (nil, true)
+        case .helperMissing: return (unread, false)
+        }
+        return (record, true)
+    }
+}
+
+/// A list of photos in a file without a name.
+private final class PhotoList {
+    private static let bufferLimitBytes = 1 << 20
+
+    private let file: SharedFile
+    private var buffer: [UInt8] = []
+    private var writtenBytes: UInt64 = 0
+
+    init(in paths: StorePaths) throws(BackupError) {
+        let path = "\(paths.spool)/photos-\(RandomToken.make())"
+        file = try SharedFile(try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600))
+        try FileSystem.removeFile(path)
+    }
+
+    func append(_ record: PhotoRecord) throws(BackupError) {
+        buffer += record.line
+        if buffer.count >= Self.bufferLimitBytes { try flush() }
+    }
+
+    private func flush() throws(BackupError) {
+        try buffer.withUnsafeBytesThrowing(count: buffer.count) { (bytes) throws(BackupError) in
+            try file.write(bytes, at: writtenBytes)
+        }
+        writtenBytes += UInt64(buffer.count)
+        buffer = []
+    }
+
+    /// - Returns: the file, complete.
+    func finish() throws(BackupError) -> SharedFile {
+        try flush()
+        return file
+    }
+}

@@ -1,0 +1,56 @@
+import BackupCore
+import SystemIO
+
+/// Where a backup keeps what belongs to its photos. `metadata/` and `thumbnails/` have the folders of the media folder.
+public enum PhotoPlaces {
+    /// The list of all photos and videos, in the backup's folder.
+    public static let listName: FileName = "photos.jsonl"
+    /// What each photo says of itself.
+    public static let metadataFolderName: FileName = "metadata"
+    /// A small picture of each photo.
+    public static let thumbnailFolderName: FileName = "thumbnails"
+    /// The views of the photos by date, camera and so on.
+    public static let viewFolderName: FileName = "photos"
+
+    /// The name of a photo's sidecar: `IMG_1.jpg.json`.
+    /// - Parameter isTaken: whether a folder has that name, or the name cannot be that long; then it is named after the content.
+    public static func sidecarName(of name: FileName, md5: MD5Digest, isTaken: (FileName) -> Bool) -> FileName {
+        companionName(of: name, ".json", md5, isTaken)
+    }
+
+    /// The name of a photo's thumbnail: `IMG_1.heic.jpg`.
+    /// - Parameter isTaken: as for `sidecarName`.
+    public static func thumbnailName(of name: FileName, md5: MD5Digest, isTaken: (FileName) -> Bool) -> FileName {
+        companionName(of: name, ".jpg", md5, isTaken)
+    }
+
+    private static func companionName(
+        of name: FileName, _ ending: String, _ md5: MD5Digest, _ isTaken: (FileName) -> Bool
+    ) -> FileName {
+        let usual = FileName(bytes: name.bytes + Array(ending.utf8))
+        guard usual.bytes.count > FileName.byteCountLimit || isTaken(usual) else { return usual }
+        return FileName(md5.hexadecimal + ending)
+    }
+
+    /// The folder of a camera: its name without what a folder's name may not have.
+    static func folderName(ofCamera name: String) -> FileName {
+        let limitBytes = 200
+        let scalars = name.unicodeScalars.map { scalar -> Unicode.Scalar in
+            scalar == "/" || scalar.properties.generalCategory == .control ? "_" : scalar
+        }
+        var text = String(String.UnicodeScalarView(scalars)).trimmed
+        while text.utf8.count > limitBytes { text.removeLast() }
+        let folder = FileName(text)
+        return folder.isSafeComponent && !text.hasPrefix(".") ? folder : unknownCamera
+    }
+
+    static let unknownCamera: FileName = "unknown"
+}
+
+extension String {
+    /// Without blanks at its ends.
+    fileprivate var trimmed: String {
+        guard let first = firstIndex(where: { $0 != " " }), let last = lastIndex(where: { $0 != " " }) else { return "" }
+        return String(self[first...last])
+    }
+}

@@ -1,0 +1,172 @@
+import BackupCore
+import Formats
+import PhotoData
+import SystemIO
+
+/// What an app's list of photos (`photos.jsonl`) has of one photo or video: a line of JSON.
+public struct PhotoRecord: Sendable, Equatable {
+    /// How far the file was read.
+    public enum Status: String, Sendable {
+        /// Its fields are what it says of itself.
+        case read
+        /// No decoder can read it. It is not tried again while its bytes stay the same.
+        case unreadable
+        /// It was not tried: the helper was missing, or the file changed meanwhile. Its name says that it is a photo.
+        case unread
+    }
+
+    /// A field, under the name that `photo-info` gives it.
+    public enum Field: String, Sendable, CaseIterable {
+        case mediaType = "media_type"
+        case contentType = "content_type"
+        case dateTaken = "date_taken"
+        case pixelWidth = "pixel_width"
+        case pixelHeight = "pixel_height"
+        case cameraMake = "camera_make"
+        case cameraModel = "camera_model"
+        case lensModel = "lens_model"
+        case gpsLatitude = "gps_latitude"
+        case gpsLongitude = "gps_longitude"
+        case rating
+        case title
+        case livePhotoIdentifier = "live_photo_identifier"
+        case durationSeconds = "duration_seconds"
+
+        /// Whether its value is a number in JSON.
+        var isNumber: Bool {
+            switch self {
+            case .pixelWidth, .pixelHeight, .gpsLatitude, .gpsLongitude, .rating, .durationSeconds: true
+            default: false
+            }
+        }
+    }
+
+    /// Relative to the media folder.
+    public var path: [UInt8]
+    public var sizeBytes: UInt64
+    public var modificationTime: Timestamp
+    /// `nil` for a file whose bytes were not hashed.
+    public var md5: MD5Digest?
+    /// `nil` as for `md5`.
+    public var sha256: SHA256Digest?
+    public var status: Status
+    /// Whether `thumbnails/` has a picture of it.
+    public var hasThumbnail = false
+    /// The known fields, as texts. Numbers are written as in JSON.
+    public var fields: [Field: String] = [:]
+
+    public init(
+        path: [UInt8], sizeBytes: UInt64, modificationTime: Timestamp, md5: MD5Digest?, sha256: SHA256Digest?, status: Status
+    ) {
+        self.path = path
+        self.sizeBytes = sizeBytes
+        self.modificationTime = modificationTime
+        self.md5 = md5
+        self.sha256 = sha256
+        self.status = status
+    }
+
+    /// Takes the fields from what the photo says of itself.
+    public mutating func take(_ photo: PhotoMetadata) {
+        status = .read
+        fields = [:]
+        for (name, value) in PhotoDocument(photo: photo, hasTags: false).fields {
+            guard let field = Field(rawValue: name) else { continue }
+            switch value {
+            case .text(let text): fields[field] = text
+            case .integer(let number): fields[field] = String(number)
+            case .written(let bytes): fields[field] = String(decoding: bytes, as: UTF8.self)
+            default: continue
+            }
+        }
+    }
+
+    /// `2024-06-30`, by the clock where it was taken; of a photo without a date, the day of its modification time in UTC.
+    public var day: String {
+        if let date = fields[.dateTaken], date.utf8.count >= 10 { return String(date.prefix(10)) }
+        return LocalDateTime(utc: modificationTime).dateText
+    }
+
+    /// The camera, with its maker once; `nil` when it is unknown.
+    public var camera: String? {
+        let make = fields[.cameraMake]
+        guard let model = fields[.cameraModel] else { return make }
+        guard let make, !model.lowercased().hasPrefix(make.lowercased()) else { return model }
+        // `NIKON CORPORATION` and `NIKON D90`.
+        if let word = make.split(separator: " ").first, model.lowercased().hasPrefix(word.lowercased()) { return model }
+        return "\(make) \(model)"
+    }
+}
+
+// MARK: - As a line
+
+extension PhotoRecord {
+    /// Longer lines are not read. A path has at most 200 folders with names of 255 bytes.
+    static let lineLimitBytes = 256 << 10
+
+    /// With a line feed at its end. What is unknown is left out.
+    public var line: [UInt8] {
+        var members = [OrderedJSON.Member("path", .text(String(decoding: path, as: UTF8.self)))]
+        if String(validating: path, as: UTF8.self) == nil {
+            members.append(.init("path_base64", .text(path.withUnsafeBytes { Base64.encode($0) })))
+        }
+        members += [
+            .init("size_bytes", .integer(Int64(clamping: sizeBytes))),
+            .init("modified_at", .text(ISO8601.format(modificationTime))),
+        ]
+        if let md5 { members.append(.init("md5", .text(md5.hexadecimal))) }
+        if let sha256 { members.append(.init("sha256", .text(sha256.hexadecimal))) }
+        members += [.init("status", .text(status.rawValue)), .init("thumbnail", .boolean(hasThumbnail))]
+        for field in Field.allCases {
+            guard let text = fields[field] else { continue }
+            members.append(.init(field.rawValue, field.isNumber ? .decimal(text) : .text(text)))
+        }
+        return OrderedJSON.object(members).compactText + [UInt8(ascii: "\n")]
+    }
+
+    /// Reads a line. Members that this program does not know are ignored.
+    /// - Returns: `nil` for anything that is not the line of a photo.
+    public init?(line: [UInt8]) {
+        guard let members = Self.members(of: line), let path = Self.path(members), !path.isEmpty,
+            let size = members["size_bytes"].flatMap({ UInt64($0) }),
+            let time = members["modified_at"].flatMap({ ISO8601.parse($0) }),
+            let status = members["status"].flatMap({ Status(rawValue: $0) })
+        else { return nil }
+        self.init(
+            path: path, sizeBytes: size, modificationTime: time,
+            md5: members["md5"].flatMap { MD5Digest(hexadecimal: $0) },
+            sha256: members["sha256"].flatMap { SHA256Digest(hexadecimal: $0) }, status: status)
+        hasThumbnail = members["thumbnail"] == "true"
+        for field in Field.allCases { fields[field] = members[field.rawValue] }
+    }
+
+    private static func path(_ members: [String: String]) -> [UInt8]? {
+        let path = members["path_base64"].map { Base64.decode(Array($0.utf8)) } ?? members["path"].map { Array($0.utf8) }
+        guard let path else { return nil }
+        // It becomes the target of a link.
+        let parts = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        return parts.allSatisfy { FileName(bytes: Array($0)).isSafeComponent } ? path : nil
+    }
+
+    /// The scalar members as texts.
+    private static func members(of line: [UInt8]) -> [String: String]? {
+        let tokens = JSONTokenizer(BytesSource(line), bufferSizeBytes: max(64, line.count))
+        var members: [String: String] = [:]
+        do throws(BackupError) {
+            guard try tokens.next() == .beginObject else { return nil }
+            while try tokens.next() == .key {
+                let name = tokens.text()
+                let value = try tokens.next()
+                switch value {
+                case .string, .number: members[name] = tokens.text()
+                case .true: members[name] = "true"
+                case .false: members[name] = "false"
+                default: try tokens.skip(value)
+                }
+            }
+            return try tokens.next() == .end ? members : nil
+        } catch {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import BackupCore
+import Synchronization
+import SystemIO
+
+/// The photos of a list as folders of links: `by-date/2024/06/30`, `by-camera/CAMERA/2024/06`, `duplicates/MD5`.
+///
+/// A folder costs the lines of its own photos. Two photos of one name get numbers, in the order of the list.
+public final class PhotoViews: Sendable {
+    /// What a folder holds.
+    public enum Entry: Sendable, Equatable {
+        case folder(FileName)
+        /// - Parameter path: of the photo, below the media folder.
+        case link(FileName, path: [UInt8], modificationTime: Timestamp)
+
+        public var name: FileName {
+            switch self {
+            case .folder(let name): name
+            case .link(let name, _, _): name
+            }
+        }
+    }
+
+    /// The folders at the top.
+    public static let folderNames: [FileName] = ["by-camera", "by-date", "duplicates"]
+    /// How many folders with links are held.
+    private static let heldFolderCount = 8
+
+    private let index: PhotoIndex
+    private let byDate: [Int32]
+    private let byCamera: [FileName: [Int32]]
+    private let duplicates = Mutex<[FileName: [Int32]]?>(nil)
+    private let held = Mutex<[(path: [FileName], entries: [Entry])]>([])
+
+    public init(_ index: PhotoIndex) {
+        self.index = index
+        let items = index.items
+        byDate = items.indices.map { Int32($0) }.sorted { left, right in
+            let (one, other) = (items[Int(left)].day, items[Int(right)].day)
+            return one == other ? left < right : one < other
+        }
+        byCamera = Dictionary(grouping: byDate) { index.cameras[Int(items[Int($0)].camera)] }
+    }
+
+    /// The content of a folder, sorted by name; `nil` when there is no such folder.
+    public func children(of path: [FileName]) throws(BackupError) -> [Entry]? {
+        guard let view = path.first else { return Self.folderNames.map { .folder($0) } }
+        let rest = Array(path.dropFirst())
+        switch view {
+        case "by-date": return try days(rest, byDate, depth: 3, path)
+        case "by-camera":
+            guard let camera = rest.first else { return byCamera.keys.sorted().map { .folder($0) } }
+            return try byCamera[camera].flatMap { (photos) throws(BackupError) in
+                try days(Array(rest.dropFirst()), photos, depth: 2, path)
+            }
+        case "duplicates":
+            let groups = try groups()
+            guard let name = rest.first else { return groups.keys.sorted().map { .folder($0) } }
+            guard rest.count == 1, let photos = groups[name] else { return nil }
+            return try links(photos, path)
+        default: return nil
+        }
+    }
+
+    /// One entry of a folder.
+    public func entry(at path: [FileName]) throws(BackupError) -> Entry? {
+        guard let name = path.last, let siblings = try children(of: path.dropLast()) else { return nil }
+        let place = siblings.partitioningIndex { $0.name >= name }
+        return place < siblings.count && siblings[place].name == name ? siblings[place] : nil
+    }
+
+    /// The folders of years, months and days.
+    /// - Parameters:
+    ///   - photos: sorted by their days.
+    ///   - depth: 3 for days, 2 for months.
+    private func days(
+        _ numbers: [FileName], _ photos: [Int32], depth: Int, _ path: [FileName]
+    ) throws(BackupError) -> [Entry]? {
+        guard numbers.count <= depth else { return nil }
+        // What a day is divided by for its year, its month and itself.
+        let divisors: [UInt32] = [10_000, 100, 1]
+        var range = photos[...]
+        for (level, name) in numbers.enumerated() {
+            guard let number = Self.number(name, digits: level == 0 ? 4 : 2) else { return nil }
+            let divisor = divisors[level]
+            func part(_ photo: Int32) -> UInt32 { index.items[Int(photo)].day / divisor % (level == 0 ? 10_000 : 100) }
+            let start = range.partitioningIndex { part($0) >= number }
+            let end = range.partitioningIndex { part($0) > number }
+            range = range[start..<end]
+            guard !range.isEmpty else { return nil }
+        }
+        if numbers.count == depth { return try links(Array(range), path) }
+        var entries: [Entry] = []
+        var last: UInt32?
+        for photo in range {
+            let part = index.items[Int(photo)].day / divisors[numbers.count] % (numbers.isEmpty ? 10_000 : 100)
+            if part == last { continue }
+            last = part
+            entries.append(.folder(FileName(LocalDateTime.padded(Int(part), numbers.isEmpty ? 4 : 2))))
+        }
+        return entries
+    }
+
+    private static func number(_ name: FileName, digits: Int) -> UInt32? {
+        guard name.bytes.count == digits, name.bytes.allSatisfy({ (48...57).contains($0) }) else { return nil }
+        return UInt32(String(decoding: name.bytes, as: UTF8.self))
+    }
+
+    private func links(_ photos: [Int32], _ path: [FileName]) throws(BackupError) -> [Entry] {
+        if let known = held.withLock({ $0.first { $0.path == path }?.entries }) { return known }
+        var taken: Set<FileName> = []
+        var entries: [Entry] = []
+        for photo in photos.sorted() {
+            let record = try index.record(at: Int(photo))
+            let bytes = BytePath.lastComponent(of: record.path)
+            var name = FileName(bytes: bytes)
+            var number = 2
+            while !taken.insert(name).inserted {
+                name = FileName(bytes: FileName.fitting(bytes, " (\(number))"))
+                number += 1
+            }
+            entries.append(.link(name, path: record.path, modificationTime: record.modificationTime))
+        }
+        entries.sort { $0.name < $1.name }
+        held.withLock { held in
+            if held.count >= Self.heldFolderCount { held.removeFirst() }
+            held.append((path, entries))
+        }
+        return entries
+    }
+
+    /// The duplicates by the MD5 of their bytes.
+    private func groups() throws(BackupError) -> [FileName: [Int32]] {
+        if let known = duplicates.withLock({ $0 }) { return known }
+        var groups: [FileName: [Int32]] = [:]
+        for photos in index.duplicates() {
+            guard let md5 = try index.record(at: Int(photos[0])).md5 else { continue }
+            groups[FileName(md5.hexadecimal)] = photos
+        }
+        duplicates.withLock { $0 = groups }
+        return groups
+    }
+}

@@ -1,0 +1,124 @@
+import BackupCore
+import BackupRepository
+import Photos
+
+/// Where the photos of a `photos/` folder come from.
+protocol PhotoSource: Sendable {
+    /// The photos as they are now.
+    func photos() throws(BackupError) -> OpenPhotos
+    /// The media folder, seen from the folder that `photos/` is in.
+    var mediaPath: String { get }
+    /// Of the folders.
+    var time: Timestamp { get }
+    /// Whether the photos never change.
+    var isImmutable: Bool { get }
+    /// Whether finding them may wait for the app's media folder rather than the repository.
+    var looksAtTheApp: Bool { get }
+}
+
+/// The photos of a snapshot.
+struct StoredPhotos: PhotoSource {
+    let snapshot: Snapshot
+    let context: TreeContext
+
+    func photos() throws(BackupError) -> OpenPhotos {
+        guard let photos = try context.snapshotPhotos.photos(of: snapshot, in: context.repository) else {
+            throw .notFound(PhotoPlaces.viewFolderName)
+        }
+        return photos
+    }
+
+    var mediaPath: String { "media" }
+    var time: Timestamp { snapshot.creationTime }
+    var isImmutable: Bool { true }
+    var looksAtTheApp: Bool { false }
+}
+
+/// `photos/` and the folders in it: links to the photos of the media folder, by date, by camera, and those that are there twice.
+final class PhotosFolder: FolderNode {
+    let inode: InodeNumber
+    /// Below `photos/`.
+    private let path: [FileName]
+    private let source: any PhotoSource
+    private let context: TreeContext
+
+    init(_ source: any PhotoSource, at path: [FileName] = [], inode: InodeNumber, context: TreeContext) {
+        self.source = source
+        self.path = path
+        self.inode = inode
+        self.context = context
+    }
+
+    var looksAtTheApp: Bool { source.looksAtTheApp }
+    var looksAtTheRepository: Bool { !source.looksAtTheApp }
+    var waitsForNetwork: Bool { context.isRemote }
+    var hasKnownAttributes: Bool { true }
+    var isImmutable: Bool { source.isImmutable }
+
+    func absenceTimeoutSeconds(of name: FileName) -> Double { isImmutable ? TreeContext.immutableTimeoutSeconds : 0 }
+
+    func attributes() throws(BackupError) -> NodeAttributes {
+        var attributes = context.folderAttributes(inode, time: source.time, isImmutable: isImmutable)
+        if !isImmutable, !path.isEmpty { attributes.entryTimeoutSeconds = 0 }
+        return attributes
+    }
+
+    private func node(_ entry: PhotoViews.Entry) -> any Node {
+        let inode = inode.child(entry.name)
+        switch entry {
+        case .folder(let name): return PhotosFolder(source, at: path + [name], inode: inode, context: context)
+        case .link(_, let photo, let time):
+            // Up from this folder, and out of `photos/`.
+            let up = Array(String(repeating: "../", count: path.count + 1).utf8)
+            return PhotoLink(
+                to: up + Array("\(source.mediaPath)/".utf8) + photo, time, inode: inode, isImmutable: isImmutable)
+        }
+    }
+
+    func child(named name: FileName) throws(BackupError) -> any Node {
+        // File managers and shells probe for dozens of hidden names at the top, where there are none.
+        if path.isEmpty, !PhotoViews.folderNames.contains(name) { throw .notFound(name) }
+        guard let entry = try source.photos().views.entry(at: path + [name]) else { throw .notFound(name) }
+        return node(entry)
+    }
+
+    func listing() throws(BackupError) -> FolderListing {
+        let entries: [PhotoViews.Entry]
+        if path.isEmpty {
+            // `ls` of it reads nothing.
+            entries = PhotoViews.folderNames.map { .folder($0) }
+        } else {
+            guard let found = try source.photos().views.children(of: path) else { throw .notFound(path[path.count - 1]) }
+            entries = found
+        }
+        return FolderListing(count: entries.count) { [self] (index) throws(BackupError) in
+            (entries[index].name, try node(entries[index]).attributes())
+        } node: { [self] index in
+            node(entries[index])
+        }
+    }
+}
+
+/// A link to a photo in the media folder.
+final class PhotoLink: LinkNode {
+    let inode: InodeNumber
+    private let path: [UInt8]
+    private let time: Timestamp
+    private let isImmutable: Bool
+
+    init(to path: [UInt8], _ time: Timestamp, inode: InodeNumber, isImmutable: Bool) {
+        self.path = path
+        self.time = time
+        self.inode = inode
+        self.isImmutable = isImmutable
+    }
+
+    func attributes() throws(BackupError) -> NodeAttributes {
+        let timeout = isImmutable ? TreeContext.immutableTimeoutSeconds : 0
+        return NodeAttributes(
+            inode: inode, kind: .symbolicLink, permissions: 0o777, size: UInt64(path.count), modificationTime: time,
+            isImmutable: isImmutable, entryTimeoutSeconds: timeout, attributeTimeoutSeconds: timeout)
+    }
+
+    func target() throws(BackupError) -> [UInt8] { path }
+}
