@@ -18,7 +18,7 @@ RUN_TESTS = mount-scripts/run-tests.sh $(TEST_COMMAND)
 PACKAGE_FOLDER = .build/package
 
 .DEFAULT_GOAL := build
-.PHONY: help build media mount umount test test-all crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz soak two-hosts test-remotes property \
+.PHONY: help build media mount umount test test-all crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz fuzz-photos photo-corpora soak two-hosts test-remotes property \
 	screenshot install uninstall deb test-deb clean
 
 help:
@@ -30,7 +30,7 @@ help:
 	@echo 'make test          install what tests need, check, build, run all tests: of the crash matrix a part, which is another each time'
 	@echo '                   (BACKUPFS_SKIP_MOUNTED_TESTS=1 where nothing can be mounted)'
 	@echo 'make test-all      the same, then the long campaigns, one after the other: crash-matrix, test-remotes, soak, two-hosts,'
-	@echo '                   property, fuzz (as root; some hours)'
+	@echo '                   property, fuzz, fuzz-photos (as root; some hours)'
 	@echo 'make crash-matrix  kill, fill and break each call of restores, repairs, removals and prunes that changes a file: some hours'
 	@echo '                   (BACKUPFS_CRASH_ONLY="merge, archive with media: kill": what begins so)'
 	@echo 'make test-remotes  install Ceph (RADOS gateway), OpenStack Swift, the JuiceFS gateway and rclone, and test the program against them:'
@@ -47,6 +47,8 @@ help:
 	@echo '                   TARGETS=json,wire,zip,crafted-zip,crafted-tar,drop,crafted-drop,journal,definition,record,label,source,directory,'
 	@echo '                   list,pack-index,note,config,config-copy,register,catalog,settings, SEED=1; RUNS=100000 in'
 	@echo '                   place of SECONDS does the same each time; ADDRESS=1 finds wrong accesses to memory; KEEP=1 keeps new inputs)'
+	@echo 'make fuzz-photos   feed the helper that reads photos with photos that are changed at random, MINUTES=60 of it (SEED=1)'
+	@echo 'make photo-corpora download the photos with which other programs are tested, read them, and compare with ExifTool'
 	@echo 'make soak          back up, read, restore, prune and kill all at once, MINUTES=10 of it, then look at everything (SEED=7 makes'
 	@echo '                   the same choices again; what failed stays in TMPDIR)'
 	@echo 'make property      back up and restore databases and folders that are made from random numbers, MINUTES=10 of it'
@@ -121,6 +123,7 @@ test-all: test
 	$(MAKE) two-hosts MINUTES=$(CAMPAIGN_MINUTES)
 	$(MAKE) property MINUTES=$(CAMPAIGN_MINUTES)
 	$(MAKE) fuzz SECONDS=$$(($(CAMPAIGN_MINUTES) * 30))
+	$(MAKE) fuzz-photos MINUTES=$(CAMPAIGN_MINUTES)
 
 # All points of what `make test` takes a part of.
 crash-matrix: test-fuse check build
@@ -141,6 +144,15 @@ bench-clean:
 # A build of its own, in .build/fuzz, whose modules count what they reach. As arguments: bash has a SECONDS of its own.
 fuzz: dependencies
 	@SWIFT='$(SWIFT)' nice mount-scripts/fuzz.sh '$(SECONDS)' '$(TARGETS)' '$(SEED)'
+
+# Its findings stay in .build/photo-findings.
+fuzz-photos: build
+	@mount-scripts/install-dependencies.sh test
+	nice -n 19 python3 mount-scripts/photos/fuzz.py $(CURDIR)/$(RELEASE_BINARY) $(or $(MINUTES),60) $(or $(SEED),1)
+
+photo-corpora: build
+	@mount-scripts/install-dependencies.sh test
+	mount-scripts/photo-corpora.sh $(CURDIR)/$(RELEASE_BINARY)
 
 # Two hosts with one repository, one of which is suspended now and then: as root, with sshfs and a server on the loopback address.
 two-hosts: fuse build

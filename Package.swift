@@ -175,6 +175,7 @@ let package = Package(
         .testTarget(
             name: "PhotoDataTests",
             dependencies: ["TestSupport", "PhotoData", "SystemIO", "BackupCore", "CSandboxTrial", "backupfs", "backupfs-media"],
+            exclude: ["Hostile"],
             swiftSettings: settings),
         .testTarget(
             name: "PhotosTests", dependencies: ["TestSupport", "Photos", "PhotoData", "SystemIO", "BackupCore"],

@@ -5,7 +5,9 @@
 #include <vips/vips.h>
 
 // Larger values are handed over as bytes, of which the caller keeps only what it knows.
-enum { value_limit_bytes = 8192 };
+enum { value_limit_bytes = 8192, text_limit_bytes = 1 << 20 };
+// Of each kind of tags. Finding a tag takes longer the more there are, and no photo has as many.
+enum { tag_limit = 4000 };
 
 static void read_one(GExiv2Metadata *metadata, const char *key, cmedia_tag_reader reader, void *context) {
     struct cmedia_tag tag = {.key = key};
@@ -19,7 +21,9 @@ static void read_one(GExiv2Metadata *metadata, const char *key, cmedia_tag_reade
     gchar *value = NULL;
     // Windows' titles and comments are text in UTF-16 that is declared as bytes.
     gboolean is_wide = strncmp(key, "Exif.Image.XP", 13) == 0;
-    if (is_binary || is_wide || raw_count > value_limit_bytes) {
+    // A long description is still a description.
+    gboolean is_text = strncmp(key, "Exif.", 5) != 0 || (type != NULL && strcmp(type, "Ascii") == 0);
+    if (is_binary || is_wide || raw_count > (is_text ? text_limit_bytes : value_limit_bytes)) {
         tag.raw = raw_bytes;
         tag.raw_count = raw_count;
         reader(context, &tag);
@@ -28,20 +32,29 @@ static void read_one(GExiv2Metadata *metadata, const char *key, cmedia_tag_reade
         tag.value = value;
         if (value != NULL) reader(context, &tag);
     } else {
-        // Lists have one call for each element.
-        gchar **values = gexiv2_metadata_try_get_tag_multiple(metadata, key, NULL);
-        for (gchar **next = values; next != NULL && *next != NULL; next++) {
-            tag.value = *next;
+        value = gexiv2_metadata_try_get_tag_string(metadata, key, NULL);
+        if (value != NULL && strncmp(value, "lang=\"", 6) == 0) {
+            // Alternatives in languages as a whole: gexiv2 takes commas in them for their ends.
+            tag.value = value;
             reader(context, &tag);
+        } else {
+            // Lists have one call for each element.
+            gchar **values = gexiv2_metadata_try_get_tag_multiple(metadata, key, NULL);
+            for (gchar **next = values; next != NULL && *next != NULL; next++) {
+                tag.value = *next;
+                reader(context, &tag);
+            }
+            g_strfreev(values);
         }
-        g_strfreev(values);
     }
     g_free(value);
     if (raw != NULL) g_bytes_unref(raw);
 }
 
 static void read_all(GExiv2Metadata *metadata, gchar **keys, cmedia_tag_reader reader, void *context) {
-    for (gchar **key = keys; key != NULL && *key != NULL; key++) {
+    gchar **end = keys;
+    for (size_t count = 0; end != NULL && *end != NULL && count < tag_limit; end++) count++;
+    for (gchar **key = keys; key != end; key++) {
         // gexiv2 names each element of a list, and has all of them for each name.
         if (key != keys && strcmp(key[0], key[-1]) == 0) continue;
         read_one(metadata, *key, reader, context);

@@ -51,11 +51,24 @@ static const char *save(VipsImage *image, size_t limit_bytes, uint8_t **jpeg, si
     return "the thumbnail is too large at every quality";
 }
 
+// More pixels are no photo: the largest panoramas have some hundred million, and decoding so many takes longer than the program waits.
+enum { pixel_limit = 1 << 30 };
+
+// Whether an image claims more pixels than that. Only its header is read.
+static gboolean is_too_large(const void *bytes, size_t count) {
+    VipsImage *image = vips_image_new_from_buffer(bytes, count, "", NULL);
+    if (image == NULL) return FALSE;
+    gboolean answer = (gint64)vips_image_get_width(image) * vips_image_get_height(image) > pixel_limit;
+    g_object_unref(image);
+    return answer;
+}
+
 // `orientation`: for an image that has none of its own.
 static const char *shrink(
     const void *bytes, size_t count, int side, size_t limit_bytes, int orientation, uint8_t **jpeg, size_t *jpeg_count) {
     VipsImage *image = NULL, *whole = NULL, *upright = NULL, *flat = NULL;
     const char *problem = NULL;
+    if (is_too_large(bytes, count)) return "too many pixels";
     // The profile is applied: afterwards there is none. Images are only made smaller.
     if (vips_thumbnail_buffer(
             (void *)bytes, count, &image, side, "height", side, "size", VIPS_SIZE_DOWN, "no_rotate", TRUE, "export_profile", "srgb",

@@ -17,14 +17,18 @@ struct MappedPhoto {
 
     /// - Returns: `nil` when no decoder can make sense of it.
     func metadata() -> PhotoMetadata? {
-        guard let (tags, facts) = readTags() else { return nil }
+        let read = readTags()
+        let (tags, facts) = read ?? (TagCollection(), cmedia_facts())
         var (width, height) = (Int(facts.width), Int(facts.height))
         var isUpright = false
-        if kind == .heif {
-            // The container says how the picture is turned, and the tag for it does not count.
+        // In HEIF, the container says how the picture is turned, and the tag for it does not count. A picture may also be
+        // sound where its tags are not.
+        if kind == .heif || read == nil {
             var (shownWidth, shownHeight): (Int32, Int32) = (0, 0)
             if cmedia_displayed_size(bytes.baseAddress, bytes.count, &shownWidth, &shownHeight) == 0 {
-                (width, height, isUpright) = (Int(shownWidth), Int(shownHeight), true)
+                (width, height, isUpright) = (Int(shownWidth), Int(shownHeight), kind == .heif)
+            } else if read == nil {
+                return nil
             }
         }
         return PhotoFields.metadata(
@@ -48,13 +52,18 @@ struct MappedPhoto {
 
     private func readTags() -> (tags: TagCollection, facts: cmedia_facts)? {
         var tags = TagCollection()
-        guard let facts = Self.read(bytes, into: &tags) else { return nil }
-        if kind == .heif, !tags.hasXMP, let packet = HEIFItems.xmpPacket(in: source) {
-            // A packet alone is a format of its own to exiv2, which makes Exif of it, too.
+        let facts = Self.read(bytes, into: &tags)
+        guard kind == .heif else { return facts.map { (tags, $0) } }
+        // A TIFF or packet alone is a format of its own to exiv2, which may make other tags of it, too.
+        for (prefix, isThere, content) in [
+            ("Exif.", tags.hasExif, HEIFItems.exif), ("Xmp.", tags.hasXMP, HEIFItems.xmpPacket),
+        ] where !isThere {
             var more = TagCollection()
-            if packet.withUnsafeBytes({ Self.read($0, into: &more) }) != nil { tags.addXMP(of: more) }
+            if let content = content(source), content.withUnsafeBytes({ Self.read($0, into: &more) }) != nil {
+                tags.add(more, prefix: prefix)
+            }
         }
-        return (tags, facts)
+        return facts == nil && tags.tags.isEmpty ? nil : (tags, facts ?? cmedia_facts())
     }
 
     /// The mapped bytes, read by position.
@@ -91,8 +100,14 @@ struct MappedPhoto {
 
     private func contentType(_ facts: cmedia_facts, _ tags: TagCollection) -> String {
         let type = withUnsafeBytes(of: facts.content_type) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-        // exiv2 takes some of these for TIFF.
-        if type == "image/tiff" || type.isEmpty { return tags.rawContentType ?? (type.isEmpty ? "image/tiff" : type) }
-        return type
+        // exiv2 does not know each brand, and nothing of what it cannot read.
+        if kind == .heif, !["image/heic", "image/heif", "image/avif"].contains(type) {
+            return ContentKind.heifType(Array(prefix))
+        }
+        if !type.isEmpty, type != "image/tiff" { return type }
+        // exiv2 takes some formats of RAW for TIFF.
+        return tags.rawContentType ?? ContentKind.imageType(Array(prefix))
     }
+
+    private var prefix: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes.prefix(ContentKind.prefixByteCount)) }
 }

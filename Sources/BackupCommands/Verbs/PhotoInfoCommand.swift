@@ -31,8 +31,21 @@ struct PhotoInfoCommand: ParsableCommand {
         completion: .file())
     var thumbnail: String?
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Write a thumbnail of each photo into this folder, under the photo's name and “.jpg”.", valueName: "folder"),
+        completion: .directory)
+    var thumbnails: String?
+
     func validate() throws {
         if thumbnail != nil, files.count > 1 { throw ValidationError("--thumbnail is for one photo at a time.") }
+        if thumbnail != nil, thumbnails != nil { throw ValidationError("Choose --thumbnail or --thumbnails.") }
+    }
+
+    /// With fewer files for each helper, starting it takes longer than it saves.
+    private var helperCount: Int {
+        max(1, min(WorkerPool.processorCount, files.count / (thumbnails == nil ? 200 : 4)))
     }
 
     func run() throws {
@@ -40,38 +53,21 @@ struct PhotoInfoCommand: ParsableCommand {
         if let thumbnail, try FileSystem.linkTarget(thumbnail) != nil || FileSystem.exists(thumbnail) {
             throw BackupError(.alreadyExists, "there is a file here already", path: thumbnail)
         }
-        let helper = MediaHelper()
+        var folder: ThumbnailFolder?
+        if let thumbnails { folder = try ThumbnailFolder(thumbnails) }
+        let (paths, target) = (files, folder)
         var failureCount = 0
-        for file in files {
-            do throws(BackupError) {
-                if try !show(file, helper) { failureCount += 1 }
-            } catch {
-                // A helper that is missing is missing for all files.
-                guard error.code != .interrupted, error.code != .notSupported || error.path != nil else { throw error }
-                // The others anyway.
-                failureCount += 1
-                report(file, status: "unreadable", reason: error.code.rawValue, message: error.message)
-            }
+        try MediaCrew.forEach(count: paths.count, helperCount: helperCount) { number, helper in
+            PhotoReading(paths[number], helper, thumbnails: target)
+        } _: { reading throws(BackupError) in
+            // A helper that is missing is missing for all files.
+            if case .failed(let error) = reading.content { throw error }
+            if reading.isFailure { failureCount += 1 }
+            report(reading)
         }
+        try folder?.synchronize()
         guard failureCount == 0 else { throw BackupError(.sourceUnreadable, "some files could not be read") }
-        if let thumbnail, let file = files.first { try write(thumbnail, of: file, helper) }
-    }
-
-    /// - Returns: false for a file that could not be read.
-    private func show(_ path: String, _ helper: MediaHelper) throws(BackupError) -> Bool {
-        let file = try OwnedDescriptor.openFile(path)
-        switch try helper.metadata(of: file) {
-        case .helperMissing(let error): throw error
-        case .nothing:
-            report(path, status: "nothing", reason: nil, message: "this is no photo or video of a known format")
-            return true
-        case .unreadable(let reason):
-            report(path, status: "unreadable", reason: reason.rawValue, message: reason.message)
-            return false
-        case .found(let photo):
-            report(path, photo)
-            return true
-        }
+        if let thumbnail, let file = files.first { try write(thumbnail, of: file, MediaHelper()) }
     }
 
     /// Writes the thumbnail of a file, which only those can read who can read the file. Its error is that of the command: the
@@ -89,26 +85,26 @@ struct PhotoInfoCommand: ParsableCommand {
 
     // MARK: Output
 
-    private func report(_ path: String, _ photo: PhotoMetadata) {
-        let report = PhotoDocument(photo: photo, hasTags: all)
-        if output.json {
-            Terminal.write(jsonLine: [
-                "message_type": "photo", "file": path, "status": "found", "reason": OrderedJSON.null, "message": OrderedJSON.null,
-                "metadata": report.json,
-            ])
-        } else {
-            Terminal.write(verbatim: "\(Terminal.shown(path))\n\(report.text)")
+    private func report(_ reading: PhotoReading) {
+        var (status, reason, text): (String, String?, Message?) = ("found", nil, nil)
+        var document: PhotoDocument?
+        switch reading.content {
+        case .failed: return
+        case .found(let photo):
+            document = PhotoDocument(photo: photo, hasTags: all)
+            if let problem = reading.thumbnailProblem { (reason, text) = problem }
+        case .nothing: (status, text) = ("nothing", "this is no photo or video of a known format")
+        case .unreadable(let why, let message): (status, reason, text) = ("unreadable", why, message)
         }
-    }
-
-    private func report(_ path: String, status: String, reason: String?, message: Message) {
         if output.json {
-            Terminal.write(jsonLine: [
-                "message_type": "photo", "file": path, "status": status, "reason": reason, "message": message,
-                "metadata": OrderedJSON.null,
-            ])
+            let line: OrderedJSON = [
+                "message_type": "photo", "file": reading.path, "status": status, "reason": reason, "message": text,
+                "metadata": document?.json ?? .null,
+            ]
+            Terminal.write(jsonLine: thumbnails == nil ? line : line.adding(["thumbnail": reading.thumbnail]))
         } else {
-            Terminal.write("\(Terminal.shown(path)): \(message)")
+            if let document { Terminal.write(verbatim: "\(Terminal.shown(reading.path))\n\(document.text)") }
+            if let text { Terminal.write("\(Terminal.shown(reading.path)): \(text)") }
         }
     }
 }

@@ -47,6 +47,7 @@ public enum PhotoFields {
             ("Exif.Photo.DateTimeOriginal", "Exif.Photo.SubSecTimeOriginal", "Exif.Photo.OffsetTimeOriginal"),
             ("Exif.Image.DateTimeOriginal", "Exif.Photo.SubSecTimeOriginal", "Exif.Photo.OffsetTimeOriginal"),
             ("Xmp.exif.DateTimeOriginal", "", ""), ("Xmp.photoshop.DateCreated", "", ""),
+            ("Iptc.Application2.DateCreated", "", ""),
             // Of a scan, this is when it was scanned.
             ("Exif.Photo.DateTimeDigitized", "Exif.Photo.SubSecTimeDigitized", "Exif.Photo.OffsetTimeDigitized"),
             ("Xmp.xmp.CreateDate", "", ""),
@@ -54,6 +55,11 @@ public enum PhotoFields {
         ]
         for candidate in candidates {
             guard let text = tags.first(candidate.date) else { continue }
+            // IPTC has the time of day in a tag of its own. exiv2 says +00:00 also for one without a zone.
+            if candidate.date == "Iptc.Application2.DateCreated", let time = tags.first("Iptc.Application2.TimeCreated") {
+                let local = time.hasSuffix("+00:00") ? time.dropLast(6) : time[...]
+                if let date = PhotoDate(parsing: "\(text)T\(local)") { return date }
+            }
             let date = PhotoDate(
                 parsing: text, subseconds: tags.first(candidate.subseconds),
                 offset: PhotoText.field(tags.first(candidate.offset)))
@@ -69,7 +75,7 @@ public enum PhotoFields {
         if let time = tags.first("Exif.Photo.ExposureTime", "Exif.Image.ExposureTime", "Xmp.exif.ExposureTime").flatMap({
             PhotoNumbers.fraction($0)
         }),
-            time.numerator > 0, time.denominator > 0
+            time.numerator > 0, time.denominator > 0, time.numerator / time.denominator < 10_000_000
         {
             photo.exposureTime = time
         }

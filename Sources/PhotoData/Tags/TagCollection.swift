@@ -38,17 +38,30 @@ public struct TagCollection: Sendable {
     /// Whether there is any tag of XMP.
     public var hasXMP: Bool { values.keys.contains { $0.hasPrefix("Xmp.") } }
 
-    /// Adds the tags of XMP of another collection.
-    public mutating func addXMP(of other: TagCollection) {
-        for tag in other.tags where tag.key.hasPrefix("Xmp.") { add(tag.key, tag.value) }
+    /// Whether there is any tag of Exif.
+    public var hasExif: Bool { values.keys.contains { $0.hasPrefix("Exif.") } }
+
+    /// Adds the tags of another collection whose names begin so.
+    public mutating func add(_ other: TagCollection, prefix: String) {
+        for tag in other.tags where tag.key.hasPrefix(prefix) { add(tag.key, tag.value) }
+        livePhotoIdentifier = livePhotoIdentifier ?? other.livePhotoIdentifier
     }
 
-    /// A text; each element of a list is added under the same name.
+    /// A text; each element of a list is added under the same name, and each of an alternative in languages.
     public mutating func add(_ key: String, _ value: String) {
+        if value.hasPrefix("lang=\"") {
+            for text in PhotoText.alternatives(value) { add(key, text, isField: true) }
+        } else {
+            add(key, value, isField: true)
+        }
+    }
+
+    /// - Parameter isField: whether fields are made of it.
+    private mutating func add(_ key: String, _ value: String, isField: Bool) {
         let key = PhotoText.shortened(key, limitBytes: PhotoLimits.tagKeyBytes)
-        let cut = PhotoText.shortened(PhotoText.withoutLanguage(value), limitBytes: PhotoLimits.tagValueBytes)
+        let cut = PhotoText.shortened(value, limitBytes: PhotoLimits.tagValueBytes)
         // What fields are made of is kept even when the list of tags is full; a file with that many values of one tag is hostile.
-        if values[key, default: []].count < PhotoLimits.keywordCount, values.count < 2 * PhotoLimits.tagCount {
+        if isField, values[key, default: []].count < PhotoLimits.keywordCount, values.count < 2 * PhotoLimits.tagCount {
             values[key, default: []].append(cut)
         }
         guard tags.count < PhotoLimits.tagCount, byteCount + key.utf8.count + cut.utf8.count <= PhotoLimits.tagBytes else {
@@ -67,6 +80,6 @@ public struct TagCollection: Sendable {
             livePhotoIdentifier = livePhotoIdentifier ?? AppleMakerNote.livePhotoIdentifier(bytes)
         }
         if key.hasPrefix("Exif.Image.XP") { return add(key, PhotoText.decoded(utf16: bytes)) }
-        add(key, "(\(bytes.count) bytes)")
+        add(key, "(\(bytes.count) bytes)", isField: false)
     }
 }

@@ -38,6 +38,25 @@ public enum ContentKind: Sendable, Equatable {
         }
     }
 
+    /// The MIME type of an `image`, by its first bytes.
+    public static func imageType(_ prefix: [UInt8]) -> String {
+        switch prefix.first {
+        case 0xFF: "image/jpeg"
+        case 0x89: "image/png"
+        case UInt8(ascii: "R"): "image/webp"
+        default: "image/tiff"
+        }
+    }
+
+    /// The MIME type of a `heif`, by its major brand.
+    public static func heifType(_ prefix: [UInt8]) -> String {
+        switch brands(prefix).first ?? "" {
+        case "avif", "avis": "image/avif"
+        case "heic", "heix", "heim", "heis": "image/heic"
+        default: "image/heif"
+        }
+    }
+
     /// The major brand, and the compatible ones as far as the prefix has them.
     private static func brands(_ prefix: [UInt8]) -> [String] {
         guard prefix.count >= 12 else { return [] }

@@ -64,11 +64,15 @@ enum PhotoPlace {
         guard degrees.isFinite, degrees <= limit else { return nil }
         let letter = reference?.first { $0 != " " && $0 != "\0" }?.uppercased()
         switch letter {
-        case nil, String(letters.0): return degrees
-        case String(letters.1): return -degrees
+        case nil, String(letters.0): return rounded(degrees)
+        case String(letters.1): return -rounded(degrees)
         default: return nil
         }
     }
+
+    /// To seven digits after the point, a centimetre: a sum of minutes and seconds has an error in its last digits
+    /// (139.70000000000002), and no camera is as exact as that.
+    private static func rounded(_ degrees: Double) -> Double { (degrees * 1e7).rounded() / 1e7 }
 
     /// A text of ISO 6709 as videos have it: `+48.8584+002.2945+035.000/`.
     static func iso6709(_ text: String) -> (latitude: Double, longitude: Double, altitude: Double?)? {
@@ -99,11 +103,12 @@ enum PhotoPlace {
         switch number.digits {
         // One more is a leading zero; more degrees than there are do not count.
         case ...(degreeDigits + 1): return value
-        case degreeDigits + 2: return sign * ((amount / 100).rounded(.down) + amount.truncatingRemainder(dividingBy: 100) / 60)
+        case degreeDigits + 2:
+            return sign * rounded((amount / 100).rounded(.down) + amount.truncatingRemainder(dividingBy: 100) / 60)
         case degreeDigits + 4:
             let minutes = (amount / 100).rounded(.down).truncatingRemainder(dividingBy: 100)
             return sign
-                * ((amount / 10_000).rounded(.down) + minutes / 60 + amount.truncatingRemainder(dividingBy: 100) / 3600)
+                * rounded((amount / 10_000).rounded(.down) + minutes / 60 + amount.truncatingRemainder(dividingBy: 100) / 3600)
         default: return nil
         }
     }

@@ -39,9 +39,41 @@ public enum PhotoText {
         return String(result)
     }
 
-    /// The text of an alternative in languages: `lang="x-default" Sunset`.
-    static func withoutLanguage(_ text: String) -> String {
-        guard text.hasPrefix("lang=\""), let end = text.dropFirst(6).firstIndex(of: "\"") else { return text }
-        return String(text[text.index(after: end)...].drop { $0 == " " })
+    /// The texts of an alternative in languages, the default first: `lang="x-default" Sunset, lang="de" Abend, spät`.
+    /// - Returns: the text itself when it is none.
+    static func alternatives(_ text: String) -> [String] {
+        let start = Array("lang=\"".utf8)
+        let bytes = Array(text.utf8)
+        guard bytes.starts(with: start) else { return [text] }
+        var texts: [[UInt8]] = []
+        var position = 0
+        while position < bytes.count {
+            // A comma is also in texts: only one before a language begins the next.
+            if let end = languageEnd(bytes, position, start, isFirst: texts.isEmpty) {
+                texts.append([])
+                position = end
+            } else if texts.isEmpty {
+                return [text]
+            } else {
+                texts[texts.count - 1].append(bytes[position])
+                position += 1
+            }
+        }
+        return texts.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Where the text begins when a language is at a position: behind `, lang="de" `.
+    private static func languageEnd(_ bytes: [UInt8], _ position: Int, _ start: [UInt8], isFirst: Bool) -> Int? {
+        let before = isFirst ? start : Array(", ".utf8) + start
+        guard bytes[position...].starts(with: before) else { return nil }
+        let name = bytes[(position + before.count)...]
+        // ASCII letters, digits and hyphens.
+        let length = name.prefix(32).prefix { $0 == 0x2D || (0x30...0x39).contains($0) || (0x41...0x5A).contains($0 & 0xDF) }
+            .count
+        let end = position + before.count + length
+        guard length > 0, end + 1 < bytes.count, bytes[end] == UInt8(ascii: "\""), bytes[end + 1] == UInt8(ascii: " ") else {
+            return nil
+        }
+        return end + 2
     }
 }

@@ -1,14 +1,41 @@
-/// The XMP of HEIC and AVIF, which exiv2 0.27 does not find: an item of `meta` whose bytes are somewhere in the file
-/// (ISO 14496-12, 8.11). Everything that is not plain is left alone.
+/// The XMP of HEIC and AVIF, which exiv2 0.27 does not find, and their Exif, which it finds only in some files: items of `meta`
+/// whose bytes are somewhere in the file (ISO 14496-12, 8.11). Everything that is not plain is left alone.
 public enum HEIFItems {
     private static let tableLimitBytes = 1 << 20
     private static let itemLimit = 65_536
-    private static let packetLimitBytes = 1 << 20
+    private static let contentLimitBytes: UInt64 = 1 << 20
     private static let packetType = "application/rdf+xml"
 
     /// The packet of XMP.
     /// - Returns: `nil` for a file without one, and for one whose tables are not as they should be.
     public static func xmpPacket(in source: VideoSource) -> [UInt8]? {
+        // A name, and the type of the content.
+        let packet = content(in: source) { type, texts in
+            let texts = texts.split(separator: 0, omittingEmptySubsequences: false)
+            return type == "mime" && texts.count >= 2 && texts[1].elementsEqual(packetType.utf8)
+        }
+        guard let packet else { return nil }
+        // By its first bytes, as other decoders would look at it: anything else is none of ours.
+        let text = packet.starts(with: [0xEF, 0xBB, 0xBF]) ? packet.dropFirst(3) : packet[...]
+        return text.starts(with: Array("<?xpacket".utf8)) || text.starts(with: Array("<x:xmpmeta".utf8)) ? packet : nil
+    }
+
+    /// The Exif, as a TIFF.
+    /// - Returns: `nil` as for `xmpPacket`.
+    public static func exif(in source: VideoSource) -> [UInt8]? {
+        guard let block = content(in: source, { type, _ in type == "Exif" }), block.count >= 4 else { return nil }
+        // How many bytes, `Exif\0\0` mostly, come before the TIFF.
+        let skipped = BoxReader.number(block[..<4])
+        guard skipped < UInt64(block.count - 4) else { return nil }
+        let tiff = Array(block[(4 + Int(skipped))...])
+        return tiff.starts(with: [0x49, 0x49, 0x2A, 0]) || tiff.starts(with: [0x4D, 0x4D, 0, 0x2A]) ? tiff : nil
+    }
+
+    /// The content of the first item that is wanted.
+    /// - Parameter isWanted: gets the item's type and what follows it.
+    private static func content(
+        in source: VideoSource, _ isWanted: (_ type: String, _ texts: ArraySlice<UInt8>) -> Bool
+    ) -> [UInt8]? {
         do throws(VideoError) {
             var reader = BoxReader(source)
             var meta: Box?
@@ -25,15 +52,17 @@ public enum HEIFItems {
                 if box.isOf("iloc") { locations = locations ?? box }
                 return true
             }
-            guard let information, let locations, let item = try packetItem(information, &reader) else { return nil }
+            guard let information, let locations, let item = try item(information, &reader, isWanted) else { return nil }
             return try bytes(of: item, reader.content(of: locations, limit: tableLimitBytes), reader)
         } catch {
             return nil
         }
     }
 
-    /// The number of the item with XMP.
-    private static func packetItem(_ box: Box, _ reader: inout BoxReader) throws(VideoError) -> UInt64? {
+    /// The number of the first item that is wanted.
+    private static func item(
+        _ box: Box, _ reader: inout BoxReader, _ isWanted: (_ type: String, _ texts: ArraySlice<UInt8>) -> Bool
+    ) throws(VideoError) -> UInt64? {
         guard box.content.count >= 8 else { return nil }
         let version = try reader.source.read(at: box.content.lowerBound, count: 1)[0]
         var entries: [Box] = []
@@ -50,10 +79,8 @@ public enum HEIFItems {
             let width = bytes[0] == 2 ? 2 : 4
             let number = try BoxReader.number(bytes, at: 4, width)
             let type = 4 + width + 2
-            guard bytes.count >= type + 4, Array(bytes[type..<type + 4]) == PhotoBox.type("mime") else { continue }
-            // A name, and the type of its content.
-            let texts = bytes[(type + 4)...].split(separator: 0, omittingEmptySubsequences: false)
-            if texts.count >= 2, texts[1].elementsEqual(packetType.utf8) { return number }
+            guard bytes.count >= type + 4 else { continue }
+            if isWanted(PhotoText.decoded(bytes[type..<type + 4]), bytes[(type + 4)...]) { return number }
         }
         return nil
     }
@@ -84,11 +111,8 @@ public enum HEIFItems {
             guard extentCount == 1, construction == 0 else { return nil }
             let (offset, overflows) = base.addingReportingOverflow(try BoxReader.number(table, at: extent, offsetWidth))
             let length = try BoxReader.number(table, at: extent + offsetWidth, lengthWidth)
-            guard !overflows, length <= packetLimitBytes else { return nil }
-            let packet = try reader.source.read(at: offset, count: Int(length))
-            // By its first bytes, as other decoders would look at it: anything else is none of ours.
-            let text = packet.starts(with: [0xEF, 0xBB, 0xBF]) ? packet.dropFirst(3) : packet[...]
-            return text.starts(with: Array("<?xpacket".utf8)) || text.starts(with: Array("<x:xmpmeta".utf8)) ? packet : nil
+            guard !overflows, length <= contentLimitBytes else { return nil }
+            return try reader.source.read(at: offset, count: Int(length))
         }
         return nil
     }
