@@ -1,6 +1,6 @@
 // Tags through gexiv2, which is exiv2 for C.
 #include "CMedia.h"
-#include <gexiv2/gexiv2.h>
+#include "metadata.h"
 #include <string.h>
 #include <vips/vips.h>
 
@@ -62,25 +62,34 @@ static void read_all(GExiv2Metadata *metadata, gchar **keys, cmedia_tag_reader r
     g_strfreev(keys);
 }
 
+GExiv2Metadata *cmedia_open_metadata(const void *bytes, size_t count, gboolean *is_whole) {
+    GExiv2Metadata *metadata = gexiv2_metadata_new();
+    if (metadata == NULL) return NULL;
+    // Without this variable, gexiv2 0.14 says that it has succeeded when looking for previews has failed.
+    GError *error = NULL;
+    *is_whole = gexiv2_metadata_open_buf(metadata, bytes, (glong)count, &error) && error == NULL;
+    if (error != NULL) g_error_free(error);
+    // With a type, all was read but the previews.
+    if (*is_whole || gexiv2_metadata_get_mime_type(metadata) != NULL) return metadata;
+    g_object_unref(metadata);
+    return NULL;
+}
+
 const char *cmedia_read_metadata(
     const void *bytes, size_t count, struct cmedia_facts *facts, cmedia_tag_reader reader, void *context) {
     memset(facts, 0, sizeof *facts);
-    GExiv2Metadata *metadata = gexiv2_metadata_new();
-    if (metadata == NULL) return "no memory";
-    const char *problem = NULL;
-    if (gexiv2_metadata_open_buf(metadata, bytes, (glong)count, NULL)) {
-        const char *type = gexiv2_metadata_get_mime_type(metadata);
-        if (type != NULL) g_strlcpy(facts->content_type, type, sizeof facts->content_type);
-        facts->width = gexiv2_metadata_get_pixel_width(metadata);
-        facts->height = gexiv2_metadata_get_pixel_height(metadata);
-        read_all(metadata, gexiv2_metadata_get_exif_tags(metadata), reader, context);
-        read_all(metadata, gexiv2_metadata_get_iptc_tags(metadata), reader, context);
-        read_all(metadata, gexiv2_metadata_get_xmp_tags(metadata), reader, context);
-    } else {
-        problem = "no image that can be read";
-    }
-    g_object_unref(metadata);
-    return problem;
+    gboolean is_whole = FALSE;
+    GExiv2Metadata *metadata = cmedia_open_metadata(bytes, count, &is_whole);
+    if (metadata == NULL) return "no image that can be read";
+    const char *type = is_whole ? gexiv2_metadata_get_mime_type(metadata) : NULL;
+    if (type != NULL) g_strlcpy(facts->content_type, type, sizeof facts->content_type);
+    facts->width = gexiv2_metadata_get_pixel_width(metadata);
+    facts->height = gexiv2_metadata_get_pixel_height(metadata);
+    read_all(metadata, gexiv2_metadata_get_exif_tags(metadata), reader, context);
+    read_all(metadata, gexiv2_metadata_get_iptc_tags(metadata), reader, context);
+    read_all(metadata, gexiv2_metadata_get_xmp_tags(metadata), reader, context);
+    if (is_whole) g_object_unref(metadata);
+    return NULL;
 }
 
 int cmedia_displayed_size(const void *bytes, size_t count, int *width, int *height) {

@@ -10,8 +10,8 @@ struct HostileMatrixTests {
     private static let count: UInt64 = 1500
     /// A good photo comes after so many hostile ones.
     private static let controlInterval = 20
-    /// The helper's limit is 2 GiB of addresses; no photo takes this much memory.
-    private static let memoryLimitBytes = 1 << 30
+    /// The addresses that the helper may have.
+    private static let memoryLimitBytes = 2 << 30
     /// Files that one process may have open here. It keeps about ten.
     private static let descriptorLimit = 40
 

@@ -62,6 +62,20 @@ struct HostilePhotoTests {
         }
     }
 
+    /// `make fuzz-photos` found it: gexiv2 0.14 reports success after it has freed a text that we then read.
+    @Test func `a photo whose table of previews is damaged`() throws {
+        let path = "\(FileSystem.parentPath(#filePath))/Hostile/findings/damaged-previews.tif"
+        let helper = try PhotoFixtures.helper()
+        let first = try PhotoFixtures.found(path, helper)
+        #expect(first.contentType == "image/tiff" && first.pixelWidth == 1024 && first.pixelHeight == 512)
+        let process = helper.processID
+        for _ in 0..<20 {
+            #expect(try PhotoFixtures.found(path, helper) == first)
+            _ = try PhotoFixtures.thumbnail(of: path, helper)
+        }
+        #expect(helper.processID == process, "it must not have crashed")
+    }
+
     /// What libvips could load if it were not blocked, and what is no photo.
     @Test func `other formats reach no decoder`() throws {
         let folder = try TemporaryFolder()

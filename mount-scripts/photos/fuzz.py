@@ -28,8 +28,8 @@ import hostile_photos  # noqa: E402
 
 BATCH = 60
 CONTROL_INTERVAL = 20
-# The helper may have 2 GiB of addresses; no photo of these takes half of that.
-MEMORY_LIMIT_BYTES = 1 << 30
+# The addresses that the helper may have.
+MEMORY_LIMIT_BYTES = 2 << 30
 SEED_LIMIT_BYTES = 200_000
 KEPT_LIMIT = 200
 FORMATS = ["jpg", "png", "tif", "webp", "heic", "avif"]
