@@ -136,7 +136,8 @@ let package = Package(
         .target(
             name: "Fuzzing",
             dependencies: [
-                "TestSupport", "Operations", "Restore", "BackupRepository", "AppData", "Formats", "SystemIO", "BackupCore",
+                "TestSupport", "Operations", "Restore", "BackupRepository", "AppData", "Formats", "PhotoData", "SystemIO",
+                "BackupCore",
             ],
             path: "Tests/Fuzz/Fuzzing", swiftSettings: settings),
         .testTarget(

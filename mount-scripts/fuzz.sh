@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 all_targets=json,wire,zip,crafted-zip,crafted-tar,drop,crafted-drop,journal,definition
-all_targets+=,record,label,source,directory,list,pack-index,note,config,config-copy,register,catalog,settings
+all_targets+=,record,label,source,directory,list,pack-index,note,config,config-copy,register,catalog,settings,video,heif,maker-note,media-answer
 readonly all_targets
 readonly seconds=${1:-60} targets=${2:-$all_targets} seed=${3:-1}
 if [ -n "${ADDRESS:-}" ]; then
@@ -57,6 +57,7 @@ dictionary() {
         record | label | source | directory | list | pack-index | note | config | config-copy | register | catalog)
             cat "$dictionaries/repository.dict" ;;
         settings) settings_names ;;
+        video | heif | maker-note | media-answer) cat "$dictionaries/media.dict" ;;
         wire) cat "$dictionaries/json.dict" && member_names ;;
         drop | crafted-drop) cat "$dictionaries/zip.dict" "$dictionaries/json.dict" && member_names ;;
     esac

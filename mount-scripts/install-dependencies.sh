@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing: install-dependencies.sh build|media|test|remotes|hosts|screenshot|bench|remote|records|package|package-test
+# Installs what is missing: install-dependencies.sh build|media|test|remotes|hosts|screenshot|bench|remote|records|photos|package|package-test
 # Nothing is asked of the package manager when everything is there already.
 #
 # Programs that Debian does not have, or only in old versions, come from PyPI into $BACKUPFS_TEST_TOOLS, which is
@@ -157,6 +157,15 @@ EOF_LIST
 }
 
 # Many of them are for building a newer BorgBackup than the distribution's.
+photo_packages() {
+    media_packages
+    cat <<'EOF_LIST'
+libimage-exiftool-perl command -v exiftool
+libvips-tools         command -v vips
+python3               command -v python3
+EOF_LIST
+}
+
 bench_packages() {
     cat <<'EOF_LIST'
 restic                command -v restic
@@ -185,9 +194,10 @@ list_packages() {
         remotes) remotes_packages ;;
         hosts) host_packages ;;
         screenshot) screenshot_packages ;;
-        bench) { bench_packages && remote_bench_packages; } | sort -u ;;
+        bench) { bench_packages && remote_bench_packages && photo_packages; } | sort -u ;;
         remote) remote_bench_packages ;;
         records) record_packages ;;
+        photos) photo_packages ;;
         package) package_packages ;;
         package-test) package_test_packages ;;
     esac

@@ -1,10 +1,10 @@
 """Compares backupfs with restic and BorgBackup, its mount with other mounts, its repositories on a server with restic's, and its
-exports and imports with sqlite3 and Python, on the same data.
+exports and imports with sqlite3 and Python, and its reading of photos with ExifTool and vipsthumbnail, on the same data.
 
 See Docs/explanation/internals.md, “Benchmarks”.
 
 Environment: BENCH_DIR, SECTIONS (as “backups,mounts”), ROUNDS, SCALE, CORPORA (as “a,b”; mounts have a and b, the others none), PEERS
-(whom to compare with, as “borg,bindfs”), BACKUPFS_BINARY, BORG_BINARY, RATARMOUNT_BINARY (may be missing).
+(whom to compare with, as “borg,bindfs”), PHOTOS, BACKUPFS_BINARY, BORG_BINARY, RATARMOUNT_BINARY (may be missing).
 """
 
 import datetime
@@ -19,6 +19,8 @@ import contenders
 import corpora
 import mount_contenders
 import mount_section
+import photo_contenders
+import photo_section
 import record_contenders
 import record_section
 import remote_contenders
@@ -30,10 +32,12 @@ from measure import Runner, machine, may_drop_caches
 SECTIONS = list(report.SECTIONS)
 KINDS = {
     "backups": contenders.ALL, "mounts": mount_contenders.ALL, "remote": remote_contenders.ALL,
-    "records": record_contenders.ALL, "responsiveness": [contenders.BackupFS]}
+    "records": record_contenders.ALL, "responsiveness": [contenders.BackupFS],
+    "photos": photo_contenders.ALL}
 # Sections that have data of their own.
 WITHOUT_CORPORA = {
-    "remote": remote_section.measure, "records": record_section.measure, "responsiveness": responsiveness.measure}
+    "remote": remote_section.measure, "records": record_section.measure, "responsiveness": responsiveness.measure,
+    "photos": photo_section.measure}
 
 
 def is_whole(run) -> bool:
@@ -104,7 +108,8 @@ def main() -> int:
     print("\n" + report.render({section: runs[section] if section in sections else None for section in SECTIONS}, {}))
     page = Path(__file__).parents[2] / "Docs" / "benchmarks.md"
     kept = report.kept(page.read_text()) if page.exists() else {}
-    publishes = all(is_whole(runs[section]) if runs[section] else section in kept for section in SECTIONS)
+    # A section that is new is on the page once it was measured.
+    publishes = all(is_whole(runs[section]) for section in sections) and (page.exists() or set(sections) == set(SECTIONS))
     document = page if publishes else folder / "benchmarks.md"
     document.write_text(report.render(runs, kept))
     print(f"Written to {document}")

@@ -2,6 +2,7 @@
 
 import backup_report
 import mount_report
+import photo_report
 import record_report
 import remote_report
 import responsiveness_report
@@ -9,10 +10,10 @@ import responsiveness_report
 # In the order of the page.
 SECTIONS = {
     "backups": backup_report, "mounts": mount_report, "remote": remote_report, "records": record_report,
-    "responsiveness": responsiveness_report}
+    "responsiveness": responsiveness_report, "photos": photo_report}
 HEADINGS = {
     "backups": "# Backups", "mounts": "# Mounts", "remote": "# Remotes", "records": "# Records",
-    "responsiveness": "# Responsiveness"}
+    "responsiveness": "# Responsiveness", "photos": "# Photos"}
 
 
 def kept(page: str) -> dict:

@@ -33,6 +33,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case catalog
     /// A store's settings.
     case settings
+    /// A video; a HEIF; Apple's maker note; what the helper that reads photos answers.
+    case video, heif
+    case makerNote = "maker-note"
+    case mediaAnswer = "media-answer"
 
     /// What the fuzzer begins with where there is no corpus yet.
     public func examples(on ground: FuzzGround) throws -> [[UInt8]] {
@@ -46,6 +50,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             return [try ground.repository().catalog] + statements.map { Array("sql:\($0)".utf8) }
         case .settings:
             return [Array("formatVersion: 1\napp: x\ndatabase: a.sqlite\nrepository: repository\nschedule: daily\n".utf8)]
+        case .mediaAnswer: return [[0] + MediaFuzzing.exampleAnswer, [1, 1, 1, 0, 1, 0, 0, 0] + MediaFuzzing.exampleAnswer]
         default: return []
         }
     }
@@ -75,6 +80,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .register: try StructureFuzzing.run(.register, bytes)
         case .catalog: try CatalogFuzzing.run(bytes, on: ground)
         case .settings: try SettingsFuzzing.run(bytes)
+        case .video: try MediaFuzzing.runVideo(bytes)
+        case .heif: try MediaFuzzing.runHEIF(bytes)
+        case .makerNote: try MediaFuzzing.runMakerNote(bytes)
+        case .mediaAnswer: try MediaFuzzing.runAnswer(bytes)
         }
     }
 }

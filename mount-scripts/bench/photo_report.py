@@ -1,0 +1,61 @@
+"""The page's part about photos, and the bars that this project sets itself there."""
+
+import statistics
+
+from photo_section import READING, STORING
+from tables import circumstances, number, table, verdict
+
+OURS = "backupfs"
+TITLES = {"metadata": "the fields of all photos, cold", "thumbnails": "thumbnails of all photos, cold"}
+# Whom we are compared with, and how much of their time we may take.
+BARS = {"metadata": ("exiftool", 0.3), "thumbnails": ("vipsthumbnail", 1.0)}
+
+
+def values(run, step, contender, key) -> list:
+    """Empty when the step failed in any round, or was not done."""
+    found = [result for result in run["results"] if (result["step"], result["contender"]) == (step, contender)]
+    return [] if any(key not in result for result in found) else [result[key] for result in found]
+
+
+def cell(run, step, contender, key, factor: float = 1) -> str:
+    """The median, and the least and the most."""
+    found = [value * factor for value in values(run, step, contender, key)]
+    return f"{number(statistics.median(found))} ({number(min(found))} to {number(max(found))})" if found else ""
+
+
+def bar_row(run, step) -> list:
+    other, at_most = BARS[step]
+    ours, theirs = (values(run, step, name, "seconds") for name in (OURS, other))
+    if not ours or not theirs:
+        return [TITLES[step], other, "-", f"{at_most:g}", "not measured" if other not in run["versions"] else verdict(False)]
+    ratio = statistics.median(ours) / statistics.median(theirs)
+    return [TITLES[step], other, number(ratio), f"{at_most:g}", verdict(ratio <= at_most)]
+
+
+def render(run) -> list:
+    names = list(run["versions"])
+    steps = READING + STORING
+    return [
+        "# Photos", "",
+        f"{run['count']:,} JPEGs of 12 megapixels with Exif and XMP ({run['bytes'] / 1e6:,.0f} MB): `backupfs photo-info` beside "
+        "`exiftool -fast2 -json` and `vipsthumbnail` of the same files, each in one call with the number of processes and threads "
+        f"that it chooses by itself on {run['cores']} cores. *Part of the time* is our median wall time by theirs.", "",
+        "**What is not equal.** ExifTool reads all tags, and works on one core. Our photos are read by processes in a sandbox. Our "
+        "thumbnails are below 50,000 bytes, without tags and durable when the command ends (one sync), and `photo-info` reads the "
+        "fields of each photo as well. Both make at most 256 × 256 pixels with libvips.", "",
+        *circumstances(run), "## Bars of photos", "",
+        *table(["", "by", "part of the time", "at most", ""], [bar_row(run, step) for step in BARS]),
+        "Wall seconds:", "",
+        *table(["", *names], [[TITLES[step], *(cell(run, step, name, "seconds") for name in names)] for step in steps]),
+        "Seconds of processors:", "",
+        *table(["", *names], [[TITLES[step], *(cell(run, step, name, "cpu_seconds") for name in names)] for step in steps]),
+        "Peak memory of the largest process in megabytes:", "",
+        *table(["", *names], [
+            [TITLES[step], *(cell(run, step, name, "peak_bytes", 1e-6) for name in names)] for step in steps])]
+
+
+def failures(run) -> list:
+    return [
+        f"{result['contender']}, {TITLES[result['step']]}: "
+        + (" ".join(result["failure"].splitlines()[1:2]) or result["failure"])
+        for result in run["results"] if "failure" in result]

@@ -1,0 +1,57 @@
+"""Measures what is done with a folder of photos: contenders, in turn, at each step."""
+
+import os
+import shutil
+from pathlib import Path
+
+from measure import StepFailed
+from photo_data import PhotoData
+
+COUNT = 5_000
+
+# What is measured, in this order. Each is a method of the contenders that take part.
+READING = ["metadata", "thumbnails"]
+# Steps of a store: its first backup of the folder, one that touches nothing, an upload beside `rclone copy`. There are none so far.
+STORING: list = []
+
+
+def take_turn(contender, step: str, data) -> dict:
+    result = {"step": step, "contender": contender.name}
+    try:
+        measurement = getattr(contender, step)(data)
+        result |= {
+            "seconds": measurement.seconds, "cpu_seconds": measurement.cpu_seconds, "peak_bytes": measurement.peak_bytes}
+        print(
+            f"    {contender.name:14} {step:12} {measurement.seconds:8.2f} s, processors {measurement.cpu_seconds:8.2f} s"
+            f" {measurement.peak_bytes / 1e6:6.0f} MB", flush=True)
+    except StepFailed as failure:
+        result["failure"] = str(failure)
+        print(f"    {contender.name:14} {step:12} FAILED: {failure}", flush=True)
+    return result
+
+
+def measure(folder: Path, scale: float, rounds: int, kinds: list, runner) -> dict:
+    """What was found, as `photo_report` takes it; `kinds` are who takes part. PHOTOS is how many photos there are."""
+    count = int(os.environ.get("PHOTOS") or 0) or max(1, round(COUNT * scale))
+    scratch = folder / "scratch"
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir()
+    data = PhotoData(folder / "corpora", count)
+    print(f"{count:,} photos: building what is not there yet", flush=True)
+    data.build()
+    run = {
+        "versions": {kind.name: kind.version() for kind in kinds}, "results": [], "count": count, "bytes": data.byte_count,
+        "cores": len(os.sched_getaffinity(0))}
+    # Other numbers of photos are for whoever asked for them only.
+    if count != COUNT:
+        run["is_partial"] = True
+    for round_number in range(rounds):
+        print(f"  round {round_number + 1} of {rounds}", flush=True)
+        # The contender that is first in one round is last in another.
+        shift = round_number % len(kinds)
+        for step in READING + STORING:
+            for kind in kinds[shift:] + kinds[:shift]:
+                if hasattr(kind, step):
+                    run["results"].append({"round": round_number} | take_turn(kind(scratch, runner), step, data))
+    shutil.rmtree(scratch, ignore_errors=True)
+    return run
