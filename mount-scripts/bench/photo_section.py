@@ -42,7 +42,7 @@ def measure(folder: Path, scale: float, rounds: int, kinds: list, runner) -> dic
     run = {
         "versions": {kind.name: kind.version() for kind in kinds}, "results": [], "count": count, "bytes": data.byte_count,
         "cores": len(os.sched_getaffinity(0))}
-    # Other numbers of photos are for whoever asked for them only.
+    # Another number of photos is a trial, which does not get onto the page.
     if count != COUNT:
         run["is_partial"] = True
     for round_number in range(rounds):
