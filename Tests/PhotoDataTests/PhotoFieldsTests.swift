@@ -74,6 +74,30 @@ struct PhotoFieldsTests {
         }
     }
 
+    /// Counterclockwise, by a script that knows the boxes. Another program sees the rotation, and a white corner shows where it
+    /// has put the picture.
+    @Test(arguments: [(0, 240, 120, 3, 3), (1, 120, 240, 3, 236), (2, 240, 120, 236, 116), (3, 120, 240, 116, 3)])
+    func `a HEIC is turned as its container says`(quarters: Int, width: Int, height: Int, x: Int, y: Int) throws {
+        for command in ["black dark.v 240 120 --bands 3", "black small.v 40 40 --bands 3", "invert small.v white.v"] {
+            try PhotoFixtures.ok(["vips"] + command.split(separator: " ").map(String.init), in: folder.path)
+        }
+        try PhotoFixtures.ok(["vips", "insert", "dark.v", "white.v", "straight.heic", "0", "0"], in: folder.path)
+        let script = "\(FileSystem.parentPath(#filePath))/Hostile/turn_heif.py"
+        try PhotoFixtures.ok(["python3", script, "straight.heic", "\(quarters)", "turned.heic"], in: folder.path)
+        #expect(try run(["exiftool", "-s3", "-Rotation", "turned.heic"], in: folder.path).output == "\(quarters * 90)\n")
+        // The tag for it does not count.
+        let photo = try photo("-Orientation#=6", of: "turned.heic")
+        #expect(photo.pixelWidth == width && photo.pixelHeight == height && photo.orientation == 6)
+        guard case .found(let bytes) = try PhotoFixtures.thumbnail(of: folder("turned.heic"), try PhotoFixtures.helper()) else {
+            throw Machine.Unusable("no thumbnail")
+        }
+        try folder.write(bytes, to: "thumbnail.jpg")
+        let size = try run(["exiftool", "-s3", "-ImageSize", "thumbnail.jpg"], in: folder.path).output
+        #expect(size == "\(width)x\(height)\n")
+        let point = try run(["vips", "getpoint", "thumbnail.jpg", "\(x)", "\(y)"], in: folder.path).output
+        #expect(try #require(point.split(separator: " ").first.flatMap { Double($0) }, "\(point)") > 200)
+    }
+
     // MARK: Many thumbnails
 
     @Test func `thumbnails of many photos`() throws {
