@@ -58,7 +58,7 @@ struct PhotoInfoCommand: ParsableCommand {
         let (paths, target) = (files, folder)
         var failureCount = 0
         try MediaCrew.forEach(count: paths.count, helperCount: helperCount) { number, helper in
-            PhotoReading(paths[number], helper, thumbnails: target)
+            PhotoInfoReport(paths[number], helper, thumbnails: target)
         } _: { reading throws(BackupError) in
             // A helper that is missing is missing for all files.
             if case .failed(let error) = reading.content { throw error }
@@ -85,7 +85,7 @@ struct PhotoInfoCommand: ParsableCommand {
 
     // MARK: Output
 
-    private func report(_ reading: PhotoReading) {
+    private func report(_ reading: PhotoInfoReport) {
         var (status, reason, text): (String, String?, Message?) = ("found", nil, nil)
         var document: PhotoDocument?
         switch reading.content {

@@ -4,7 +4,7 @@ import PhotoData
 import SystemIO
 
 /// What `photo-info` has found out about one file, before it is printed.
-struct PhotoReading: Sendable {
+struct PhotoInfoReport: Sendable {
     /// What the file says of itself, or why it says nothing.
     enum Content: Sendable {
         case found(PhotoMetadata)
