@@ -181,6 +181,13 @@ let package = Package(
         .testTarget(
             name: "PhotosTests", dependencies: ["TestSupport", "Photos", "PhotoData", "SystemIO", "BackupCore"],
             swiftSettings: settings),
+        .testTarget(
+            name: "PhotosTests",
+            dependencies: [
+                "TestSupport", "StorageSimulation", "Photos", "PhotoData", "ObjectStorage", "Formats", "SystemIO", "BackupCore",
+                "backupfs", "backupfs-media",
+            ],
+            swiftSettings: settings),
         .testTarget(name: "SystemIOTests", dependencies: ["TestSupport", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(
             name: "ObjectStorageTests",

@@ -28,7 +28,7 @@ public struct BackupFS: ParsableCommand {
             CheckCommand.self, SyncCommand.self, CopySnapshotsCommand.self, DeviceSyncCommand.self,
             PasswordCommand.self, ConfigCommand.self, RemoteCommand.self, CancelCommand.self, RetryCommand.self,
             DeleteCommand.self, UndeleteCommand.self, ForgetCommand.self, PruneCommand.self, UnlockCommand.self, AppCommand.self,
-            PhotoInfoCommand.self,
+            PhotoInfoCommand.self, StarCommand.self, UnstarCommand.self,
         ],
         defaultSubcommand: MountCommand.self)
 
@@ -126,6 +126,7 @@ enum RepeatedOption {
     /// Options that collect their values.
     private static let collecting: [String: Set<String>] = [
         "--tag": ["snapshots"], "--keep-tag": ["forget"], "--add": ["tag"], "--remove": ["tag"], "--set": ["tag"],
+        "--rule": ["star"], "--md5": ["restore"],
     ]
 
     /// Short names of options with a value, where they do not collect values.

@@ -30,6 +30,7 @@ public final class SimulatedServer: Sendable {
     struct Object: Sendable {
         let facts: ObjectFacts
         let content: Content
+        var metadata: [ObjectMetadata] = []
     }
 
     struct State {

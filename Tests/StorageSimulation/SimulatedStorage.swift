@@ -72,6 +72,16 @@ public final class SimulatedStorage: ObjectStorage {
         return try perform(request) { $0.index[name]?.facts }
     }
 
+    public var keepsMetadata: Bool { true }
+
+    public func lookWithMetadata(
+        _ name: ObjectName
+    ) throws(BackupError) -> (facts: ObjectFacts, metadata: [ObjectMetadata])? {
+        let request = try begin(.look)
+        defer { end(request) }
+        return try perform(request) { state in state.index[name].map { ($0.facts, $0.metadata) } }
+    }
+
     public func read(
         _ name: ObjectName, range: Range<UInt64>?, _ consume: (UnsafeRawBufferPointer) throws(BackupError) -> Void
     ) throws(BackupError) -> ObjectFacts {
@@ -103,7 +113,9 @@ public final class SimulatedStorage: ObjectStorage {
 
     public func create(_ name: ObjectName, _ draft: ObjectDraft) throws(BackupError) -> ObjectVersion {
         try store(.create, name, draft) { (state, content) throws(BackupError) in
-            try state.create(name, draft.sizeBytes, content)
+            let version = try state.create(name, draft.sizeBytes, content)
+            state.index[name]?.metadata = draft.metadata
+            return version
         }
     }
 
@@ -111,7 +123,9 @@ public final class SimulatedStorage: ObjectStorage {
         _ name: ObjectName, version: ObjectVersion, _ draft: ObjectDraft
     ) throws(BackupError) -> ObjectVersion {
         try store(.replace, name, draft) { (state, content) throws(BackupError) in
-            try state.replace(name, version, draft.sizeBytes, content)
+            let version = try state.replace(name, version, draft.sizeBytes, content)
+            state.index[name]?.metadata = draft.metadata
+            return version
         }
     }
 

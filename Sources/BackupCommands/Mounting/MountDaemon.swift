@@ -14,6 +14,7 @@ final class MountDaemon: Sendable {
     private let scheduler = Mutex<BackupScheduler?>(nil)
     private let uploader = Mutex<RemoteUploader?>(nil)
     private let deviceSync = Mutex<DeviceSyncThread?>(nil)
+    private let photoUploader = Mutex<PhotoUploader?>(nil)
     private let isEndWatched = Mutex(false)
 
     /// - Parameter isReadOnly: whether nothing may be changed.
@@ -37,6 +38,8 @@ final class MountDaemon: Sendable {
         self.uploader.withLock { $0 = uploader }
         let deviceSync = try? DeviceSyncThread(store: store)
         self.deviceSync.withLock { $0 = deviceSync }
+        let photoUploader = try? PhotoUploader(store: store)
+        self.photoUploader.withLock { $0 = photoUploader }
     }
 
     /// Has a new backup uploaded. Does not wait for that.
@@ -52,6 +55,7 @@ final class MountDaemon: Sendable {
                 scheduler.withLock { $0 }?.wake()
                 uploader.withLock { $0 }?.wake()
                 deviceSync.withLock { $0 }?.wake()
+                photoUploader.withLock { $0 }?.wake()
             }
         }
         return reactions
@@ -67,6 +71,7 @@ final class MountDaemon: Sendable {
         scheduler.withLock { $0 }?.end()
         uploader.withLock { $0 }?.end()
         deviceSync.withLock { $0 }?.end()
+        photoUploader.withLock { $0 }?.end()
     }
 
     /// Call when the mount has ended. Finishes a backup that `mkdir` began. From now on signals cancel it, as in a command. After

@@ -70,6 +70,12 @@ struct RemoteAccessOptions: ParsableArguments {
 struct RemoteStorageOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The service's name in messages (default: the remote's name).", valueName: "text"))
     var label: String?
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "What it is for: copy (a copy of the backups) or photos (starred photos; see `backupfs star`).", valueName: "kind"),
+        completion: .list(["copy", "photos"]))
+    var kind: String?
     @Flag(name: .long, help: "Do not upload after each backup, only with `backupfs sync`.")
     var noAfterBackup = false
     @Option(
@@ -100,7 +106,7 @@ struct RemoteStorageOptions: ParsableArguments {
     /// - Throws: `usage` for an invalid value.
     func apply(to remote: inout RemoteSettings) throws(BackupError) {
         try remote.take([
-            ("label", label), ("after-backup", noAfterBackup ? "no" : nil), ("storage-class", storageClass),
+            ("kind", kind), ("label", label), ("after-backup", noAfterBackup ? "no" : nil), ("storage-class", storageClass),
             ("encryption", encryption), ("object-lock", objectLock), ("upload-limit", uploadLimit), ("quota", quota),
         ])
     }

@@ -34,6 +34,7 @@ enum RemoteReport {
         if report.isOnSameDisk {
             Terminal.writeError("This folder is on the disk of the repository. A copy there is lost together with it.")
         }
+        if remote.kind == .photos { return Terminal.writeUnlessQuiet("\(remote.shownLabel) can be used for photos.") }
         Terminal.writeUnlessQuiet(
             report.hasCopy
                 ? "\(remote.shownLabel) can be used. It has a copy of this repository already."
@@ -54,7 +55,8 @@ enum RemoteReport {
 
     static func json(_ remote: RemoteSettings, capabilities: [String]?) -> OrderedJSON {
         [
-            "name": remote.name, "url": remote.url, "label": remote.shownLabel, "after_backup": remote.isAutomatic,
+            "name": remote.name, "kind": remote.kind.rawValue, "url": remote.url, "label": remote.shownLabel,
+            "after_backup": remote.kind != .photos && remote.isAutomatic,
             "capabilities": capabilities, "rules": remote.retention.isEmpty ? nil : remote.retention.rule,
         ]
     }

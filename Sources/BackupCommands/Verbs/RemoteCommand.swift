@@ -70,6 +70,9 @@ struct RemoteAddCommand: ParsableCommand {
         if let report { RemoteReport.write(report, remote) }
         Terminal.writeUnlessQuiet("Added the remote \(remote.name): \(remote.url)")
         let option = store.store == nil ? "" : " --store \(path)"
+        if remote.kind == .photos {
+            return Terminal.writeUnlessQuiet("Star photos with: backupfs star FILE\(option)")
+        }
         Terminal.writeUnlessQuiet(
             remote.isAutomatic
                 ? "Each backup is copied there from now on. Copy those that are there now with: backupfs sync \(remote.name)\(option)"
@@ -92,7 +95,8 @@ struct RemoteListCommand: ParsableCommand {
 
     func run() throws {
         let path = try store.path()
-        let remotes = try SettingsFile(storeAt: path).remotes()
+        let file = try SettingsFile(storeAt: path)
+        let remotes = try file.remotes() + [file.photosRemote()].compactMap(\.self)
         if output.json {
             Terminal.write(
                 json: .array(
@@ -105,8 +109,9 @@ struct RemoteListCommand: ParsableCommand {
                     ["Name", "Service", "After each backup", "Keeps", "Place"],
                     remotes.map { remote in
                         [
-                            remote.name, remote.shownLabel, remote.isAutomatic ? "yes" : "no",
-                            remote.retention.isEmpty ? "all" : remote.retention.rule, remote.url,
+                            remote.name, remote.shownLabel, remote.kind != .photos && remote.isAutomatic ? "yes" : "no",
+                            remote.kind == .photos ? "photos" : remote.retention.isEmpty ? "all" : remote.retention.rule,
+                            remote.url,
                         ]
                     }))
         }

@@ -26,6 +26,7 @@ struct RestoreCommand: ParsableCommand {
               ssh phone cat export.json | backupfs restore - --yes
               backupfs restore latest --target /tmp/latest
               backupfs restore latest --remote offsite --yes
+              backupfs restore --from-photos --month 2024/06 --target ~/Photos
             """)
 
     @OptionGroup var store: StoreOptions
@@ -34,7 +35,7 @@ struct RestoreCommand: ParsableCommand {
     @Argument(
         help: ArgumentHelp("A file (\"-\" is standard input), or a backup's name (or \"latest\").", valueName: "file|snap"),
         completion: .restorable)
-    var source: String
+    var source: String?
     @Option(
         name: .long,
         help: ArgumentHelp("Write the backup's files into this folder, and leave the app's data alone.", valueName: "dir"),
@@ -60,8 +61,18 @@ struct RestoreCommand: ParsableCommand {
     var dryRun = false
     @Flag(name: .long, help: "Do not ask.")
     var yes = false
+    @OptionGroup var photos: PhotoRestoreOptions
+
+    func validate() throws {
+        try photos.validate(source: source, target: target)
+        guard photos.fromPhotos || source != nil else {
+            throw ValidationError("Missing expected argument '<file|snap>'")
+        }
+    }
 
     func run() throws {
+        if photos.fromPhotos, let target { return try photos.restore(store, remote, to: target, isJSON: output.json) }
+        guard let source else { return }
         // A safety backup comes first.
         DescriptorLimit.raise()
         // The copy can be read without the store's own repository; a restore into the app needs that for its safety backup.
@@ -71,7 +82,7 @@ struct RestoreCommand: ParsableCommand {
             let printer = ProgressPrinter(isJSON: output.json)
             defer { printer.finish() }
             SuccessorWarning.show(store)
-            return try write(store, to: target, printer)
+            return try write(store, source, to: target, printer)
         }
         let store = try store.open()
         let printer = ProgressPrinter(isJSON: output.json)
@@ -102,7 +113,7 @@ struct RestoreCommand: ParsableCommand {
         }
     }
 
-    private func write(_ store: Store, to target: String, _ printer: ProgressPrinter) throws {
+    private func write(_ store: Store, _ source: String, to target: String, _ printer: ProgressPrinter) throws {
         let snapshot = try store.anySnapshot(named: source)
         try store.requireWritable(target)
         let restore = FolderRestore(store: store)

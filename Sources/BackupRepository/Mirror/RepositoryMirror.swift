@@ -186,6 +186,15 @@ public final class RepositoryMirror: Sendable {
         return nil
     }
 
+    /// For a place that is to have something else.
+    /// - Throws: `notEmpty` when there is a repository, or a copy of one.
+    public static func requireNoRepository(in storage: any ObjectStorage) throws(BackupError) {
+        guard try declaredFacts(in: storage) != nil else { return }
+        throw BackupError(
+            .notEmpty, "there is a repository or a copy of one here", path: storage.location,
+            remedy: "Choose another folder or prefix.")
+    }
+
     /// A copy in the place of a repository would undo what other machines do there: removals, pins, another password.
     static func requireNoPrimary(_ object: MirrorObject, at location: String) throws(BackupError) {
         guard object == .primary else { return }

@@ -31,6 +31,7 @@ extension S3Storage {
     }
 
     private func write(_ writing: Writing) throws(BackupError) -> ObjectVersion {
+        try ObjectMetadata.check(writing.draft.metadata)
         let isLarge = writing.draft.sizeBytes > options.multipartThresholdBytes
         // The condition is checked at the end of an upload in parts: a large one is not begun in vain.
         if isLarge || !isConditional(writing.condition) { try checkCondition(writing) }
@@ -66,7 +67,8 @@ extension S3Storage {
     func storageHeaders(_ writing: Writing) -> [HTTPHeader] {
         var isNew = false
         if case .isNew = writing.condition { isNew = true }
-        return options.headers(isNew: isNew, now: SystemClock.systemTime()) + [HTTPHeader(Writing.markHeader, writing.mark)]
+        return options.headers(isNew: isNew, now: SystemClock.systemTime()) + writing.draft.metadata.map(\.header)
+            + [HTTPHeader(Writing.markHeader, writing.mark)]
     }
 
     private func upload(_ writing: Writing) throws(BackupError) -> ObjectVersion {

@@ -73,6 +73,15 @@ public final class S3Storage: ObjectStorage {
         return try facts(of: answer.response, name)
     }
 
+    public var keepsMetadata: Bool { true }
+
+    public func lookWithMetadata(
+        _ name: ObjectName
+    ) throws(BackupError) -> (facts: ObjectFacts, metadata: [ObjectMetadata])? {
+        guard let answer = try head(name) else { return nil }
+        return (try facts(of: answer.response, name), answer.response.headers.compactMap { ObjectMetadata($0) })
+    }
+
     /// The answer with the headers of an object; `nil` if there certainly is none.
     func head(_ name: ObjectName) throws(BackupError) -> S3Answer? {
         let request = S3Request(

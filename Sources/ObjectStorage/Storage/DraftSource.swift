@@ -2,7 +2,11 @@ import BackupCore
 
 extension ObjectDraft {
     /// The same bytes, whose errors say nothing of the storage's objects: a file that is not there is no missing object.
-    var shielded: ObjectDraft { ObjectDraft(source: ShieldedSource(source), sizeBytes: sizeBytes, sha256: sha256, crc32: crc32) }
+    var shielded: ObjectDraft {
+        var draft = ObjectDraft(source: ShieldedSource(source), sizeBytes: sizeBytes, sha256: sha256, crc32: crc32)
+        draft.metadata = metadata
+        return draft
+    }
 }
 
 private final class ShieldedSource: ByteSource {

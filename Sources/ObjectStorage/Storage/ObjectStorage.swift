@@ -31,6 +31,12 @@ public protocol ObjectStorage: Sendable {
     /// What is known of an object without reading it; `nil` if it certainly does not exist.
     func look(_ name: ObjectName) throws(BackupError) -> ObjectFacts?
 
+    /// Whether it keeps the metadata of drafts. A storage that does not ignores them.
+    var keepsMetadata: Bool { get }
+
+    /// As `look`, with the metadata that the object was stored with, in any order.
+    func lookWithMetadata(_ name: ObjectName) throws(BackupError) -> (facts: ObjectFacts, metadata: [ObjectMetadata])?
+
     /// Reads an object, or a range of it. It never passes other bytes than those asked for, also when a server ignores ranges.
     /// - Parameters:
     ///   - range: in bytes; `nil` for all. A range that goes beyond the end is cut; one that starts there or after it is
@@ -64,6 +70,15 @@ public protocol ObjectStorage: Sendable {
 }
 
 extension ObjectStorage {
+    public var keepsMetadata: Bool { false }
+
+    public func lookWithMetadata(
+        _ name: ObjectName
+    ) throws(BackupError) -> (facts: ObjectFacts, metadata: [ObjectMetadata])? {
+        guard let facts = try look(name) else { return nil }
+        return (facts, [])
+    }
+
     /// Lists as many objects as the storage lists at once.
     public func list(prefix: String, after previous: ObjectName?) throws(BackupError) -> ObjectPage {
         try list(prefix: prefix, after: previous, limit: .max)
@@ -190,6 +205,8 @@ public struct ObjectDraft: Sendable {
     /// The CRC-32 of all bytes; `nil` where it is unknown. It shows in a fraction of the time that a source still returns the
     /// same bytes.
     public let crc32: UInt32?
+    /// Kept with the object where the storage can (`ObjectStorage.keepsMetadata`).
+    public var metadata: [ObjectMetadata] = []
 
     public init(source: any ByteSource, sizeBytes: UInt64, sha256: SHA256Digest, crc32: UInt32? = nil) {
         self.source = source

@@ -50,6 +50,10 @@ public struct RemoteTrial {
 
     /// Nothing is stored where something else is.
     private func findCopy(in storage: any ObjectStorage) throws(BackupError) -> Bool {
+        if remote.kind == .photos {
+            try RepositoryMirror.requireNoRepository(in: storage)
+            return false
+        }
         guard let found = try RepositoryMirror.facts(in: storage) else { return false }
         try found.requireCopy(of: StoreIdentity.read(paths.identity).repository, at: storage.location)
         return true

@@ -24,6 +24,8 @@ public enum OperationKind: String, CaseIterable, Sendable {
     case copySnapshots = "copy-snapshots"
     /// Exchanges changes with other devices.
     case deviceSync = "device-sync"
+    /// Uploads starred photos.
+    case photoUpload = "photo-upload"
     case mount
     case unmount
 
@@ -32,7 +34,7 @@ public enum OperationKind: String, CaseIterable, Sendable {
 
     /// Whether it is recorded in the history, as operations on data are. Syncs are not: many would push out all others while a
     /// remote is offline, and the state of the remote has the result.
-    var isRemembered: Bool { ![.mount, .unmount, .sync, .deviceSync].contains(self) }
+    var isRemembered: Bool { ![.mount, .unmount, .sync, .deviceSync, .photoUpload].contains(self) }
 }
 
 /// How an operation ended.

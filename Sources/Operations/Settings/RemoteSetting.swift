@@ -71,6 +71,8 @@ public struct RemoteSetting: Sendable {
     /// - Throws: `usage` for an invalid text; the remote is unchanged then.
     public func set(_ text: String, in remote: inout RemoteSettings) throws(BackupError) { try take(&remote, text) }
 
+    static let kindName = "kind"
+
     static let url = RemoteSetting(
         "url", \.url, isForServers: false, word, standard: "", { $0 }, example: "s3:https://s3.example.org/bucket/cars")
 
@@ -79,7 +81,7 @@ public struct RemoteSetting: Sendable {
         [
             url,
             RemoteSetting(
-                "kind", \.kind, { (text) throws(BackupError) in try kind(text) }, standard: .copy, \.rawValue, example: "copy"),
+                kindName, \.kind, { (text) throws(BackupError) in try kind(text) }, standard: .copy, \.rawValue, example: "copy"),
             RemoteSetting(
                 "after-backup", \.isAutomatic, isForServers: false, Setting.yesOrNo, standard: true, yesOrNo, example: "yes"),
             RemoteSetting("label", \.label, isForServers: false, line, { $0 }, example: "Example Cloud"),

@@ -10,6 +10,8 @@ public struct RemoteSettings: Sendable, Equatable {
         case copy
         /// It keeps the repository itself: its url is the setting `repository`.
         case primary
+        /// It has the starred photos, and no copy of the repository.
+        case photos
     }
 
     /// Its name in commands, in `store.yaml` and in paths: 1 to 64 letters a-z and A-Z, digits, `-`, `_` and `.`.
@@ -132,6 +134,8 @@ public struct RemoteSettings: Sendable, Equatable {
                 remedy: "Write the whole path, which begins with /, or one relative to the store.")
         }
         for setting in RemoteSetting.all where setting.isForServers && setting.text(self) != nil {
+            // Photos can lie in a folder.
+            if setting.name == RemoteSetting.kindName, kind == .photos { continue }
             throw BackupError(
                 .usage, "\(setting.name) is for servers, and this remote is a folder", path: MessageText.shortened(url),
                 remedy: "Remove it.")

@@ -42,6 +42,8 @@ public struct StoreSettings: Sendable, Equatable {
     public var log = LogSettings()
     /// Places for copies of the repository, in the order of the file.
     public var remotes: [RemoteSettings] = []
+    /// Where starred photos are uploaded to, which has no copy of the repository; `nil` for nowhere.
+    public var photosRemote: RemoteSettings?
     /// How the server that keeps the repository is reached; `nil` for the usual way, and for a repository in a folder.
     var primaryOptions: RemoteSettings?
     /// The name of the remote through which changes are exchanged with other devices; `nil` for no exchange.
@@ -102,6 +104,13 @@ public struct StoreSettings: Sendable, Equatable {
                 primaryOptions = remote
                 continue
             }
+            if remote.kind == .photos {
+                if let problem = photosProblem(remote) {
+                    problems.append(problem.with(.invalidContent, "line \(entry.line): \(problem.message)", path: text.path))
+                }
+                photosRemote = remote
+                continue
+            }
             if let other = remotes.first(where: { $0.isAtSamePlace(as: remote) }) {
                 problems.append(
                     BackupError(
@@ -109,6 +118,14 @@ public struct StoreSettings: Sendable, Equatable {
                         path: text.path, remedy: "Remove one of them, or give it another place."))
             }
             remotes.append(remote)
+        }
+        if let photosRemote,
+            let copy = (remotes + [primary].compactMap(\.self)).first(where: { $0.isAtSamePlace(as: photosRemote) })
+        {
+            problems.append(
+                BackupError(
+                    .invalidContent, "remotes.\(photosRemote.name): it has the url of the remote \(copy.name)", path: text.path,
+                    remedy: "Remove one of them, or give it another place."))
         }
         if let primary, let copy = remotes.first(where: { $0.name == primary.name || $0.isAtSamePlace(as: primary) }) {
             problems.append(
@@ -118,6 +135,21 @@ public struct StoreSettings: Sendable, Equatable {
                     path: text.path, remedy: "Give the copy another name and place."))
         }
         return problems
+    }
+
+    /// Why an entry cannot be that of the photos.
+    private func photosProblem(_ remote: RemoteSettings) -> BackupError? {
+        if let photosRemote {
+            return BackupError(
+                .usage, "remotes.\(remote.name).kind: the remote \(photosRemote.name) has the photos, and there can be only one",
+                remedy: "Remove one of them.")
+        }
+        guard remote.retention.isEmpty, remote.quotaBytes == nil else {
+            return BackupError(
+                .usage, "remotes.\(remote.name): a remote for photos keeps them all, without rules and without a quota",
+                remedy: "Remove keep-… and quota there.")
+        }
+        return nil
     }
 
     /// Why an entry cannot be that of the server with the repository.

@@ -31,7 +31,7 @@ public struct StatusDocument: Sendable {
             "repositoryAsOf": state.repositoryError.map { _ in state.repositoryTime.wholeSeconds },
             "leftFileCount": state.leftFileCount, "records": records, "statistics": state.statistics,
             "databaseError": state.databaseError?.description, "retention": Self.retention(store), "remotes": state.remotes,
-            "deviceSync": state.deviceSync,
+            "deviceSync": state.deviceSync, "photos": PhotoState(store.paths),
             "lastError": state.failure, "history": history,
         ]
     }

@@ -6,14 +6,21 @@ extension SettingsFile {
     /// - Throws: the problem with the file.
     public func remotes() throws(BackupError) -> [RemoteSettings] { try StoreSettings.read(path).remotes }
 
+    /// The remote for starred photos; `nil` for none.
+    /// - Throws: the problem with the file.
+    public func photosRemote() throws(BackupError) -> RemoteSettings? { try StoreSettings.read(path).photosRemote }
+
     /// - Throws: `notFound` for an unknown name, with those that there are.
     public func remote(named name: String) throws(BackupError) -> RemoteSettings {
-        try StoreSettings.read(path).remote(named: name, path: path)
+        let settings = try StoreSettings.read(path)
+        if let photos = settings.photosRemote, photos.name == name { return photos }
+        return try settings.remote(named: name, path: path)
     }
 
     /// - Throws: `alreadyExists`, `usage` and `invalidContent` for a remote that the store cannot get.
     public func requireNew(_ remote: RemoteSettings) throws(BackupError) {
-        guard try remotes().contains(where: { $0.name == remote.name }) else {
+        let settings = try StoreSettings.read(path)
+        guard (settings.remotes + [settings.photosRemote].compactMap(\.self)).contains(where: { $0.name == remote.name }) else {
             _ = try changed(toHave: remote)
             if !remote.isOnServer { try RemoteFolder(remote, paths).requireOutsideStore() }
             return
@@ -33,14 +40,24 @@ extension SettingsFile {
     private func changed(toHave remote: RemoteSettings) throws(BackupError) -> String {
         try remote.check()
         var text = try SettingsText.read(path)
-        if let other = try StoreSettings(text).remotes.first(where: { $0.name != remote.name && $0.isAtSamePlace(as: remote) }) {
+        let old = try StoreSettings(text)
+        if remote.kind == .photos, let other = old.photosRemote, other.name != remote.name {
+            throw BackupError(
+                .usage, "the remote \(other.name) has the photos, and there can be only one", path: path,
+                remedy: "Remove it with: backupfs remote remove \(other.name)")
+        }
+        if let other = (old.remotes + [old.photosRemote].compactMap(\.self)).first(where: {
+            $0.name != remote.name && $0.isAtSamePlace(as: remote)
+        }) {
             throw BackupError(
                 .alreadyExists, "the remote \(other.name) has this place", path: remote.url,
                 remedy: "Change it in store.yaml, or remove it with: backupfs remote remove \(other.name)")
         }
         try text.setRemote(remote)
         let settings = try StoreSettings(text)
-        guard settings.remotes.contains(remote) else { throw SettingsText.isForEditors("remotes.\(remote.name)", path) }
+        guard settings.remotes.contains(remote) || settings.photosRemote == remote else {
+            throw SettingsText.isForEditors("remotes.\(remote.name)", path)
+        }
         if !remote.isOnServer { try RemoteFolder(remote, paths).requireApart(settings) }
         return text.text
     }

@@ -148,7 +148,9 @@ public struct SettingsFile: Sendable {
                 problems.append(problem)
             }
             if let problem = logProblem(settings) { problems.append(problem) }
-            for remote in settings.remotes { problems += remoteProblems(remote, settings) }
+            for remote in settings.remotes + [settings.photosRemote].compactMap(\.self) {
+                problems += remoteProblems(remote, settings)
+            }
             if let name = settings.deviceSyncRemote {
                 do throws(BackupError) {
                     _ = try settings.remote(named: name, path: path)

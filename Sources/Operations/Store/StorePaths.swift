@@ -46,6 +46,8 @@ public struct StorePaths: Sendable {
     func remoteCapabilities(_ name: String) -> String { "\(remote(name))/capabilities" }
     /// What the exchange with other devices needs, and the values that lost.
     var deviceSync: String { "\(root)/device-sync" }
+    /// Stars, and the queue of photos that are to be uploaded.
+    public var photos: String { "\(root)/photos" }
     /// The default log file.
     public var operationLog: String { "\(root)/backupfs.log" }
     /// Finished operations, one per line.
@@ -107,7 +109,7 @@ public struct StorePaths: Sendable {
             restoreJournal, hookRecord, history, scheduleState, noticeState, noticeLock, backupWarnings, lastBackup, lastRestore,
             mediaReadRecord,
             migrationRecord, restoreReports, appDefinition, remotes,
-            deviceSync,
+            deviceSync, photos,
         ]
     }
 

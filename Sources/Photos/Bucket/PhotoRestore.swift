@@ -1,0 +1,175 @@
+import BackupCore
+import Formats
+import ObjectStorage
+import SystemIO
+
+/// Writes photos from a bucket into a folder. It needs nothing but the bucket.
+public struct PhotoRestore: Sendable {
+    /// Which photos, and how they are put into the folder.
+    public struct Options: Sendable {
+        /// `2024/06` or `2024`; `nil` for all.
+        public var month: String?
+        /// Empty for all.
+        public var md5s: Set<String> = []
+        /// Whether all photos lie in one folder, instead of one for each month.
+        public var isFlat = false
+
+        public init() {}
+    }
+
+    /// What was done.
+    public struct Report: Sendable {
+        /// Photos that were not there.
+        public internal(set) var writtenCount = 0
+        /// Of those photos.
+        public internal(set) var writtenBytes: UInt64 = 0
+        /// Photos that were there already, with the same bytes.
+        public internal(set) var presentCount = 0
+        /// Photos that could not be restored; nothing was written of them.
+        public internal(set) var failures: [BackupError] = []
+        /// Hashes that were asked for and are not in the bucket.
+        public internal(set) var missing: [String] = []
+        /// Whether the catalog was lost or damaged, and the objects were asked instead.
+        public internal(set) var isWithoutCatalog = false
+    }
+
+    private static let draftPrefix = ".backupfs-photo-"
+    /// Of names in one folder that are the same.
+    private static let nameTryLimit = 10_000
+
+    private let bucket: PhotoBucket
+    private let target: String
+    private let options: Options
+
+    public init(from bucket: PhotoBucket, to target: String, _ options: Options) {
+        self.bucket = bucket
+        self.target = target
+        self.options = options
+    }
+
+    /// Restores the photos. Each one appears as a whole, with the time of its file; a file that is there is never replaced.
+    /// - Throws: errors of the storage that concern all photos, and of the folder; `interrupted`.
+    public func run(progress: ProgressHandler? = nil) throws(BackupError) -> Report {
+        var report = Report()
+        let catalog = try self.catalog(&report)
+        let chosen = catalog.entries.filter(isWanted)
+        report.missing = options.md5s.filter { catalog[$0] == nil }.sorted()
+        try FileSystem.makeDirectories(target)
+        for (index, entry) in chosen.enumerated() {
+            try Cancellation.check()
+            progress?(
+                OperationProgress(
+                    phase: "Restoring photos", message: "Restoring photos (\(index + 1)/\(chosen.count))",
+                    processedItems: UInt64(index), totalItems: UInt64(chosen.count)))
+            do throws(BackupError) {
+                if try restore(entry) {
+                    report.writtenCount += 1
+                    report.writtenBytes += entry.size
+                } else {
+                    report.presentCount += 1
+                }
+            } catch {
+                guard ![.interrupted, .noSpace, .offline, .accessDenied, .readOnly].contains(error.code) else { throw error }
+                report.failures.append(error)
+            }
+        }
+        return report
+    }
+
+    private func catalog(_ report: inout Report) throws(BackupError) -> PhotoCatalog {
+        do throws(BackupError) {
+            let catalog = try bucket.catalog()
+            if catalog.count > 0 { return catalog }
+        } catch {
+            guard error.code == .damagedContent else { throw error }
+        }
+        let rebuilt = try bucket.rebuiltCatalog().catalog
+        report.isWithoutCatalog = rebuilt.count > 0
+        return rebuilt
+    }
+
+    private func isWanted(_ entry: CatalogEntry) -> Bool {
+        if let month = options.month, entry.key.month != month, !entry.key.month.hasPrefix("\(month)/") { return false }
+        return options.md5s.isEmpty || options.md5s.contains(entry.md5)
+    }
+
+    /// - Returns: false when the photo is there already.
+    private func restore(_ entry: CatalogEntry) throws(BackupError) -> Bool {
+        let place = options.isFlat ? target : "\(target)/\(entry.key.month)"
+        try FileSystem.makeDirectories(place)
+        let folder = try DirectoryHandle(path: place)
+        let wanted = Self.name(of: entry)
+        // A photo that is there needs no download.
+        var free: FileName?
+        for number in 1...Self.nameTryLimit {
+            let name = FileName(Self.name(wanted, number))
+            guard let status = try folder.statusIfPresent(name) else {
+                free = name
+                break
+            }
+            if status.kind == .regular, status.size == entry.size, try Self.md5(of: folder.openFile(name)) == entry.md5 {
+                return false
+            }
+        }
+        guard var name = free else {
+            throw BackupError(.alreadyExists, "too many files have the name of this photo", path: "\(place)/\(wanted)")
+        }
+        let draft = FileName(Self.draftPrefix + RandomToken.make())
+        do throws(BackupError) {
+            try download(entry, to: draft, in: folder)
+            for number in 2... {
+                do throws(BackupError) {
+                    try folder.move(draft, to: folder, as: name)
+                    break
+                } catch {
+                    // Another program has made a file of this name meanwhile.
+                    guard error.code == .alreadyExists, number < Self.nameTryLimit else { throw error }
+                    name = FileName(Self.name(wanted, number))
+                }
+            }
+            try folder.synchronize()
+            return true
+        } catch {
+            try? folder.removeFile(draft)
+            throw error
+        }
+    }
+
+    private func download(_ entry: CatalogEntry, to draft: FileName, in folder: DirectoryHandle) throws(BackupError) {
+        let name = try ObjectName.checked(entry.key.text)
+        let file = try folder.createFile(draft, permissions: 0o644 & ~DirectoryHandle.creationMask)
+        var hasher = MD5Hasher()
+        var count: UInt64 = 0
+        _ = try bucket.storage.read(name, range: nil) { (bytes) throws(BackupError) in
+            hasher.update(bytes)
+            count += UInt64(bytes.count)
+            try file.writeAll(bytes)
+        }
+        guard count == entry.size, hasher.finish().hexadecimal == entry.md5 else {
+            throw BackupError(
+                .damagedContent, "this photo in the bucket has other bytes than its name says, and was not restored",
+                path: "\(bucket.storage.location)/\(name)", remedy: "Look for another copy of it.")
+        }
+        if let time = entry.fileModificationDate { try file.setModificationTime(time) }
+        try file.synchronize()
+    }
+
+    private static func md5(of file: consuming OwnedDescriptor) throws(BackupError) -> String {
+        var hasher = MD5Hasher()
+        _ = try SharedFile(file).sha256 { hasher.update($0) }
+        return hasher.finish().hexadecimal
+    }
+
+    /// The name that the photo had, if a file can have it.
+    private static func name(of entry: CatalogEntry) -> String {
+        if let name = entry.originalFilenames.first, FileName(name).isSafeComponent, !name.hasPrefix(draftPrefix) { return name }
+        return "\(entry.md5).\(entry.key.fileExtension)"
+    }
+
+    /// `IMG_1.jpg`, `IMG_1 (2).jpg`, …
+    private static func name(_ name: String, _ number: Int) -> String {
+        guard number > 1 else { return name }
+        guard let point = name.lastIndex(of: "."), point != name.startIndex else { return "\(name) (\(number))" }
+        return "\(name[..<point]) (\(number))\(name[point...])"
+    }
+}

@@ -1,0 +1,165 @@
+import BackupCore
+import Formats
+import Glibc
+import SystemIO
+
+/// The stars of a store: `photos/` in it. A star is a file, so that each change is one rename(2): in `queue/` until its photo is
+/// in the bucket and in the catalog, then in `uploaded/`.
+public struct QueueFolder: Sendable {
+    private static let suffix = ".json"
+    private static let itemLimitBytes = 1 << 20
+    private static let lockTimeoutNanoseconds: UInt64 = 30_000_000_000
+
+    /// The folder `photos` of the store.
+    public let root: String
+
+    public init(root: String) { self.root = root }
+
+    /// What waits, or has failed.
+    public var queue: String { "\(root)/queue" }
+    /// What is in the bucket and in its catalog.
+    public var uploaded: String { "\(root)/uploaded" }
+    /// The last catalog that this machine has published or read.
+    public var catalog: String { "\(root)/catalog.jsonl" }
+    /// Photos that are not on this disk, until they are uploaded.
+    var downloads: String { "\(root)/downloads" }
+    /// For programs: what the photos of the queue wait for.
+    public var status: String { "\(root)/status/backup_status.json" }
+    /// Held by the process that uploads.
+    public var workerLock: String { "\(root)/worker.lock" }
+    private var itemLock: String { "\(root)/items.lock" }
+
+    /// Makes the folders.
+    public func make() throws(BackupError) {
+        for folder in [queue, uploaded, FileSystem.parentPath(status)] { try FileSystem.makeDirectories(folder) }
+    }
+
+    /// Whether any photo was ever starred.
+    public var exists: Bool { (try? FileSystem.exists(queue)) == true }
+
+    // MARK: Reading
+
+    /// The identifiers in the queue. Files that are no items are left out.
+    public func queuedIDs() throws(BackupError) -> [String] { try ids(in: queue) }
+
+    /// The identifiers of what is uploaded.
+    public func uploadedIDs() throws(BackupError) -> [String] { try ids(in: uploaded) }
+
+    private func ids(in folder: String) throws(BackupError) -> [String] {
+        let names = try FileSystem.ifPresent { () throws(BackupError) in try FileSystem.names(in: folder) } ?? []
+        return names.map(\.description).filter { $0.hasSuffix(Self.suffix) && !$0.hasPrefix(".") }.map {
+            String($0.dropLast(Self.suffix.utf8.count))
+        }
+    }
+
+    /// - Returns: `nil` when there is none.
+    /// - Throws: `damagedContent` for a file that is no item.
+    public func item(_ id: String) throws(BackupError) -> QueueItem? {
+        for folder in [queue, uploaded] {
+            if let item = try read("\(folder)/\(id)\(Self.suffix)") { return item }
+        }
+        return nil
+    }
+
+    /// Only what is not done with.
+    func queuedItem(_ id: String) throws(BackupError) -> QueueItem? { try read("\(queue)/\(id)\(Self.suffix)") }
+
+    private func read(_ path: String) throws(BackupError) -> QueueItem? {
+        guard let bytes = try FileSystem.readFileIfPresent(path, limitBytes: Self.itemLimitBytes) else { return nil }
+        guard let item = QueueItem(decoding: bytes) else {
+            throw BackupError(
+                .damagedContent, "this star cannot be read", path: path, remedy: "Remove the file, and star its photo again.")
+        }
+        return item
+    }
+
+    /// All stars, in the order of their paths.
+    /// - Parameter damaged: receives files that are no items.
+    public func items(_ damaged: (BackupError) -> Void = { _ in }) throws(BackupError) -> [QueueItem] {
+        var found: [String: QueueItem] = [:]
+        // One that moves meanwhile is in the second folder.
+        for id in try queuedIDs() + uploadedIDs() where found[id] == nil {
+            do throws(BackupError) {
+                if let item = try item(id) { found[id] = item }
+            } catch {
+                guard error.code == .damagedContent else { throw error }
+                damaged(error)
+            }
+        }
+        return found.values.sorted { $0.path < $1.path }
+    }
+
+    // MARK: Changes
+
+    /// Runs `body` while no other process changes an item.
+    func withLock<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
+        let end = SystemClock.monotonicNanoseconds() + Self.lockTimeoutNanoseconds
+        while true {
+            do throws(BackupError) {
+                let lock = try AdvisoryLock(path: itemLock)
+                defer { withExtendedLifetime(lock) {} }
+                return try body()
+            } catch {
+                guard error.code == .busy, error.path == itemLock, SystemClock.monotonicNanoseconds() < end else { throw error }
+                try Cancellation.check()
+                usleep(2_000)
+            }
+        }
+    }
+
+    /// Writes an item into the queue. Durable when it returns.
+    /// - Parameter isNew: otherwise, one that was removed meanwhile is not made again.
+    /// - Returns: whether it was written.
+    @discardableResult
+    func write(_ item: QueueItem, isNew: Bool = false) throws(BackupError) -> Bool {
+        let path = "\(queue)/\(item.id)\(Self.suffix)"
+        return try withLock { () throws(BackupError) in
+            if !isNew, try !FileSystem.exists(path) { return false }
+            try FileSystem.writeFileAtomically(path, item.encoded)
+            // Starred again: the file has changed since.
+            if isNew { try FileSystem.removeFile("\(uploaded)/\(item.id)\(Self.suffix)") }
+            return true
+        }
+    }
+
+    /// Adds a star, or has a photo uploaded again. Durable when it returns.
+    public func add(_ item: QueueItem) throws(BackupError) { try write(item, isNew: true) }
+
+    /// Takes an uploaded item out of the queue, once the catalog has it.
+    func finish(_ id: String) throws(BackupError) {
+        let path = "\(queue)/\(id)\(Self.suffix)"
+        try withLock { () throws(BackupError) in
+            // It may have been starred again, or unstarred.
+            guard try read(path)?.stage == .uploaded else { return }
+            try FileSystem.rename(path, to: "\(uploaded)/\(id)\(Self.suffix)")
+        }
+    }
+
+    /// Removes a star.
+    /// - Returns: the item that was there; `nil` if there was none.
+    public func remove(_ id: String) throws(BackupError) -> QueueItem? {
+        let item = try item(id)
+        try withLock { () throws(BackupError) in
+            for folder in [queue, uploaded] { try FileSystem.removeFile("\(folder)/\(id)\(Self.suffix)") }
+            for folder in [queue, uploaded] { try FileSystem.synchronizeDirectory(folder) }
+        }
+        return item
+    }
+
+    // MARK: The catalog of this machine
+
+    /// - Returns: an empty one if the file is missing or damaged: the bucket has it.
+    func localCatalog() -> PhotoCatalog {
+        guard let bytes = try? FileSystem.readFile(catalog, limitBytes: PhotoCatalog.limitBytes),
+            let catalog = try? PhotoCatalog(parsing: bytes, path: catalog)
+        else { return PhotoCatalog() }
+        return catalog
+    }
+
+    /// Keeps a catalog as that of this machine.
+    public func keep(_ catalog: PhotoCatalog) throws(BackupError) { try write(catalog) }
+
+    func write(_ catalog: PhotoCatalog) throws(BackupError) {
+        try FileSystem.writeFileAtomically(self.catalog, catalog.encoded)
+    }
+}
