@@ -241,6 +241,29 @@ struct QueueWorkerTests {
         #expect(try fixture.upload().presentCount == 1)
     }
 
+    @Test func `what is starred, starred again and unstarred during a run`() throws {
+        let fixture = try PhotoFixture()
+        for name in ["a.jpg", "b.jpg", "c.jpg"] { try fixture.star(fixture.write(name, to: name)) }
+        let isFirst = Atomic<Bool>(true)
+        let storage = HookedStorage(
+            fixture.storage,
+            after: {
+                guard isFirst.exchange(false, ordering: .relaxed) else { return }
+                _ = try? fixture.write("new", to: "a.jpg")
+                try? fixture.star("a.jpg")
+                _ = try? fixture.queue.remove(QueueItem.id(of: "b.jpg"))
+                _ = try? fixture.star(fixture.write("d", to: "d.jpg"))
+            }, before: {})
+        let summary = try fixture.upload(storage) { $0.parallelCount = 1 }
+        #expect(summary.failures.isEmpty && summary.stop == nil)
+        let items = try fixture.queue.items()
+        #expect(items.map(\.path) == ["a.jpg", "c.jpg", "d.jpg"])
+        #expect(items.allSatisfy { $0.stage == .uploaded })
+        let md5 = try fixture.md5("a.jpg")
+        #expect(items[0].content?.key.md5 == md5)
+        #expect(try fixture.names("photos/").count == 4)
+    }
+
     @Test func `a photo that changes after it was hashed is stored under its new name alone`() throws {
         let fixture = try PhotoFixture()
         try fixture.star(fixture.write("before", to: "a.jpg"))

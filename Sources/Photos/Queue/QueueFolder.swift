@@ -108,13 +108,15 @@ public struct QueueFolder: Sendable {
     }
 
     /// Writes an item into the queue. Durable when it returns.
-    /// - Parameter isNew: otherwise, one that was removed meanwhile is not made again.
+    /// - Parameter isNew: otherwise, one that was removed or starred again meanwhile stays as it is.
     /// - Returns: whether it was written.
     @discardableResult
     func write(_ item: QueueItem, isNew: Bool = false) throws(BackupError) -> Bool {
         let path = "\(queue)/\(item.id)\(Self.suffix)"
         return try withLock { () throws(BackupError) in
-            if !isNew, try !FileSystem.exists(path) { return false }
+            if !isNew {
+                guard let there = try read(path), there.queuedAt == item.queuedAt else { return false }
+            }
             try FileSystem.writeFileAtomically(path, item.encoded)
             // Starred again: the file has changed since.
             if isNew { try FileSystem.removeFile("\(uploaded)/\(item.id)\(Self.suffix)") }

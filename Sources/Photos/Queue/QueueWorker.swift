@@ -57,6 +57,9 @@ public final class QueueWorker: Sendable {
     private struct State {
         var catalog = PhotoCatalog()
         var waiting: [[String]] = []
+        /// Stars that this run has tried: those that are made meanwhile are others.
+        var tried: Set<String> = []
+        var hasLoaded = false
         var summary = Summary()
         var doneCount: UInt64 = 0
         var totalCount: UInt64 = 0
@@ -114,8 +117,8 @@ public final class QueueWorker: Sendable {
             throw error.with(nil, "another process uploads the photos of this store")
         }
         defer { withExtendedLifetime(lock) {} }
-        try load()
-        guard state.withLock({ !$0.waiting.isEmpty || !$0.finished.isEmpty }) else { return Summary() }
+        let hasWork = try load()
+        guard hasWork || state.withLock({ !$0.finished.isEmpty || !$0.summary.failures.isEmpty }) else { return Summary() }
         do throws(BackupError) {
             let published = try bucket.catalog()
             state.withLock { $0.catalog.merge(published) }
@@ -124,6 +127,8 @@ public final class QueueWorker: Sendable {
             throw error
         }
         work()
+        // What other processes have starred meanwhile: they do not wait for this one to end.
+        while state.withLock({ $0.summary.stop == nil }), try load() { work() }
         defer { try? writeStatus(always: true) }
         // What was uploaded is found again by every machine, whatever has failed.
         try Cancellation.shielded { () throws(BackupError) in try publish() }
@@ -131,22 +136,29 @@ public final class QueueWorker: Sendable {
         return state.withLock { $0.summary }
     }
 
-    private func load() throws(BackupError) {
+    /// - Returns: whether there is anything to upload that was not tried yet.
+    private func load() throws(BackupError) -> Bool {
         var items: [QueueItem] = []
+        let (tried, isFirst) = state.withLock { state in
+            defer { state.hasLoaded = true }
+            return (state.tried, !state.hasLoaded)
+        }
         for id in try queue.queuedIDs() {
             do throws(BackupError) {
                 guard let item = try queue.queuedItem(id) else { continue }
                 items.append(item)
             } catch {
                 guard error.code == .damagedContent else { throw error }
+                guard isFirst else { continue }
                 state.withLock { $0.summary.failures.append((error.path ?? id, error)) }
             }
         }
         items.sort { ($0.queuedAt, $0.path) < ($1.queuedAt, $1.path) }
-        let local = queue.localCatalog()
         var assets: [[String]] = []
         var taken: Set<String> = []
-        let due = items.filter { $0.stage != .uploaded && Self.isDue($0, options.retried) }
+        let due = items.filter {
+            $0.stage != .uploaded && Self.isDue($0, options.retried) && !tried.contains(Self.star($0))
+        }
         let dueIDs = Set(due.map(\.id))
         for item in due where taken.insert(item.id).inserted {
             var asset = [item.id]
@@ -154,14 +166,23 @@ public final class QueueWorker: Sendable {
             assets.append(asset)
         }
         state.withLock { state in
-            state.catalog = local
             state.waiting = assets.reversed()
-            state.totalCount = UInt64(due.count)
+            state.totalCount += UInt64(due.count)
+            for item in due { state.tried.insert(Self.star(item)) }
             for item in items { state.states[item.id] = item }
-            for item in items where item.stage == .uploaded { state.finished.append(item.id) }
         }
-        for item in items where item.stage == .uploaded { note(item) }
+        if isFirst {
+            let local = queue.localCatalog()
+            state.withLock { state in
+                state.catalog = local
+                for item in items where item.stage == .uploaded { state.finished.append(item.id) }
+            }
+            for item in items where item.stage == .uploaded { note(item) }
+        }
+        return !assets.isEmpty
     }
+
+    private static func star(_ item: QueueItem) -> String { "\(item.id) \(ISO8601.format(item.queuedAt))" }
 
     /// Adds a photo that is in the bucket to the catalog.
     private func note(_ item: QueueItem) {
