@@ -15,7 +15,7 @@ struct StarCommand: ParsableCommand {
             and in the mount.
 
             Example:
-              backupfs remote add photos s3:https://s3.example.org/bucket/photos --kind photos
+              backupfs remote add photos s3:https://s3.example.org/photos --kind photos
               backupfs star Photos/IMG_0001.HEIC
               backupfs star --rule 'camera=Canon*' --rule 'date>=2024-06-01'
               backupfs star --list --json | jq -r '.[] | [.path, .stage] | @tsv'
