@@ -179,9 +179,6 @@ let package = Package(
             exclude: ["Hostile"],
             swiftSettings: settings),
         .testTarget(
-            name: "PhotosTests", dependencies: ["TestSupport", "Photos", "PhotoData", "SystemIO", "BackupCore"],
-            swiftSettings: settings),
-        .testTarget(
             name: "PhotosTests",
             dependencies: [
                 "TestSupport", "StorageSimulation", "Photos", "PhotoData", "ObjectStorage", "Formats", "SystemIO", "BackupCore",

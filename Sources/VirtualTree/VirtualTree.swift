@@ -125,6 +125,23 @@ public final class VirtualTree: TreeOperations {
         try folder(parent).removeFile(name)
     }
 
+    public func makeSymbolicLink(
+        _ name: FileName, to target: [UInt8], in parent: InodeNumber
+    ) throws(BackupError) -> NodeAttributes {
+        let node = try folder(parent).makeSymbolicLink(name, to: target)
+        let attributes = try node.attributes()
+        nodes.retain(node)
+        return attributes
+    }
+
+    public func link(_ inode: InodeNumber, as name: FileName, in parent: InodeNumber) throws(BackupError) -> NodeAttributes {
+        let node = try nodes.node(inode)
+        try folder(parent).link(node, as: name)
+        let attributes = try node.attributes()
+        nodes.retain(node)
+        return attributes
+    }
+
     public func rename(
         _ name: FileName, in parent: InodeNumber, to newName: FileName, in newParent: InodeNumber, mayReplace: Bool
     ) throws(BackupError) {

@@ -235,7 +235,7 @@ import Testing
         let scalar = Self.complete.replacing("media: {folder: photos}", with: "media: photos")
         #expect(
             Self.texts(scalar) == [
-                "line 58: media must have members (archiveNames, folder, storageView). Write its members, one a line."
+                "line 58: media must have members (archiveNames, folder, photos, storageView). Write its members, one a line."
             ])
         let text = Self.complete.replacing("envelope: [about, cars, repairs, preferences]", with: "envelope: about")
         #expect(Self.texts(text).count == 1)

@@ -147,7 +147,7 @@ import Testing
             try sandbox.mount()
             #expect(
                 try sandbox.sh(
-                    "cd $M/snapshots/one; plain=$(md5sum < media/plain.jpg | cut -c1-32) copy=$(md5sum < media/copy.jpg | cut -c1-32); ls metadata | sed \"s/$plain/PLAIN/; s/$copy/COPY/\"; ls thumbnails | sed \"s/$plain/PLAIN/; s/$copy/COPY/\"; ls thumbnails/copy.jpg.jpg"
+                    "cd $M/snapshots/one; plain=$(md5sum < media/plain.jpg | cut -c1-32) copy=$(md5sum < media/copy.jpg | cut -c1-32); ls metadata | sed \"s/$plain/PLAIN/; s/$copy/COPY/\" | LC_ALL=C sort; ls thumbnails | sed \"s/$plain/PLAIN/; s/$copy/COPY/\" | LC_ALL=C sort; ls thumbnails/copy.jpg.jpg"
                 ) == """
                     COPY.json
                     PLAIN.json

@@ -108,6 +108,51 @@ final class StoreTreeServices: TreeServices {
         photos?.known(path: path, sizeBytes: sizeBytes, modificationTime: modificationTime)
     }
 
+    var mediaFolderPath: String? { store.mediaPath }
+
+    private func stars() throws(BackupError) -> StarredPhotos { try StarredPhotos(store) }
+
+    private func shown(_ item: QueueItem) -> StarredPhoto {
+        StarredPhoto(path: item.path, status: item.stage.text, starredAt: item.queuedAt)
+    }
+
+    func starredPhotos() throws(BackupError) -> [StarredPhoto] { try stars().all().map(shown) }
+
+    func star(ofPhoto path: [UInt8]) throws(BackupError) -> StarredPhoto? {
+        guard let path = String(validating: path, as: UTF8.self) else { return nil }
+        return try stars().star(of: path).map(shown)
+    }
+
+    func setStarred(photo path: [UInt8], _ isStarred: Bool) throws(BackupError) {
+        guard let path = String(validating: path, as: UTF8.self) else {
+            throw BackupError(.invalidArgument, "its name is not UTF-8", path: MessageText.name(path))
+        }
+        _ = isStarred ? try stars().star(path) : try stars().unstar(path)
+    }
+
+    func photoQueueFiles(in folder: PhotoQueueFolder?) throws(BackupError) -> [FileName] {
+        let queue = try stars().queue
+        switch folder {
+        case .queue: return queue.exists ? try queue.queuedIDs().map { FileName("\($0).json") } : []
+        case .status: return try FileSystem.exists(queue.status) ? [FileName(FileSystem.lastComponent(queue.status))] : []
+        case nil: return try FileSystem.exists(queue.catalog) ? [FileName(FileSystem.lastComponent(queue.catalog))] : []
+        }
+    }
+
+    func photoQueueFile(_ name: FileName, in folder: PhotoQueueFolder?) throws(BackupError) -> [UInt8] {
+        guard try photoQueueFiles(in: folder).contains(name) else {
+            throw BackupError(.notFound, "there is no such file or folder", path: name.description)
+        }
+        let queue = try stars().queue
+        let path =
+            switch folder {
+            case .queue: "\(queue.queue)/\(name)"
+            case .status: queue.status
+            case nil: queue.catalog
+            }
+        return try FileSystem.readFile(path, limitBytes: 1 << 30)
+    }
+
     var makeDirectoryWaitSeconds: Double? { store.makeDirectoryWait.seconds }
 
     func createSnapshot(named name: String, _ milestones: BackupMilestones) throws(BackupError) -> MadeSnapshot {

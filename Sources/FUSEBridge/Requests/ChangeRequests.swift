@@ -73,8 +73,36 @@ enum ChangeRequests {
         }
     }
 
-    /// mknod(2), symlink(2) and link(2): each returns EPERM when a file system does not support it. Without this callback,
-    /// libfuse would return ENOSYS, which programs show as "Function not implemented".
+    static func makeSymbolicLink(
+        _ raw: OpaquePointer?, to target: UnsafePointer<CChar>?, parent: fuse_ino_t, name: UnsafePointer<CChar>?
+    ) {
+        let request = Request(raw)
+        do throws(BackupError) {
+            let name = try request.server.name(name)
+            guard let target else { throw BackupError(.invalidArgument, "the link has no target", path: name.description) }
+            let path = UnsafeRawBufferPointer(start: target, count: strlen(target))
+            let attributes = try request.tree.makeSymbolicLink(name, to: Array(path), in: InodeNumber(parent))
+            request.reply(entry: attributes)
+        } catch {
+            request.fail(error, "symlink")
+        }
+    }
+
+    static func link(
+        _ raw: OpaquePointer?, inode: fuse_ino_t, newParent: fuse_ino_t, newName: UnsafePointer<CChar>?
+    ) {
+        let request = Request(raw)
+        do throws(BackupError) {
+            let name = try request.server.name(newName)
+            let attributes = try request.tree.link(InodeNumber(inode), as: name, in: InodeNumber(newParent))
+            request.reply(entry: attributes)
+        } catch {
+            request.fail(error, "link")
+        }
+    }
+
+    /// mknod(2) returns EPERM when a file system does not support it. Without this callback, libfuse would return ENOSYS, which
+    /// programs show as "Function not implemented".
     static func refuse(_ raw: OpaquePointer?) {
         Request(raw).fail(number: EPERM)
     }

@@ -104,8 +104,12 @@ enum LowLevelOperations {
             ChangeRequests.rename(request, parent: parent, name: name, newParent: newParent, newName: newName, flags: flags)
         }
         operations.mknod = { request, _, _, _, _ in ChangeRequests.refuse(request) }
-        operations.symlink = { request, _, _, _ in ChangeRequests.refuse(request) }
-        operations.link = { request, _, _, _ in ChangeRequests.refuse(request) }
+        operations.symlink = { request, target, parent, name in
+            ChangeRequests.makeSymbolicLink(request, to: target, parent: parent, name: name)
+        }
+        operations.link = { request, inode, newParent, newName in
+            ChangeRequests.link(request, inode: inode, newParent: newParent, newName: newName)
+        }
     }
 
     private static func addExtendedAttributeRequests(to operations: inout fuse_lowlevel_ops) {

@@ -73,6 +73,13 @@ public protocol TreeOperations: AnyObject, Sendable {
     ) throws(BackupError) -> NodeAttributes
     /// Deletes a backup: it can be brought back within the grace period.
     func removeDirectory(_ name: FileName, in parent: InodeNumber) throws(BackupError)
+    /// Makes a symbolic link, where the folder allows it. Counts one lookup.
+    /// - Throws: `notPermitted` elsewhere.
+    func makeSymbolicLink(_ name: FileName, to target: [UInt8], in parent: InodeNumber) throws(BackupError) -> NodeAttributes
+    /// Gives a file a second name, where the folder allows it. Counts one lookup.
+    /// - Throws: `notPermitted` elsewhere.
+    /// - Returns: the attributes of the file.
+    func link(_ inode: InodeNumber, as name: FileName, in parent: InodeNumber) throws(BackupError) -> NodeAttributes
     /// Removes a file or a symbolic link, where the folder allows it.
     func removeFile(_ name: FileName, in parent: InodeNumber) throws(BackupError)
     /// - Parameter mayReplace: false for `RENAME_NOREPLACE`.
@@ -256,4 +263,24 @@ public protocol TreeObserver: AnyObject, Sendable {
     func waitUntilTold()
     /// A node for which `TreeOperations.isPending` was true is no longer pending.
     func pendingEnded()
+}
+
+/// A tree without links of its users.
+extension TreeOperations {
+    public func makeSymbolicLink(
+        _ name: FileName, to target: [UInt8], in parent: InodeNumber
+    ) throws(BackupError) -> NodeAttributes {
+        throw .noLinksHere(name)
+    }
+
+    public func link(_ inode: InodeNumber, as name: FileName, in parent: InodeNumber) throws(BackupError) -> NodeAttributes {
+        throw .noLinksHere(name)
+    }
+}
+
+extension BackupError {
+    /// The error for links where the tree has none; POSIX's own for a file system without them.
+    static func noLinksHere(_ name: FileName) -> BackupError {
+        BackupError(.notPermitted, "links cannot be made here", path: name.description)
+    }
 }

@@ -29,6 +29,21 @@ public protocol TreeServices: AnyObject, Sendable {
     /// - Parameter path: below the media folder.
     func knownPhoto(path: [UInt8], sizeBytes: UInt64, modificationTime: Timestamp) -> PhotoRecord?
 
+    /// The starred photos, in the order of their paths.
+    func starredPhotos() throws(BackupError) -> [StarredPhoto]
+    /// The star of a file of the app's media folder; `nil` without one.
+    func star(ofPhoto path: [UInt8]) throws(BackupError) -> StarredPhoto?
+    /// Stars a photo, or takes its star away. Durable when it returns; the upload follows in the background.
+    /// - Throws: `notFound` for a file that is not there; `invalidArgument` for a path that is not UTF-8.
+    func setStarred(photo path: [UInt8], _ isStarred: Bool) throws(BackupError)
+    /// The files about the uploads of starred photos: `catalog.jsonl`, and those in `queue` and `status`.
+    /// - Parameter folder: `nil` for those at the top.
+    func photoQueueFiles(in folder: PhotoQueueFolder?) throws(BackupError) -> [FileName]
+    /// - Throws: `notFound`.
+    func photoQueueFile(_ name: FileName, in folder: PhotoQueueFolder?) throws(BackupError) -> [UInt8]
+    /// The app's media folder on this machine, for links that lead there; `nil` for an app without one.
+    var mediaFolderPath: String? { get }
+
     /// Makes a backup; returns when it is durable. Before calling `milestones.hasBegun`, it
     /// may throw `busy` while another operation runs, and `alreadyExists` for a name in use.
     func createSnapshot(named name: String, _ milestones: BackupMilestones) throws(BackupError) -> MadeSnapshot
@@ -81,6 +96,35 @@ extension TreeServices {
     public var hasPhotos: Bool { false }
     public func livePhotos() throws(BackupError) -> PhotoIndex { throw .notFound(PhotoPlaces.viewFolderName) }
     public func knownPhoto(path: [UInt8], sizeBytes: UInt64, modificationTime: Timestamp) -> PhotoRecord? { nil }
+    public func starredPhotos() throws(BackupError) -> [StarredPhoto] { [] }
+    public func star(ofPhoto path: [UInt8]) throws(BackupError) -> StarredPhoto? { nil }
+    public func setStarred(photo path: [UInt8], _ isStarred: Bool) throws(BackupError) { throw .readOnlyHere }
+    public func photoQueueFiles(in folder: PhotoQueueFolder?) throws(BackupError) -> [FileName] { [] }
+    public func photoQueueFile(_ name: FileName, in folder: PhotoQueueFolder?) throws(BackupError) -> [UInt8] {
+        throw .notFound(name)
+    }
+    public var mediaFolderPath: String? { nil }
+}
+
+/// A photo with a star.
+public struct StarredPhoto: Sendable {
+    /// Below the media folder.
+    public let path: String
+    /// `queued`, `uploaded`, `failed:networkError` and so on.
+    public let status: String
+    /// When it was starred last.
+    public let starredAt: Timestamp
+
+    public init(path: String, status: String, starredAt: Timestamp) {
+        self.path = path
+        self.status = status
+        self.starredAt = starredAt
+    }
+}
+
+/// The folders with files about the uploads of starred photos.
+public enum PhotoQueueFolder: String, Sendable, CaseIterable {
+    case queue, status
 }
 
 /// A backup made by `mkdir`.

@@ -119,13 +119,34 @@ final class LiveFile: FileNode {
     var listsChecksums: Bool { false }
     func checksums() throws(BackupError) -> Checksums? { try entry().content.checksums() }
 
+    /// Below the media folder of an app with photos; `nil` for other files.
+    var mediaPath: [UInt8]? {
+        guard place.path.first == "media", place.context.services.hasPhotos else { return nil }
+        return Array(place.path.dropFirst().map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
+    }
+
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
-        guard place.path.first == "media", place.context.services.hasPhotos else { return [] }
-        let path = Array(place.path.dropFirst().map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
+        guard let path = mediaPath else { return [] }
         let attributes = try attributes()
         let record = place.context.services.knownPhoto(
             path: path, sizeBytes: attributes.size, modificationTime: attributes.modificationTime)
-        return record.map(PhotoAttributes.attributes) ?? []
+        let star = try place.context.services.star(ofPhoto: path)
+        return (record.map(PhotoAttributes.attributes) ?? [])
+            + (star.map { [(PhotoAttributes.starredName, "1"), (PhotoAttributes.statusName, $0.status)] } ?? [])
+    }
+
+    func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError) {
+        guard name == PhotoAttributes.starredName, let path = mediaPath else { throw .readOnlyHere }
+        switch value {
+        case [UInt8(ascii: "1")]: try place.context.services.setStarred(photo: path, true)
+        case [UInt8(ascii: "0")]: try place.context.services.setStarred(photo: path, false)
+        default: throw BackupError(.invalidArgument, "user.backupfs.starred is 1 or 0", path: self.name)
+        }
+    }
+
+    func removeExtendedAttribute(_ name: String) throws(BackupError) {
+        guard name == PhotoAttributes.starredName, let path = mediaPath else { throw .readOnlyHere }
+        try place.context.services.setStarred(photo: path, false)
     }
 
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {

@@ -101,6 +101,10 @@ protocol FolderNode: Node {
     func makeDirectory(_ name: FileName, unless isCancelled: () -> Bool) throws(BackupError) -> any Node
     func removeDirectory(_ name: FileName) throws(BackupError)
     func createFile(_ name: FileName) throws(BackupError) -> any FileNode
+    /// - Returns: the link.
+    func makeSymbolicLink(_ name: FileName, to target: [UInt8]) throws(BackupError) -> any Node
+    /// Gives a node of another folder a name in this one.
+    func link(_ node: any Node, as name: FileName) throws(BackupError)
     func removeFile(_ name: FileName) throws(BackupError)
     func rename(_ name: FileName, to newName: FileName, in newParent: any FolderNode, mayReplace: Bool) throws(BackupError)
 }
@@ -115,6 +119,8 @@ extension FolderNode {
     }
     func removeDirectory(_ name: FileName) throws(BackupError) { throw .readOnlyHere }
     func createFile(_ name: FileName) throws(BackupError) -> any FileNode { throw .readOnlyHere }
+    func makeSymbolicLink(_ name: FileName, to target: [UInt8]) throws(BackupError) -> any Node { throw .noLinksHere(name) }
+    func link(_ node: any Node, as name: FileName) throws(BackupError) { throw .noLinksHere(name) }
     func removeFile(_ name: FileName) throws(BackupError) { throw .readOnlyHere }
 
     func rename(

@@ -4,6 +4,10 @@ import Photos
 enum PhotoAttributes {
     /// No other attribute of a file is shown under such a name.
     static let prefix = "user.photo."
+    /// `1` for a starred photo of `live/media`; it can be set and removed.
+    static let starredName = "user.backupfs.starred"
+    /// How far the upload of a starred photo is.
+    static let statusName = "user.backupfs.status"
 
     static func attributes(of record: PhotoRecord) -> [(name: String, value: String)] {
         let fields = record.fields

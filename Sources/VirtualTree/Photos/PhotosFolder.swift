@@ -75,7 +75,28 @@ final class PhotosFolder: FolderNode {
         }
     }
 
+    /// What `photos/` at the mountpoint has besides the views: the stars, and the files about their uploads.
+    private func others() throws(BackupError) -> [(name: FileName, node: any Node)] {
+        guard path.isEmpty, source.looksAtTheApp else { return [] }
+        let starred = StarredFolder.folderName
+        var others: [(name: FileName, node: any Node)] = [
+            (starred, StarredFolder(inode: inode.child(starred), context: context))
+        ]
+        for folder in PhotoQueueFolder.allCases {
+            let name = FileName(folder.rawValue)
+            others.append((name, PhotoQueueNode(folder, inode: inode.child(name), context: context)))
+        }
+        for name in try context.services.photoQueueFiles(in: nil) {
+            let file = TextFile(name, in: inode, context: context) { [context] () throws(BackupError) in
+                try context.services.photoQueueFile(name, in: nil)
+            }
+            others.append((name, file))
+        }
+        return others
+    }
+
     func child(named name: FileName) throws(BackupError) -> any Node {
+        if let other = try others().first(where: { $0.name == name }) { return other.node }
         // File managers and shells probe for dozens of hidden names at the top, where there are none.
         if path.isEmpty, !PhotoViews.folderNames.contains(name) { throw .notFound(name) }
         guard let entry = try source.photos().views.entry(at: path + [name]) else { throw .notFound(name) }
@@ -91,11 +112,12 @@ final class PhotosFolder: FolderNode {
             guard let found = try source.photos().views.children(of: path) else { throw .notFound(path[path.count - 1]) }
             entries = found
         }
-        return FolderListing(count: entries.count) { [self] (index) throws(BackupError) in
+        let views = FolderListing(count: entries.count) { [self] (index) throws(BackupError) in
             (entries[index].name, try node(entries[index]).attributes())
         } node: { [self] index in
             node(entries[index])
         }
+        return FolderListing(try others()).followed(by: views)
     }
 }
 

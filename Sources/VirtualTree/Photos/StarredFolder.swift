@@ -1,0 +1,137 @@
+import BackupCore
+import SystemIO
+
+/// `photos/starred/`: links to the starred photos of the app's media folder. A link that is made here stars a photo, and removing
+/// one takes the star away.
+final class StarredFolder: FolderNode {
+    static let folderName: FileName = "starred"
+
+    let inode: InodeNumber
+    private let context: TreeContext
+
+    init(inode: InodeNumber, context: TreeContext) {
+        self.inode = inode
+        self.context = context
+    }
+
+    func attributes() throws(BackupError) -> NodeAttributes { context.folderAttributes(inode, time: context.mountTime) }
+
+    /// The stars by the names of their links. Two photos of one name get numbers, in the order of their paths.
+    private func links() throws(BackupError) -> [(name: FileName, photo: StarredPhoto)] {
+        var taken: Set<FileName> = []
+        var links: [(name: FileName, photo: StarredPhoto)] = []
+        for photo in try context.services.starredPhotos() {
+            let bytes = BytePath.lastComponent(of: Array(photo.path.utf8))
+            var name = FileName(bytes: bytes)
+            var number = 2
+            while !taken.insert(name).inserted {
+                name = FileName(bytes: FileName.fitting(bytes, " (\(number))"))
+                number += 1
+            }
+            links.append((name, photo))
+        }
+        return links.sorted { $0.name < $1.name }
+    }
+
+    private func node(_ link: (name: FileName, photo: StarredPhoto)) -> PhotoLink {
+        PhotoLink(
+            to: Array("../../live/media/\(link.photo.path)".utf8), link.photo.starredAt, inode: inode.child(link.name),
+            isImmutable: false)
+    }
+
+    private func star(named name: FileName) throws(BackupError) -> (name: FileName, photo: StarredPhoto) {
+        guard let link = try links().first(where: { $0.name == name }) else { throw .notFound(name) }
+        return link
+    }
+
+    func child(named name: FileName) throws(BackupError) -> any Node {
+        // File managers and shells probe for dozens of hidden names.
+        if name.bytes.first == UInt8(ascii: ".") { throw .notFound(name) }
+        return node(try star(named: name))
+    }
+
+    func listing() throws(BackupError) -> FolderListing { FolderListing(try links().map { ($0.name, node($0)) }) }
+
+    func removeFile(_ name: FileName) throws(BackupError) {
+        let path = Array(try star(named: name).photo.path.utf8)
+        try context.services.setStarred(photo: path, false)
+    }
+
+    func makeSymbolicLink(_ name: FileName, to target: [UInt8]) throws(BackupError) -> any Node {
+        guard let path = mediaPath(of: target) else { throw Self.notAPhoto(name) }
+        try star(path, as: name)
+        return PhotoLink(to: target, SystemClock.now(), inode: inode.child(name), isImmutable: false)
+    }
+
+    func link(_ node: any Node, as name: FileName) throws(BackupError) {
+        if let file = node as? LiveFile, let path = file.mediaPath { return try star(path, as: name) }
+        // `cp -l` of a link among the views.
+        guard let link = node as? PhotoLink, let path = mediaPath(of: try link.target()) else { throw Self.notAPhoto(name) }
+        try star(path, as: name)
+    }
+
+    /// A link under another name would disappear at the next look.
+    private func star(_ path: [UInt8], as name: FileName) throws(BackupError) {
+        guard FileName(bytes: BytePath.lastComponent(of: path)) == name else {
+            throw BackupError(
+                .invalidArgument, "a link here has the name of its photo", path: name.description,
+                remedy: "Give it the name \(MessageText.name(BytePath.lastComponent(of: path))).")
+        }
+        try context.services.setStarred(photo: path, true)
+    }
+
+    /// Finds the photo that a link leads to: in `live/media` of this tree or of another mount of it, or in the media folder.
+    private func mediaPath(of target: [UInt8]) -> [UInt8]? {
+        var path: [FileName] = []
+        for part in BytePath.components(of: target) where part != "." {
+            if part == "..", let last = path.last, last != ".." { path.removeLast() } else { path.append(part) }
+        }
+        if let folder = context.services.mediaFolderPath, target.first == UInt8(ascii: "/") {
+            let own = BytePath.components(of: Array(folder.utf8))
+            if path.count > own.count, path.starts(with: own) { return Self.joined(path.dropFirst(own.count)) }
+        }
+        let live: [FileName] = ["live", "media"]
+        guard let start = path.indices.dropLast(2).last(where: { path[$0..<$0 + 2].elementsEqual(live) }) else { return nil }
+        return Self.joined(path[(start + 2)...])
+    }
+
+    private static func joined(_ parts: some Collection<FileName>) -> [UInt8] {
+        Array(parts.map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
+    }
+
+    private static func notAPhoto(_ name: FileName) -> BackupError {
+        BackupError(
+            .invalidArgument, "this leads to no file in live/media", path: name.description,
+            remedy: "Link a photo of live/media or of the app's media folder.")
+    }
+}
+
+/// `photos/queue/` and `photos/status/`: the files about the uploads of starred photos, as they are in the store.
+final class PhotoQueueNode: FolderNode {
+    let inode: InodeNumber
+    private let folder: PhotoQueueFolder
+    private let context: TreeContext
+
+    init(_ folder: PhotoQueueFolder, inode: InodeNumber, context: TreeContext) {
+        self.folder = folder
+        self.inode = inode
+        self.context = context
+    }
+
+    func attributes() throws(BackupError) -> NodeAttributes { context.folderAttributes(inode, time: context.mountTime) }
+
+    private func file(_ name: FileName) -> TextFile {
+        TextFile(name, in: inode, context: context) { [folder, context] () throws(BackupError) in
+            try context.services.photoQueueFile(name, in: folder)
+        }
+    }
+
+    func child(named name: FileName) throws(BackupError) -> any Node {
+        guard try context.services.photoQueueFiles(in: folder).contains(name) else { throw .notFound(name) }
+        return file(name)
+    }
+
+    func listing() throws(BackupError) -> FolderListing {
+        FolderListing(try context.services.photoQueueFiles(in: folder).sorted().map { ($0, file($0)) })
+    }
+}
