@@ -32,7 +32,9 @@ final class RootFolder: FolderNode {
         ]
         if services.hasPhotos {
             let name = PhotoPlaces.viewFolderName
-            nodes.append((name, PhotosFolder(LivePhotoSource(context: context), inode: parent.child(name), context: context)))
+            // As for `live`.
+            let inode = parent.child(name).child(FileName(context.repository.id))
+            nodes.append((name, PhotosFolder(LivePhotoSource(context: context), inode: inode, context: context)))
         }
         self.nodes = nodes.sorted { $0.name < $1.name }
     }

@@ -195,6 +195,56 @@ import Testing
                     "find $R/Photos -type f | LC_ALL=C sort | diff - $R/before && jq -c '[.success,.warnings]' $M/restore/last.json"
                 )
                     == "[true,[]]")
+            // Without the list as well: in the app's own archives, the media are in photos/.
+            try sandbox.sh("cd $R/unpacked; zip -qr ../part.zip export.json media photos; cp ../part.zip $M/restore/")
+            #expect(
+                try sandbox.sh(
+                    "find $R/Photos -type f | LC_ALL=C sort | diff - $R/before && jq -c '[.file,.success,.mediaFilesRestored]' $M/restore/last.json"
+                )
+                    == #"["part.zip",true,5]"#)
+            try sandbox.unmount()
+        }
+    }
+
+    @Test func `STR-13: photos are starred by links and by an attribute`() throws {
+        try Sandbox.use { sandbox in
+            try Self.makeLibrary(in: sandbox)
+            try sandbox.sh("mkdir $R/bucket; backupfs remote add pictures $R/bucket --kind photos --store $S >/dev/null")
+            try sandbox.mount()
+            try sandbox.sh(
+                """
+                cd $M; ln -s ../../live/media/trip/IMG_1.jpg photos/starred/; ln live/media/plain.jpg photos/starred/
+                setfattr -n user.backupfs.starred -v 1 live/media/copy.jpg
+                """)
+            #expect(
+                try sandbox.sh("cd $M/photos/starred; ls; readlink *; md5sum < plain.jpg")
+                    == sandbox.sh(
+                        """
+                        printf 'IMG_1.jpg\\ncopy.jpg\\nplain.jpg\\n../../live/media/trip/IMG_1.jpg\\n../../live/media/copy.jpg\\n../../live/media/plain.jpg\\n'
+                        md5sum < $R/Photos/plain.jpg
+                        """))
+            // The mounted store uploads them; two of the three have the same bytes.
+            try sandbox.sh(
+                "for f in trip/IMG_1 copy plain; do wait_until \"getfattr --only-values -n user.backupfs.status $M/live/media/$f.jpg | grep -qx uploaded\"; done; wait_until test -s $M/photos/catalog.jsonl"
+            )
+            #expect(
+                try sandbox.sh(
+                    "cd $R/bucket/photos; find . -name '*.jpg' | sort; jq -r .md5 ../catalog/catalog.jsonl | sort | wc -l")
+                    == sandbox.sh(
+                        """
+                        taken=$(md5sum < $R/Photos/copy.jpg | cut -c1-32) plain=$(md5sum < $R/Photos/plain.jpg | cut -c1-32)
+                        (echo ./2024/06/$taken.jpg; find $R/bucket/photos -name $plain.jpg | sed "s|$R/bucket/photos|.|") | sort; echo 2
+                        """))
+            try sandbox.sh("cd $M; rm photos/starred/plain.jpg; setfattr -x user.backupfs.starred live/media/copy.jpg")
+            #expect(try sandbox.sh("ls $M/photos/starred; ls $M/photos/queue") == "IMG_1.jpg")
+            try sandbox.fails("ln -s /etc/passwd $M/photos/starred/passwd", saying: "Invalid argument", exitCode: 1)
+            try sandbox.fails(
+                "ln -s ../../live/media/plain.jpg $M/photos/starred/other.jpg", saying: "Invalid argument", exitCode: 1)
+            try sandbox.fails("ln -s ../../live/media/none.jpg $M/photos/starred/none.jpg", saying: "No such file", exitCode: 1)
+            try sandbox.fails(
+                "ln -s x $M/snapshots/x; ln $M/README.txt $M/restore/x", saying: "Operation not permitted", exitCode: 1)
+            try sandbox.fails(
+                "setfattr -n user.backupfs.starred -v 2 $M/live/media/plain.jpg", saying: "Invalid argument", exitCode: 1)
             try sandbox.unmount()
         }
     }

@@ -209,8 +209,8 @@ enum AppDefinitionReader {
     }
 
     private static func media(_ node: DefinitionNode) -> MediaDefinition? {
-        guard node.requireMapping(keys: ["folder", "archiveNames", "storageView", "photos"]), let folder = node.required("folder"),
-            let text = folder.text()
+        guard node.requireMapping(keys: ["folder", "archiveNames", "storageView", "photos"]),
+            let folder = node.required("folder"), let text = folder.text()
         else {
             return nil
         }

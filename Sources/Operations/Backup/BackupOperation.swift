@@ -159,7 +159,8 @@ public struct BackupOperation: Sendable {
         let progress = BackupProgress(store.definition, report)
         let places = try store.places()
         let parts = try BackupParts(
-            store: store, writer: writer, earlier: earlier, createdAt: createdAt, progress: progress, reading: reading
+            store: store, writer: writer, earlier: earlier, createdAt: createdAt, progress: progress, reading: reading,
+            readsPhotos: kind == .safety ? .nothing : readsAll ? .all : .new
         ).run()
         // A restore is undone with this backup: better none than one with gaps. Files moved meanwhile are no obstacle: a restore
         // keeps the files that the backup lacks.
@@ -180,7 +181,8 @@ public struct BackupOperation: Sendable {
         try writer.publishChunks()
         let layout = store.definition.archiveLayout
         let directory = try store.repository.directory(root)
-        if let unchanged, parts.unreadable.isEmpty, parts.moved.isEmpty,
+        // What was read of photos would be read again next time.
+        if let unchanged, parts.unreadable.isEmpty, parts.moved.isEmpty, parts.photos?.newCount ?? 0 == 0,
             SameContent(repository: store.repository).isSame(directory, as: unchanged)
         {
             if parts.hasUntracedMedia, reading.readsUntraced, unchanged.id == earlier.snapshot?.id {

@@ -40,6 +40,7 @@ struct BackupParts {
     let progress: BackupProgress
     /// Selects media files to read although they look unchanged.
     let reading: MediaReading
+    let readsPhotos: PhotoBackup.Reading
 
     func run() throws(BackupError) -> Stored {
         progress.update(always: true) { $0[.media].isKnown = store.mediaPath == nil }
@@ -109,7 +110,8 @@ struct BackupParts {
             let photos = try PhotoBackup(
                 writer: writer, repository: store.repository, earlier: earlier,
                 media: LiveMedia(path: mediaPath, amongMedia: store.databaseAmongMedia()), createdAt: createdAt,
-                progress: progress, workPath: folder, showsProgress: store.definition.backupPhases.isEmpty)
+                progress: progress, workPath: folder, reads: readsPhotos,
+                showsProgress: store.definition.backupPhases.isEmpty)
             return try photos.run(media)
         }
     }

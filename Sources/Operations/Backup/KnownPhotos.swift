@@ -16,14 +16,21 @@ struct KnownPhotos {
 
     /// Of what is read of photos. A backup with another version, or none, knows nothing.
     static let version = "1"
+    /// The same for a backup in which some files were not tried: what has no record there may be a photo all the same.
+    static let partialVersion = "1 partial"
 
+    private let isComplete: Bool
+    /// Whether photos that could not be read are tried again.
+    private let retriesUnreadable: Bool
     private let index: PhotoIndex?
     private let media: StoredMediaCatalog?
     private let metadata: StoredMediaCatalog?
     private let thumbnails: StoredMediaCatalog?
 
-    init(_ earlier: PreviousBackup, in repository: Repository) throws(BackupError) {
-        let isKnown = earlier.snapshot?.record.attributes[Snapshot.photosAttribute] == Self.version
+    init(_ earlier: PreviousBackup, in repository: Repository, retriesUnreadable: Bool) {
+        self.retriesUnreadable = retriesUnreadable
+        let isKnown = Self.isKnown(earlier.snapshot)
+        isComplete = earlier.snapshot?.record.attributes[Snapshot.photosAttribute] == Self.version
         let list = isKnown ? earlier.content([PhotoPlaces.listName]) : nil
         index = list.flatMap { try? PhotoIndex(reading: StoredContentSource($0, in: repository)) }
         func catalog(_ name: FileName) -> StoredMediaCatalog? {
@@ -34,14 +41,27 @@ struct KnownPhotos {
         thumbnails = catalog(PhotoPlaces.thumbnailFolderName)
     }
 
+    /// Whether this program can use what a backup has of photos.
+    static func isKnown(_ snapshot: Snapshot?) -> Bool {
+        let attribute = snapshot?.record.attributes[Snapshot.photosAttribute]
+        return attribute == version || attribute == partialVersion
+    }
+
     /// - Parameter path: of the file below the media folder.
     /// - Returns: `nil` for a file that has to be read.
     func find(_ file: TreeEntry, _ path: [UInt8], _ writer: BackupWriter) throws(BackupError) -> Match? {
         guard let index, let checksums = file.checksums else { return nil }
-        let here = (try? index.record(path: path)).flatMap { $0 }
-        if here == nil, isUnchanged(file, path) { return .other }
+        let here: PhotoRecord?
+        do {
+            here = try index.record(path: path)
+        } catch {
+            return nil
+        }
+        if here == nil, isComplete, isUnchanged(file, path) { return .other }
         let known = here?.sha256 == checksums.sha256 ? here : (try? index.record(sha256: checksums.sha256)).flatMap { $0 }
-        guard var record = known, record.md5 == checksums.md5, record.status != .unread else { return nil }
+        guard var record = known, record.md5 == checksums.md5, record.status != .unread,
+            record.status != .unreadable || !retriesUnreadable
+        else { return nil }
         let sidecar = companion(of: record, in: metadata, PhotoPlaces.sidecarName)
         let thumbnail = record.hasThumbnail ? companion(of: record, in: thumbnails, PhotoPlaces.thumbnailName) : nil
         guard let sidecar, record.hasThumbnail == (thumbnail != nil) else { return nil }

@@ -17,10 +17,24 @@ struct PhotoBackup {
         let warning: BackupWarning?
         /// For the snapshot's record.
         let attributes: [String: String]
+        /// The photos that were read for this backup.
+        let newCount: UInt64
+    }
+
+    /// Which photos are read.
+    enum Reading {
+        /// None: a restore waits for this backup.
+        case nothing
+        /// Those that no earlier backup has read or tried.
+        case new
+        /// Also those that could not be read.
+        case all
     }
 
     /// How many files the walk may be ahead of the photos that are being read. What a photo says can take half a megabyte.
     private static let windowCount = 64
+    /// How long a backup reads photos: it must not be late because of its thumbnails. The next ones read the others.
+    private static let budgetSeconds = 600.0
 
     let writer: BackupWriter
     let repository: Repository
@@ -29,15 +43,18 @@ struct PhotoBackup {
     let createdAt: Timestamp
     let progress: BackupProgress
     let workPath: String
+    let reads: Reading
     /// Whether the operation's progress may have messages of its own.
     let showsProgress: Bool
 
     /// - Parameter stored: the media folder of this backup, whose chunks are all in the catalog.
     /// - Throws: the repository's errors. A photo that cannot be read costs its own fields.
     func run(_ stored: StoredDirectory) throws(BackupError) -> Stored {
-        let known = try KnownPhotos(earlier, in: repository)
+        let known = KnownPhotos(earlier, in: repository, retriesUnreadable: reads == .all)
         let files = PhotoFiles(media: media, repository: repository, workPath: workPath)
         let readers = PhotoReaders(makesThumbnails: true)
+        defer { readers.end() }
+        let end = SystemClock.monotonicSeconds() + Self.budgetSeconds
         var tree = PhotoTree(writer: writer, list: writer.makeContentWriter(.structuredText))
         var walk = TreeCursor(stored, in: repository)
         var window: [Step] = []
@@ -50,7 +67,8 @@ struct PhotoBackup {
                     isAtEnd = true
                     break
                 }
-                window.append(try prepare(step, walk.path, known, files, readers))
+                let isLate = reads == .nothing || SystemClock.monotonicSeconds() >= end
+                window.append(try prepare(step, walk.path, known, files, isLate ? nil : readers))
             }
             guard next < window.count else { break }
             try take(window[next], into: &tree, &state)
@@ -64,7 +82,9 @@ struct PhotoBackup {
         if showsProgress { progress.update(always: true) { $0.phase = nil } }
         return Stored(
             entries: entries, warning: state.warning,
-            attributes: [Snapshot.photosAttribute: KnownPhotos.version])
+            attributes: [
+                Snapshot.photosAttribute: state.untried == 0 ? KnownPhotos.version : KnownPhotos.partialVersion
+            ], newCount: state.new)
     }
 
     // MARK: The walk
@@ -74,22 +94,31 @@ struct PhotoBackup {
         case enter(TreeEntry)
         case leave
         case known(PhotoRecord, TreeEntry, sidecar: StoredFile?, thumbnail: StoredFile?)
-        case reading(TreeEntry, path: [UInt8], PhotoReaders.Pending)
+        /// Without a reading: there was no time for it.
+        case reading(TreeEntry, path: [UInt8], PhotoReaders.Pending?)
         case none
     }
 
     private struct Counts {
+        /// Files that were read, photos or not.
         var read: UInt64 = 0
+        /// Photos among them.
+        var new: UInt64 = 0
+        /// Files that may be photos.
+        var untried: UInt64 = 0
+        /// Whether there was no time for some.
+        var isLate = false
         /// Why photos could not be read at all.
         var missing: BackupError?
 
         var warning: BackupWarning? {
-            missing.map { BackupWarning(.photos, "the backup has no thumbnails of new photos: \($0.message)") }
+            if let missing { return BackupWarning(.photos, "the backup has no thumbnails of new photos: \(missing.message)") }
+            return isLate ? BackupWarning(.photos, "reading the photos takes long: the next backups read the others") : nil
         }
     }
 
     private func prepare(
-        _ step: TreeCursor.Step, _ path: [UInt8], _ known: KnownPhotos, _ files: PhotoFiles, _ readers: PhotoReaders
+        _ step: TreeCursor.Step, _ path: [UInt8], _ known: KnownPhotos, _ files: PhotoFiles, _ readers: PhotoReaders?
     ) throws(BackupError) -> Step {
         guard case .entry(let entry) = step else { return .leave }
         switch entry.kind {
@@ -103,7 +132,8 @@ struct PhotoBackup {
         case .other: return .none
         case nil: break
         }
-        return .reading(entry, path: path, readers.read { () throws(BackupError) in try files.open(entry, path) })
+        let pending = readers?.read { () throws(BackupError) in try files.open(entry, path) }
+        return .reading(entry, path: path, pending)
     }
 
     private func take(_ step: Step, into tree: inout PhotoTree, _ counts: inout Counts) throws(BackupError) {
@@ -114,8 +144,11 @@ struct PhotoBackup {
         case .known(let record, let entry, let sidecar, let thumbnail):
             try tree.append(record, entry, sidecar: sidecar, thumbnail: thumbnail)
         case .reading(let entry, let path, let pending):
-            counts.read += 1
-            try store(entry, path, reading(pending, &counts), into: &tree)
+            var reading: PhotoReading?
+            if let pending { reading = try self.reading(pending, &counts) }
+            if reading == nil { counts.untried += 1 } else { counts.read += 1 }
+            if pending == nil, reads != .nothing { counts.isLate = true }
+            try store(entry, path, reading, into: &tree)
             note(counts)
         }
     }
@@ -129,9 +162,12 @@ struct PhotoBackup {
             guard error.code != .interrupted, error.code != .noResources else { throw error }
             return nil
         }
-        if case .helperMissing(let error) = reading.metadata {
+        switch reading.metadata {
+        case .helperMissing(let error):
             counts.missing = error
             return nil
+        case .nothing: break
+        case .found, .unreadable: counts.new += 1
         }
         return reading
     }

@@ -68,14 +68,20 @@ struct PhotoTree {
         }
     }
 
-    /// The files beside the photos of a folder. Two photos with the same bytes may share one whose name is that of the content.
+    /// The files beside the photos of a folder. Two photos with the same bytes may share one whose name is that of the content. A
+    /// photo for which no name is left has none.
     private func companions(
         of level: Level, _ part: (Photo) -> StoredFile?, _ nameOf: (FileName, MD5Digest, (FileName) -> Bool) -> FileName
     ) -> [TreeEntry] {
-        var names: Set<FileName> = []
-        return level.photos.compactMap { photo in
+        var names = level.folderNames
+        let named = level.photos.compactMap { photo -> (Photo, StoredFile, FileName, isUsual: Bool)? in
             guard let stored = part(photo) else { return nil }
+            let usual = nameOf(photo.name, photo.md5) { _ in false }
             let name = nameOf(photo.name, photo.md5) { level.folderNames.contains($0) }
+            return (photo, stored, name, name == usual)
+        }
+        // The name of a content may be the usual one of another photo, which has it then.
+        return (named.filter(\.isUsual) + named.filter { !$0.isUsual }).compactMap { photo, stored, name, _ in
             guard names.insert(name).inserted else { return nil }
             return .file(name: name, mode: 0o600, modificationTime: photo.modificationTime, stored: stored)
         }

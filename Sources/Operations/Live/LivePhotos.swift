@@ -8,11 +8,13 @@ import Restore
 import Synchronization
 import SystemIO
 
-/// The photos of the app's media folder as it is now. What the newest backup knows of them is not read again; of a new photo, what
-/// it says of itself is read once and held as long as it stays the same.
+/// The photos of the app's media folder as it is now. What the newest backup knows of them is not read again. A new photo is read
+/// once, and what it says is held as long as it stays the same.
 public final class LivePhotos: Sendable {
     /// How many files the walk may be ahead of the photos that are being read.
     private static let windowCount = 64
+    /// How long one look reads new photos. The others are shown by their modification times until a later look reads them.
+    private static let budgetSeconds = 5.0
 
     /// A photo that is not in the newest backup, or a file that is none, in one state.
     private struct Read {
@@ -53,8 +55,8 @@ public final class LivePhotos: Sendable {
         try state.withLock { (state) throws(BackupError) in
             let now = try catalog.state()
             if let index = state.index, state.mediaState == now { return index }
-            let index = try makeIndex(&state.read)
-            (state.index, state.mediaState) = (index, now)
+            let (index, isWhole) = try makeIndex(&state.read)
+            (state.index, state.mediaState) = (index, isWhole ? now : nil)
             return index
         }
     }
@@ -69,12 +71,14 @@ public final class LivePhotos: Sendable {
 
     private func newestKnown() -> PhotoIndex? {
         guard let snapshot = store.ownership.newest(of: store.repository.snapshots()) else { return nil }
-        if let known = newestIndex.withLock({ $0 }), known.id == snapshot.id { return known.index }
-        let isKnown = snapshot.record.attributes[Snapshot.photosAttribute] == KnownPhotos.version
-        let list = isKnown ? PreviousBackup(snapshot, in: store.repository).content([PhotoPlaces.listName]) : nil
-        let index = list.flatMap { try? PhotoIndex(reading: StoredContentSource($0, in: store.repository)) }
-        newestIndex.withLock { $0 = (snapshot.id, index) }
-        return index
+        return newestIndex.withLock { newest in
+            if let newest, newest.id == snapshot.id { return newest.index }
+            let isKnown = KnownPhotos.isKnown(snapshot)
+            let list = isKnown ? PreviousBackup(snapshot, in: store.repository).content([PhotoPlaces.listName]) : nil
+            let index = list.flatMap { try? PhotoIndex(reading: StoredContentSource($0, in: store.repository)) }
+            newest = (snapshot.id, index)
+            return index
+        }
     }
 
     // MARK: The walk
@@ -82,12 +86,17 @@ public final class LivePhotos: Sendable {
     /// A file on its way into the list.
     private enum Step {
         case known(PhotoRecord?)
-        case reading(MediaFileFacts, FileStatus, PhotoReaders.Pending)
+        /// Without a reading: there was no time for it, or the file cannot be looked at.
+        case reading(MediaFileFacts, FileStatus?, PhotoReaders.Pending?)
     }
 
-    private func makeIndex(_ read: inout [[UInt8]: Read]) throws(BackupError) -> PhotoIndex {
+    /// - Returns: the list, and whether all photos in it were read.
+    private func makeIndex(_ read: inout [[UInt8]: Read]) throws(BackupError) -> (PhotoIndex, isWhole: Bool) {
         let known = newestKnown()
         let readers = PhotoReaders(makesThumbnails: false)
+        defer { readers.end() }
+        let end = SystemClock.monotonicSeconds() + Self.budgetSeconds
+        var isWhole = true
         let list = try PhotoList(in: store.paths)
         var window: [Step] = []
         var now: [[UInt8]: Read] = [:]
@@ -96,32 +105,36 @@ public final class LivePhotos: Sendable {
                 for step in window { try take(step, list, &now) }
                 window = []
             }
-            window.append(try prepare(file, known, read, readers, &now))
+            let isLate = SystemClock.monotonicSeconds() >= end
+            let step = prepare(file, known, read, isLate ? nil : readers, &now)
+            if case .reading(_, _, nil) = step { isWhole = false }
+            window.append(step)
         }
         for step in window { try take(step, list, &now) }
         read = now
-        return try PhotoIndex(reading: list.finish())
+        return (try PhotoIndex(reading: list.finish()), isWhole)
     }
 
     private func prepare(
-        _ file: MediaFileFacts, _ known: PhotoIndex?, _ read: [[UInt8]: Read], _ readers: PhotoReaders,
+        _ file: MediaFileFacts, _ known: PhotoIndex?, _ read: [[UInt8]: Read], _ readers: PhotoReaders?,
         _ now: inout [[UInt8]: Read]
-    ) throws(BackupError) -> Step {
-        if let known, let checksums = file.checksums {
-            let record = try known.record(path: file.path)
-            // A backup without a record of it has found that it is no photo.
-            guard let record else { return .known(nil) }
-            if record.sha256 == checksums.sha256, record.status != .unread { return .known(record) }
+    ) -> Step {
+        if let known, let checksums = file.checksums, let record = (try? known.record(path: file.path)).flatMap({ $0 }),
+            record.sha256 == checksums.sha256, record.status != .unread
+        {
+            return .known(record)
         }
         let names = BytePath.components(of: file.path)
-        guard let item = try media.item(at: names[...]), item.status.kind == .regular else { return .known(nil) }
+        guard let item = (try? media.item(at: names[...])).flatMap({ $0 }), item.status.kind == .regular else {
+            return .reading(file, nil, nil)
+        }
         if let before = read[file.path], before.status == item.status {
             now[file.path] = before
             return .known(before.record)
         }
         let media = media
-        return .reading(
-            file, item.status, readers.read { () throws(BackupError) in try media.open(names[...], expected: item.status) })
+        let pending = readers?.read { () throws(BackupError) in try media.open(names[...], expected: item.status) }
+        return .reading(file, item.status, pending)
     }
 
     private func take(_ step: Step, _ list: PhotoList, _ now: inout [[UInt8]: Read]) throws(BackupError) {
@@ -130,7 +143,7 @@ public final class LivePhotos: Sendable {
         case .known(let record): photo = record
         case .reading(let file, let status, let pending):
             let (record, isSure) = try record(of: file, pending)
-            if isSure { now[file.path] = Read(status: status, record: record) }
+            if isSure, let status { now[file.path] = Read(status: status, record: record) }
             photo = record
         }
         if let photo { try list.append(photo) }
@@ -138,12 +151,13 @@ public final class LivePhotos: Sendable {
 
     /// - Returns: `nil` for a file that is no photo, and whether that stays so while the file does.
     private func record(
-        of file: MediaFileFacts, _ pending: PhotoReaders.Pending
+        of file: MediaFileFacts, _ pending: PhotoReaders.Pending?
     ) throws(BackupError) -> (PhotoRecord?, isSure: Bool) {
         var record = PhotoRecord(
             path: file.path, sizeBytes: file.size, modificationTime: file.modificationTime, md5: file.checksums?.md5,
             sha256: file.checksums?.sha256, status: .unread)
         let unread = PhotoFiles.isNamedLikePhoto(FileName(bytes: BytePath.lastComponent(of: file.path))) ? record : nil
+        guard let pending else { return (unread, false) }
         let reading: PhotoReading
         do {
             reading = try pending.value()

@@ -19,6 +19,9 @@ public final class PhotoIndex: Sendable {
         let content: UInt64
     }
 
+    /// Further photos are left out: the list of a repository from elsewhere may be made to take all memory.
+    private static let countLimit = 4_000_000
+
     private let source: any ByteSource
     /// In the order of the list.
     let items: [Item]
@@ -35,7 +38,7 @@ public final class PhotoIndex: Sendable {
         var cameras: [FileName] = []
         var known: [FileName: Int32] = [:]
         try Self.forEachLine(of: source) { offset, line in
-            guard let record = PhotoRecord(line: line), items.count < Int(Int32.max) else { return }
+            guard items.count < Self.countLimit, let record = PhotoRecord(line: line) else { return }
             let folder = record.camera.map(PhotoPlaces.folderName) ?? PhotoPlaces.unknownCamera
             if known[folder] == nil {
                 known[folder] = Int32(cameras.count)

@@ -34,12 +34,12 @@ public enum PhotoPlaces {
 
     /// The folder of a camera: its name without what a folder's name may not have.
     static func folderName(ofCamera name: String) -> FileName {
-        let limitBytes = 200
-        let scalars = name.unicodeScalars.map { scalar -> Unicode.Scalar in
+        // At most 200 bytes.
+        let limitCount = 50
+        let scalars = name.unicodeScalars.prefix(limitCount).map { scalar -> Unicode.Scalar in
             scalar == "/" || scalar.properties.generalCategory == .control ? "_" : scalar
         }
-        var text = String(String.UnicodeScalarView(scalars)).trimmed
-        while text.utf8.count > limitBytes { text.removeLast() }
+        let text = String(String.UnicodeScalarView(scalars)).trimmed
         let folder = FileName(text)
         return folder.isSafeComponent && !text.hasPrefix(".") ? folder : unknownCamera
     }

@@ -43,7 +43,9 @@ public struct PhotoRecord: Sendable, Equatable {
 
     /// Relative to the media folder.
     public var path: [UInt8]
+    /// Of the file, in bytes.
     public var sizeBytes: UInt64
+    /// Of the file.
     public var modificationTime: Timestamp
     /// `nil` for a file whose bytes were not hashed.
     public var md5: MD5Digest?
@@ -103,6 +105,8 @@ public struct PhotoRecord: Sendable, Equatable {
 extension PhotoRecord {
     /// Longer lines are not read. A path has at most 200 folders with names of 255 bytes.
     static let lineLimitBytes = 256 << 10
+    /// More than media folders have, and few enough for what walks along a path.
+    private static let pathComponentLimit = 256
 
     /// With a line feed at its end. What is unknown is left out.
     public var line: [UInt8] {
@@ -145,7 +149,7 @@ extension PhotoRecord {
         guard let path else { return nil }
         // It becomes the target of a link.
         let parts = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        return parts.allSatisfy { FileName(bytes: Array($0)).isSafeComponent } ? path : nil
+        return parts.count <= pathComponentLimit && parts.allSatisfy { FileName(bytes: Array($0)).isSafeComponent } ? path : nil
     }
 
     /// The scalar members as texts.

@@ -107,18 +107,14 @@ public final class PhotoViews: Sendable {
 
     private func links(_ photos: [Int32], _ path: [FileName]) throws(BackupError) -> [Entry] {
         if let known = held.withLock({ $0.first { $0.path == path }?.entries }) { return known }
-        var taken: Set<FileName> = []
+        var names = PhotoLinkNames()
         var entries: [Entry] = []
         for photo in photos.sorted() {
             let record = try index.record(at: Int(photo))
-            let bytes = BytePath.lastComponent(of: record.path)
-            var name = FileName(bytes: bytes)
-            var number = 2
-            while !taken.insert(name).inserted {
-                name = FileName(bytes: FileName.fitting(bytes, " (\(number))"))
-                number += 1
-            }
-            entries.append(.link(name, path: record.path, modificationTime: record.modificationTime))
+            entries.append(
+                .link(
+                    names.name(for: BytePath.lastComponent(of: record.path)), path: record.path,
+                    modificationTime: record.modificationTime))
         }
         entries.sort { $0.name < $1.name }
         held.withLock { held in
@@ -138,5 +134,27 @@ public final class PhotoViews: Sendable {
         }
         duplicates.withLock { $0 = groups }
         return groups
+    }
+}
+
+/// The names of links in one folder. Photos of one name get numbers: `IMG_1 (2).jpg`.
+public struct PhotoLinkNames {
+    private var taken: Set<FileName> = []
+    /// The number for the next photo of a name: apps may call all of theirs `original.jpg`.
+    private var next: [FileName: Int] = [:]
+
+    public init() {}
+
+    /// To be called once for each photo, in the order of their paths.
+    public mutating func name(for bytes: [UInt8]) -> FileName {
+        let own = FileName(bytes: bytes)
+        var name = own
+        var number = next[own] ?? 2
+        while !taken.insert(name).inserted {
+            name = FileName(bytes: FileName.fitting(bytes, " (\(number))"))
+            number += 1
+        }
+        next[own] = number
+        return name
     }
 }

@@ -5,6 +5,7 @@ import SystemIO
 
 /// What a photo came to: what it says of itself, and its thumbnail.
 public struct PhotoReading: Sendable {
+    /// What the file says, or why it says nothing.
     public let metadata: MediaOutcome<PhotoMetadata>
     /// A JPEG; `nil` when none can be made of the file.
     public let thumbnail: [UInt8]?
@@ -42,6 +43,7 @@ public final class PhotoReaders: Sendable {
 
     private let pool: WorkerPool
     private let idle = Mutex<[Idle]>([])
+    private let isEnding = Atomic<Bool>(false)
     private let program: String?
     private let makesThumbnails: Bool
 
@@ -52,6 +54,14 @@ public final class PhotoReaders: Sendable {
         self.program = program
         self.makesThumbnails = makesThumbnails
         pool = WorkerPool(queueLimit: 4096)
+    }
+
+    /// Waits for what was begun, and ends the threads and the helpers. What has not begun is dropped. Nothing can be read after
+    /// it.
+    public func end() {
+        isEnding.store(true, ordering: .relaxed)
+        pool.end()
+        idle.withLock { $0 = [] }
     }
 
     /// Has a photo read by another thread.
@@ -75,15 +85,23 @@ public final class PhotoReaders: Sendable {
         opening open: () throws(BackupError) -> SharedFile
     ) throws(BackupError) -> PhotoReading {
         try Cancellation.check()
-        let file = try open()
+        guard !isEnding.load(ordering: .relaxed) else {
+            throw BackupError(.interrupted, "the photo was not read")
+        }
+        // Without a helper the file need not be opened, nor copied for it.
+        let file = program == nil ? try SharedFile(path: "/dev/null") : try open()
         let helper = idle.withLock { $0.popLast() } ?? Idle(helper: MediaHelper(program: program))
         defer { idle.withLock { $0.append(helper) } }
         let before = try file.status()
         let reading = try file.withDescriptor { (file) throws(BackupError) in
             let metadata = try helper.helper.metadata(of: file)
-            guard makesThumbnails, case .found = metadata, case .found(let thumbnail) = try helper.helper.thumbnail(of: file)
-            else { return PhotoReading(metadata: metadata, thumbnail: nil) }
-            return PhotoReading(metadata: metadata, thumbnail: thumbnail)
+            guard makesThumbnails, case .found = metadata else { return PhotoReading(metadata: metadata, thumbnail: nil) }
+            switch try helper.helper.thumbnail(of: file) {
+            case .found(let thumbnail): return PhotoReading(metadata: metadata, thumbnail: thumbnail)
+            // Memory for another helper may be scarce now: the photo is to be read again.
+            case .helperMissing(let error): return PhotoReading(metadata: .helperMissing(error), thumbnail: nil)
+            case .nothing, .unreadable: return PhotoReading(metadata: metadata, thumbnail: nil)
+            }
         }
         guard try file.status() == before else {
             throw BackupError(.sourceUnreadable, "changed again and again while it was read", path: file.path)

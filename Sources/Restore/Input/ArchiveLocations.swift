@@ -41,12 +41,16 @@ struct ArchiveLocations {
     ) throws(BackupError) {
         // A backup's folder that was packed again. Its `photos/` has links, which may have been packed as files; in the app's own
         // archives, the media may have that name.
-        let isFolder = entries.contains { $0.path.elementsEqual(Self.photoList.utf8) }
-        let usual = isFolder ? [.identity, definition.archiveLayout] : [definition.archiveLayout, .identity]
+        let isFolder = [Self.photoList, Self.export, "manifest.json"].allSatisfy { name in
+            entries.contains { $0.path.elementsEqual(name.utf8) }
+        }
+        let usual: [ArchivePathMap] = isFolder ? [.identity] : [definition.archiveLayout, .identity]
         let layouts = layout.map { [$0] } ?? usual
         let candidates = layouts.map { Candidate($0, entries, hasDatabase: takesDatabase, isFolder: isFolder) }
         let fitting = candidates.filter { $0.records != nil }
-        guard let chosen = fitting.first(where: \.hasMedia) ?? fitting.first, let records = chosen.records else {
+        let isRepacked = fitting.contains { $0.hasMedia && $0.mediaPaths.layout.isIdentity }
+        let best = fitting.first { $0.hasMedia && !(isRepacked && $0.hasOnlyViews) } ?? fitting.first
+        guard let chosen = best, let records = chosen.records else {
             let path = candidates[0].exportPath
             throw BackupError(
                 .invalidContent, "Import failed: the archive has no \(path)", path: name,
@@ -121,6 +125,8 @@ struct ArchiveLocations {
         let database: ArchiveEntry?
         let mediaPaths: ArchiveMediaPaths
         let hasMedia: Bool
+        /// Whether all of its media lie where a backup's folder has the views of its photos.
+        let hasOnlyViews: Bool
         private let isFolder: Bool
 
         /// - Parameters:
@@ -142,6 +148,12 @@ struct ArchiveLocations {
             let paths = ArchiveMediaPaths(layout: layout)
             mediaPaths = paths
             hasMedia = entries.contains { paths.mediaPath(of: $0.path) != nil }
+            hasOnlyViews =
+                !layout.isIdentity
+                && entries.allSatisfy { entry in
+                    guard !entry.isDirectory, let path = paths.mediaPath(of: entry.path) else { return true }
+                    return ["by-date/", "by-camera/", "duplicates/"].contains { path.starts(with: $0.utf8) }
+                }
         }
 
         /// Whether an archive of this layout can have something at this path.

@@ -1,4 +1,5 @@
 import BackupCore
+import Photos
 import SystemIO
 
 /// `photos/starred/`: links to the starred photos of the app's media folder. A link that is made here stars a photo, and removing
@@ -18,19 +19,9 @@ final class StarredFolder: FolderNode {
 
     /// The stars by the names of their links. Two photos of one name get numbers, in the order of their paths.
     private func links() throws(BackupError) -> [(name: FileName, photo: StarredPhoto)] {
-        var taken: Set<FileName> = []
-        var links: [(name: FileName, photo: StarredPhoto)] = []
-        for photo in try context.services.starredPhotos() {
-            let bytes = BytePath.lastComponent(of: Array(photo.path.utf8))
-            var name = FileName(bytes: bytes)
-            var number = 2
-            while !taken.insert(name).inserted {
-                name = FileName(bytes: FileName.fitting(bytes, " (\(number))"))
-                number += 1
-            }
-            links.append((name, photo))
-        }
-        return links.sorted { $0.name < $1.name }
+        var names = PhotoLinkNames()
+        return try context.services.starredPhotos()
+            .map { (names.name(for: BytePath.lastComponent(of: Array($0.path.utf8))), $0) }.sorted { $0.0 < $1.0 }
     }
 
     private func node(_ link: (name: FileName, photo: StarredPhoto)) -> PhotoLink {

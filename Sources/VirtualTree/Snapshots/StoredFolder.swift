@@ -129,8 +129,8 @@ extension StoredFolder {
 
     func path(of name: FileName) -> String { "\(path)/\(name)" }
 
-    /// What a file of the media folder says of itself as a photo.
-    func photoAttributes(of name: FileName) throws(BackupError) -> [(name: String, value: String)] {
+    /// What a file of the media folder says of itself as a photo; nothing if the list cannot be read.
+    func photoAttributes(of name: FileName) -> [(name: String, value: String)] {
         guard isMedia else { return [] }
         var names = [name]
         var folder = self
@@ -139,11 +139,11 @@ extension StoredFolder {
             folder = parent
         }
         guard case .root(let snapshot) = folder.place,
-            let photos = try context.snapshotPhotos.photos(of: snapshot, in: repository)
+            let photos = (try? context.snapshotPhotos.photos(of: snapshot, in: repository)).flatMap({ $0 })
         else { return [] }
         // Without `media`.
         let path = names.dropLast().reversed().map(\.bytes).joined(separator: [UInt8(ascii: "/")])
-        return try photos.index.record(path: Array(path)).map(PhotoAttributes.attributes) ?? []
+        return (try? photos.index.record(path: Array(path))).flatMap { $0 }.map(PhotoAttributes.attributes) ?? []
     }
 }
 
@@ -181,7 +181,7 @@ final class StoredFile: FileNode {
     }
 
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
-        try folder.photoAttributes(of: entry().name)
+        folder.photoAttributes(of: try entry().name)
     }
 
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
