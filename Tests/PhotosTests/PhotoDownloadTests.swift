@@ -7,16 +7,19 @@ import Testing
 @testable import Photos
 
 struct PhotoDownloadTests {
-    /// A web server that sends `photo` at `/photo.jpg`, and nothing at `/slow`.
+    /// A web server that sends a file at `/photo.jpg`, a text at `/text`, and nothing at `/slow`.
     private static let server = """
-        import http.server, threading
+        import http.server, sys, threading
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
                 if self.path == '/slow': return threading.Event().wait()
-                self.send_response(200 if self.path == '/photo.jpg' else 404)
-                self.send_header('Content-Length', '5')
+                bodies = {'/photo.jpg': open(sys.argv[1], 'rb').read(), '/text': b'sorry'}
+                path = self.path.split('?')[0]
+                body = bodies.get(path, b'nothing')
+                self.send_response(200 if path in bodies else 404)
+                self.send_header('Content-Length', str(len(body)))
                 self.end_headers()
-                self.wfile.write(b'photo')
+                self.wfile.write(body)
             def log_message(self, *arguments): pass
         server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
         server.daemon_threads = True
@@ -26,7 +29,9 @@ struct PhotoDownloadTests {
 
     @Test func `REM-17: a photo that is not here is downloaded, and one that does not come in time fails`() throws {
         let fixture = try PhotoFixture()
-        let job = try Job(["python3", "-c", Self.server], scratch: fixture.folder("server"))
+        try fixture.photo("here.jpg", ["-DateTimeOriginal=2024:06:30 23:59:00"])
+        let md5 = try fixture.md5("here.jpg")
+        let job = try Job(["python3", "-c", Self.server, fixture.folder("media/here.jpg")], scratch: fixture.folder("server"))
         defer { job.send(SIGKILL) }
         var port: Int?
         let end = SystemClock.monotonicSeconds() + 30
@@ -36,8 +41,9 @@ struct PhotoDownloadTests {
         }
         let url = "http://127.0.0.1:\(try #require(port))"
         for (path, line) in [
-            ("a.jpg.remote", "\(url)/photo.jpg"), ("b.jpg.remote", "\(url)/slow"), ("c.jpg.remote", "\(url)/none"),
+            ("a.jpg.remote", "\(url)/photo.jpg"), ("b.jpg.remote", "\(url)/slow"), ("c.jpg.remote", "\(url)/none?token=hidden"),
             ("d.jpg.remote", "ftp://example.org/x"), (".e.heic.icloud", "bplist00"),
+            ("f.jpg.remote", "\(url)/text"), ("g.jpg.remote", "https://user:hidden@example.org/x"),
         ] {
             try fixture.write("\(line)\n", to: path)
             try fixture.star(fixture.photos.original(of: path))
@@ -46,22 +52,29 @@ struct PhotoDownloadTests {
         let summary = try fixture.upload { $0.downloadSeconds = 1 }
         #expect(SystemClock.monotonicSeconds() - began < 20)
         #expect(summary.uploadedCount == 1)
-        // md5sum of "photo"
-        #expect(try fixture.names("photos/") == ["photos/2026/01/5ae0c1c8a5260bc7b6648f6fbd115c35.jpg"])
+        #expect(try fixture.names("photos/") == ["photos/2024/06/\(md5).jpg"])
         let items = try fixture.queue.items()
-        #expect(items.map(\.path) == ["a.jpg", "b.jpg", "c.jpg", "d.jpg", "e.heic"])
-        #expect(items.map(\.stage) == [.uploaded] + Array(repeating: .failed(.iCloudDownloadFailed), count: 4))
+        #expect(items.map(\.path) == ["a.jpg", "b.jpg", "c.jpg", "d.jpg", "e.heic", "f.jpg", "g.jpg"])
+        #expect(items.map(\.stage) == [.uploaded] + Array(repeating: .failed(.iCloudDownloadFailed), count: 6))
         let steps = fixture.steps.withLock { $0.filter { $0.hasPrefix("a.jpg") } }
         #expect(steps == ["a.jpg processing", "a.jpg downloading", "a.jpg uploading", "a.jpg uploaded"])
         #expect(try FileSystem.names(in: fixture.folder("photos/downloads")).isEmpty)
+        // A URL may have a secret.
+        #expect(items[2].error?.contains("c.jpg.remote") == true)
+        for item in items { #expect(item.error?.contains("hidden") != true) }
+        // A corrected stub.
+        try fixture.write("\(url)/photo.jpg", to: "f.jpg.remote")
+        #expect(try fixture.upload { $0.downloadSeconds = 1 }.presentCount == 1)
     }
 
     @Test func `REM-17: a stub can name an object of the bucket`() throws {
         let fixture = try PhotoFixture()
-        _ = try fixture.storage.create(.checked("incoming/x"), .init(Array("photo".utf8)))
+        try fixture.photo("here.jpg", ["-DateTimeOriginal=2024:06:30 23:59:00"])
+        let photo = try readFile(fixture.folder("media/here.jpg"))
+        _ = try fixture.storage.create(.checked("incoming/x"), .init(photo))
         try fixture.write("s3:incoming/x", to: "x.jpg.remote")
         try fixture.star("x.jpg")
         #expect(try fixture.upload().uploadedCount == 1)
-        #expect(try fixture.text("photos/2026/01/5ae0c1c8a5260bc7b6648f6fbd115c35.jpg") == "photo")
+        #expect(try fixture.bytes("photos/2024/06/\(try fixture.md5("here.jpg")).jpg") == photo)
     }
 }

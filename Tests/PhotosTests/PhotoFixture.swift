@@ -109,11 +109,14 @@ final class HookedStorage: ObjectStorage {
     private let inner: SimulatedStorage
     private let before: @Sendable () throws(BackupError) -> Void
     private let after: @Sendable () -> Void
+    private let beforeReplace: @Sendable (ObjectName) throws(BackupError) -> Void
 
     init(
         _ inner: SimulatedStorage, after: @escaping @Sendable () -> Void = {},
-        before: @escaping @Sendable () throws(BackupError) -> Void
+        before: @escaping @Sendable () throws(BackupError) -> Void,
+        beforeReplace: @escaping @Sendable (ObjectName) throws(BackupError) -> Void = { _ in }
     ) {
+        self.beforeReplace = beforeReplace
         self.inner = inner
         self.before = before
         self.after = after
@@ -145,7 +148,8 @@ final class HookedStorage: ObjectStorage {
     }
 
     func replace(_ name: ObjectName, version: ObjectVersion, _ draft: ObjectDraft) throws(BackupError) -> ObjectVersion {
-        try inner.replace(name, version: version, draft)
+        try beforeReplace(name)
+        return try inner.replace(name, version: version, draft)
     }
 
     func remove(_ name: ObjectName, version: ObjectVersion?) throws(BackupError) { try inner.remove(name, version: version) }

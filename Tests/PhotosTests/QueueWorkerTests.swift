@@ -221,7 +221,7 @@ struct QueueWorkerTests {
         } catch let error as BackupError {
             #expect(error.code == .damagedContent)
         }
-        let (rebuilt, unknown) = try other.rebuiltCatalog()
+        let (rebuilt, unknown) = try other.rebuildCatalog()
         #expect(rebuilt.count == 4 && unknown.isEmpty)
         #expect(Set(rebuilt.entries.flatMap(\.originalFilenames)) == ["0.jpg", "1.jpg", "2.jpg", "3.jpg"])
     }

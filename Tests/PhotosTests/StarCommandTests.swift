@@ -111,6 +111,27 @@ struct StarCommandTests {
         #expect(try sandbox.sh("jq -s 'map(.md5) | unique | length' $S/photos/catalog.jsonl") == "50")
     }
 
+    @Test func `an upload that waits for the server ends with SIGINT, and goes on at the next run`() throws {
+        let server = try ObjectServer.shared()
+        let proxy = try FaultProxy(targetPort: server.port)
+        let bucket = try server.makeBucket()
+        let sandbox = try sandbox(server.administrator.variables)
+        try sandbox.sh(
+            "backupfs remote add photos s3:\(proxy.endpoint)/\(bucket) --region \(server.region) --kind photos --store $S >/dev/null"
+        )
+        try proxy.reset()
+        try proxy.set(FaultProxy.Fault(.stallAnswer(afterBytes: 0), method: "PUT", path: "/photos/", nth: 1))
+        let job = try sandbox.start("exec backupfs star $P/IMG_1.jpg --store $S")
+        try proxy.wait(for: "stall-answer", count: 1)
+        job.send(SIGINT)
+        let result = try job.wait(limitSeconds: 20)
+        #expect(result.exitCode != 0 && result.text.contains("cancelled"))
+        try proxy.release()
+        try proxy.set()
+        try sandbox.sh("backupfs star --upload --store $S")
+        #expect(try sandbox.sh("backupfs star --list --json --store $S | jq -r '.[].stage'") == "uploaded")
+    }
+
     @Test func `FPH-06, STR-10: a video of 200 MB takes little memory, and so does an upload in parts`() throws {
         let server = try ObjectServer.shared()
         let bucket = try server.makeBucket()
@@ -128,7 +149,7 @@ struct StarCommandTests {
         #expect(large - small < 64)
         try sandbox.sh(
             """
-            backupfs remote remove photos --store $S; backupfs unstar $P/a.mp4 --store $S
+            backupfs remote remove photos --store $S; backupfs unstar $P/a.mp4 $P/IMG_1.jpg --store $S
             backupfs remote add photos s3:\(server.endpoint)/\(bucket) --region \(server.region) --kind photos --store $S
             """)
         let parts = try #require(Int(try sandbox.sh("python3 $R/memory.py backupfs star $P/b.mp4 --store $S")))

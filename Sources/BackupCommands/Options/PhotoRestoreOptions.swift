@@ -57,9 +57,12 @@ struct PhotoRestoreOptions: ParsableArguments {
         }
         let printer = ProgressPrinter(isJSON: isJSON)
         let target = FileSystem.absolutePath(target)
+        let cancellation = Cancellation.current ?? Cancellation()
         let report = try CancellingSignals.run { () throws(BackupError) in
             defer { printer.finish() }
-            return try PhotoRestore(from: source.bucket, to: target, options).run(progress: printer.handler)
+            return try cancellation.run { () throws(BackupError) in
+                try PhotoRestore(from: source.bucket, to: target, options).run(progress: printer.handler)
+            }
         }
         write(report, target, isJSON)
         for name in report.missing where !isJSON { Terminal.writeError("This photo is not in the bucket: \(name)") }

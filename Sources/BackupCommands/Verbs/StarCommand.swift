@@ -84,13 +84,16 @@ struct StarCommand: ParsableCommand {
 
     private func star(_ rules: [PhotoRule], _ stars: StarredPhotos) throws(BackupError) -> BackupError? {
         var (count, failures) = (0, [BackupError]())
+        let cancellation = Cancellation.current ?? Cancellation()
         try CancellingSignals.run { () throws(BackupError) in
-            try PhotoSearch(stars.folder, rules).run {
-                failures.append($0)
-            } found: { (path) throws(BackupError) in
-                for change in try stars.star(path) {
-                    StarReport.write(change, isJSON: output.json)
-                    count += 1
+            try cancellation.run { () throws(BackupError) in
+                try PhotoSearch(stars.folder, rules).run {
+                    failures.append($0)
+                } found: { (path) throws(BackupError) in
+                    for change in try stars.star(path) {
+                        StarReport.write(change, isJSON: output.json)
+                        count += 1
+                    }
                 }
             }
         }

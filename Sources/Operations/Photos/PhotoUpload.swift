@@ -1,4 +1,5 @@
 import BackupCore
+import BackupRepository
 import ObjectStorage
 import Photos
 import SystemIO
@@ -28,7 +29,7 @@ public struct PhotoUpload: Sendable {
 
     /// Whether there is anything to upload.
     public var hasWork: Bool {
-        (try? QueueWorker.hasWork(stars.queue, retried: isAutomatic ? .network : .all)) == true
+        (try? QueueWorker.hasWork(stars.queue, retried: isAutomatic ? .network : .all, place: remote.url)) == true
     }
 
     /// - Throws: `busy` while another process uploads; `interrupted`; errors of the remote and of the catalog.
@@ -37,13 +38,15 @@ public struct PhotoUpload: Sendable {
     ) throws(BackupError) -> QueueWorker.Summary {
         try store.recorded(.photoUpload, isAutomatic: isAutomatic) { (facts) throws(BackupError) in
             facts.remote = remote.name
-            let bucket = PhotoBucket(try remote.open(in: store.paths))
             var options = QueueWorker.Options()
+            options.place = remote.url
             options.parallelCount = min(options.parallelCount, remote.parallelRequests)
             options.retried = isAutomatic ? .network : .all
             options.note = note
-            let worker = QueueWorker(stars.queue, of: stars.folder, to: bucket, options: options, progress: progress)
-            let summary = try CancellingSignals.run { () throws(BackupError) in try worker.run() }
+            let summary = try Self.cancellable { () throws(BackupError) in
+                let bucket = try openBucket()
+                return try QueueWorker(stars.queue, of: stars.folder, to: bucket, options: options, progress: progress).run()
+            }
             facts.sizeBytes = summary.uploadedBytes
             if let error = summary.stop ?? summary.failures.first?.error {
                 facts.note(error)
@@ -56,13 +59,26 @@ public struct PhotoUpload: Sendable {
     /// Makes the catalog again from what is in the bucket.
     /// - Returns: the number of photos, and the names of objects that are none.
     public func rebuildCatalog() throws(BackupError) -> (count: Int, unknown: [String]) {
-        try CancellingSignals.run { () throws(BackupError) in
-            let bucket = PhotoBucket(try remote.open(in: store.paths))
-            let (catalog, unknown) = try bucket.rebuiltCatalog()
-            let published = try bucket.publish(catalog, replacing: true)
+        try Self.cancellable { () throws(BackupError) in
             try stars.queue.make()
-            try stars.queue.keep(published)
-            return (published.count, unknown)
+            let lock = try stars.queue.lockForWorker()
+            defer { withExtendedLifetime(lock) {} }
+            let (catalog, unknown) = try openBucket().rebuildCatalog()
+            try stars.queue.keep(catalog)
+            return (catalog.count, unknown)
         }
+    }
+
+    /// Photos in a repository would be taken for damage of it.
+    private func openBucket() throws(BackupError) -> PhotoBucket {
+        let storage = try remote.open(in: store.paths)
+        try RepositoryMirror.requireNoRepository(in: storage)
+        return PhotoBucket(storage)
+    }
+
+    /// In a command, a signal cancels it; in a mount, the end of the mount.
+    private static func cancellable<Value>(_ body: () throws(BackupError) -> Value) throws(BackupError) -> Value {
+        let cancellation = Cancellation.current ?? Cancellation()
+        return try CancellingSignals.run { () throws(BackupError) in try cancellation.run(body) }
     }
 }

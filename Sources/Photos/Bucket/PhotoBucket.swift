@@ -10,6 +10,9 @@ public final class PhotoBucket: Sendable {
     static let metadataSuffix = ".metadata.json"
     static let catalogName = "catalog/catalog.jsonl"
     private static let documentLimitBytes = 1 << 20
+    private static let sidecarLimitBytes = 4 << 20
+    /// Each failed try means that another machine has written the document meanwhile.
+    private static let documentTryLimit = 5
     /// Each failed try means that another machine has published its catalog meanwhile.
     private static let publishTryLimit = 20
 
@@ -36,13 +39,12 @@ public final class PhotoBucket: Sendable {
         // Two contents can be made that have one MD5.
         if let said = metadata.first(where: { $0.name == "sha256" })?.value {
             guard said == sha256.hexadecimal else { throw other(key) }
+            return true
         }
-        let said = metadata.first { $0.name == "md5" }?.value ?? facts.version.text
-        if said == key.md5 { return true }
-        // Of another program, perhaps uploaded in parts: only its bytes say.
-        var hasher = MD5Hasher()
+        // Of another program: an MD5 is no proof, so only its bytes say.
+        var hasher = SHA256Hasher()
         _ = try storage.read(name, range: nil) { (bytes) throws(BackupError) in hasher.update(bytes) }
-        guard hasher.finish().hexadecimal == key.md5 else { throw other(key) }
+        guard hasher.finish() == sha256 else { throw other(key) }
         return true
     }
 
@@ -81,13 +83,25 @@ public final class PhotoBucket: Sendable {
             draft.metadata = [ObjectMetadata("source", "\(package.source.word)-thumbnail")]
             try createIfMissing(package.key.thumbnailText, draft)
         }
-        let name = try ObjectName.checked(package.key.sidecarText)
-        guard let (bytes, version) = try storage.contents(of: name, limitBytes: 4 << 20) else {
-            return try createIfMissing(package.key.sidecarText, ObjectDraft(package.sidecar))
-        }
         // There may be more versions of it now.
-        guard bytes != package.sidecar else { return }
-        _ = try storage.replace(name, version: version, ObjectDraft(package.sidecar))
+        try write(package.key.sidecarText, package.sidecar, limitBytes: Self.sidecarLimitBytes)
+    }
+
+    /// Writes a document beside a photo. Other machines may write it at once; after some tries, theirs stays.
+    private func write(_ text: String, _ document: [UInt8], limitBytes: Int) throws(BackupError) {
+        let name = try ObjectName.checked(text)
+        for _ in 0..<Self.documentTryLimit {
+            do throws(BackupError) {
+                if let (bytes, version) = try storage.contents(of: name, limitBytes: limitBytes) {
+                    if bytes != document { _ = try storage.replace(name, version: version, ObjectDraft(document)) }
+                } else {
+                    _ = try storage.create(name, ObjectDraft(document))
+                }
+                return
+            } catch {
+                guard [.alreadyExists, .conflict, .notFound].contains(error.code) else { throw error }
+            }
+        }
     }
 
     private func createIfMissing(_ text: String, _ draft: ObjectDraft) throws(BackupError) {
@@ -103,12 +117,7 @@ public final class PhotoBucket: Sendable {
         if !storage.keepsMetadata, !draft.metadata.isEmpty {
             // Before the object: one without it would look like that of another program.
             let document = OrderedJSON.object(draft.metadata.map { .init($0.name, $0.value) }).prettyText
-            let name = try ObjectName.checked(text + Self.metadataSuffix)
-            if let (bytes, version) = try storage.contents(of: name, limitBytes: Self.documentLimitBytes) {
-                if bytes != document { _ = try storage.replace(name, version: version, ObjectDraft(document)) }
-            } else {
-                _ = try storage.create(name, ObjectDraft(document))
-            }
+            try write(text + Self.metadataSuffix, document, limitBytes: Self.documentLimitBytes)
         }
         _ = try storage.create(.checked(text), draft)
     }
@@ -140,16 +149,13 @@ public final class PhotoBucket: Sendable {
 
     /// Adds a catalog to the one in the bucket. Of several machines that do so at once, none loses what another has added, where
     /// the server can compare and swap.
-    /// - Parameter replacing: whether the one in the bucket is lost or damaged, and is not read.
     /// - Returns: the catalog that is in the bucket now.
-    public func publish(_ catalog: PhotoCatalog, replacing: Bool = false) throws(BackupError) -> PhotoCatalog {
+    public func publish(_ catalog: PhotoCatalog) throws(BackupError) -> PhotoCatalog {
         let name = try ObjectName.checked(Self.catalogName)
         for _ in 0..<Self.publishTryLimit {
             var merged = catalog
             do throws(BackupError) {
-                if replacing, let facts = try storage.look(name) {
-                    _ = try storage.replace(name, version: facts.version, ObjectDraft(merged.encoded))
-                } else if let stored = try storedCatalog() {
+                if let stored = try storedCatalog() {
                     // What is there keeps its order: machines would otherwise write it again in turn.
                     merged = stored.catalog
                     merged.merge(catalog)
@@ -164,35 +170,71 @@ public final class PhotoBucket: Sendable {
                 guard [.alreadyExists, .conflict, .notFound].contains(error.code) else { throw error }
             }
         }
-        throw BackupError(
+        throw busyCatalog(name)
+    }
+
+    private func busyCatalog(_ name: ObjectName) -> BackupError {
+        BackupError(
             .conflict, "other machines change the catalog of photos all the time", path: "\(storage.location)/\(name)",
             remedy: "The photos are uploaded. Try again later with: backupfs star --upload")
     }
 
-    /// Makes the catalog from the objects that are there. It costs a request for each photo.
+    /// Makes the catalog in the bucket again from the objects that are there. What the old one says of them is kept. If another
+    /// machine changes the catalog meanwhile, it begins again: that machine may have added photos that were not listed yet.
     /// - Returns: also the names of objects that are no photos of this program.
-    public func rebuiltCatalog() throws(BackupError) -> (catalog: PhotoCatalog, unknown: [String]) {
+    public func rebuildCatalog() throws(BackupError) -> (catalog: PhotoCatalog, unknown: [String]) {
+        let name = try ObjectName.checked(Self.catalogName)
+        for _ in 0..<Self.publishTryLimit {
+            let stored = try storage.contents(of: name, limitBytes: PhotoCatalog.limitBytes)
+            let (listed, unknown) = try completed(PhotoCatalog())
+            var catalog = listed
+            catalog.supplement(from: PhotoCatalog(readableLinesOf: stored?.bytes ?? []))
+            do throws(BackupError) {
+                if let stored {
+                    _ = try storage.replace(name, version: stored.version, ObjectDraft(catalog.encoded))
+                } else {
+                    _ = try storage.create(name, ObjectDraft(catalog.encoded))
+                }
+                return (catalog, unknown)
+            } catch {
+                guard [.alreadyExists, .conflict, .notFound].contains(error.code) else { throw error }
+            }
+        }
+        throw busyCatalog(name)
+    }
+
+    /// A catalog with the photos of the bucket that it lacks: it is published after them. Each of those costs a request.
+    /// - Returns: also the names of objects that are no photos of this program.
+    public func completed(_ known: PhotoCatalog) throws(BackupError) -> (catalog: PhotoCatalog, unknown: [String]) {
         var catalog = PhotoCatalog()
+        var found: [CatalogEntry] = []
         var unknown: [String] = []
         var thumbnails: Set<String> = []
         try storage.forEachObject(prefix: "thumbnails/") { (facts) throws(BackupError) in thumbnails.insert(facts.name.text) }
         try storage.forEachObject(prefix: "\(PhotoKey.originalFolder)/") { (facts) throws(BackupError) in
             try Cancellation.check()
             if facts.name.text.hasSuffix(Self.metadataSuffix) { return }
-            guard let key = PhotoKey(parsing: facts.name.text), let (_, metadata) = try lookWithMetadata(facts.name) else {
+            let key = PhotoKey(parsing: facts.name.text)
+            if let key, let entry = known[key.md5], entry.key == key { return catalog.note(entry) }
+            guard let key, let (_, metadata) = try lookWithMetadata(facts.name) else {
                 unknown.append(facts.name.text)
                 return
             }
             func value(_ name: String) -> String? { metadata.first { $0.name == name }?.value }
-            catalog.note(
-                CatalogEntry(
-                    key: key, size: facts.sizeBytes, dateTaken: value("date-taken-is-upload") == nil ? value("date-taken") : nil,
-                    fileModificationDate: value("file-modification-date").flatMap { ISO8601.parse($0) },
-                    originalFilenames: value("original-filename").map { [$0] } ?? [], source: value("source") ?? "directory",
-                    livePhotoPair: value("live-photo-pair"),
-                    thumbnailKey: thumbnails.contains(key.thumbnailText) ? key.thumbnailText : nil,
-                    uploadedAt: facts.storedAt))
+            var entry = CatalogEntry(
+                key: key, size: facts.sizeBytes, dateTaken: value("date-taken-is-upload") == nil ? value("date-taken") : nil,
+                fileModificationDate: value("file-modification-date").flatMap { ISO8601.parse($0) },
+                originalFilenames: value("original-filename").map { [$0] } ?? [], source: value("source") ?? "directory",
+                livePhotoPair: value("live-photo-pair"),
+                thumbnailKey: thumbnails.contains(key.thumbnailText) ? key.thumbnailText : nil,
+                uploadedAt: facts.storedAt)
+            entry.sha256 = value("sha256").flatMap { SHA256Digest(hexadecimal: $0) }
+            found.append(entry)
         }
+        // One content may be under two names: that of the catalog has precedence.
+        for entry in found { catalog.note(entry) }
+        // A photo that is in the catalog alone is lost, which must not be silent.
+        for entry in known.entries where catalog[entry.md5] == nil { catalog.note(entry) }
         return (catalog, unknown)
     }
 }

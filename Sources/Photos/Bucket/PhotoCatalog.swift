@@ -21,6 +21,8 @@ public struct CatalogEntry: Sendable, Equatable {
     public var thumbnailKey: String?
     /// In whole seconds.
     public var uploadedAt: Timestamp
+    /// Of the content; `nil` if it is not known.
+    public var sha256: SHA256Digest?
     /// Members of later versions, which are kept.
     private var others: [OrderedJSON.Member] = []
 
@@ -44,14 +46,14 @@ public struct CatalogEntry: Sendable, Equatable {
 
     private static let names: Set<String> = [
         "md5", "key", "size", "date_taken", "file_modified", "original_filenames", "source", "live_photo_pair",
-        "thumbnail_key", "uploaded_at",
+        "thumbnail_key", "uploaded_at", "sha256",
     ]
 
     public var json: OrderedJSON {
         let document: OrderedJSON = [
             "md5": md5, "key": key.text, "size": size, "date_taken": dateTaken, "file_modified": fileModificationDate,
             "original_filenames": originalFilenames, "source": source, "live_photo_pair": livePhotoPair,
-            "thumbnail_key": thumbnailKey, "uploaded_at": uploadedAt,
+            "thumbnail_key": thumbnailKey, "uploaded_at": uploadedAt, "sha256": sha256?.hexadecimal,
         ]
         return others.isEmpty ? document : document.adding(.object(others))
     }
@@ -68,6 +70,7 @@ public struct CatalogEntry: Sendable, Equatable {
             originalFilenames: json["original_filenames"]?.listValue?.compactMap(\.textValue) ?? [],
             source: json["source"]?.textValue ?? "directory", livePhotoPair: json["live_photo_pair"]?.textValue,
             thumbnailKey: json["thumbnail_key"]?.textValue, uploadedAt: uploadedAt)
+        sha256 = json["sha256"]?.textValue.flatMap { SHA256Digest(hexadecimal: $0) }
         others = members.filter { !Self.names.contains($0.name) }
     }
 
@@ -79,6 +82,7 @@ public struct CatalogEntry: Sendable, Equatable {
         fileModificationDate = fileModificationDate ?? other.fileModificationDate
         livePhotoPair = livePhotoPair ?? other.livePhotoPair
         thumbnailKey = thumbnailKey ?? other.thumbnailKey
+        sha256 = sha256 ?? other.sha256
         uploadedAt = min(uploadedAt, other.uploadedAt)
         for member in other.others where !others.contains(where: { $0.name == member.name }) { others.append(member) }
     }
@@ -105,6 +109,13 @@ public struct PhotoCatalog: Sendable, Equatable {
         }
     }
 
+    /// What can still be read of a damaged catalog.
+    init(readableLinesOf bytes: [UInt8]) {
+        for line in bytes.split(separator: 10) {
+            if let entry = OrderedJSON(parsing: line).flatMap({ CatalogEntry($0) }) { note(entry) }
+        }
+    }
+
     /// What is known of a content; `nil` if nothing is.
     public subscript(_ md5: String) -> CatalogEntry? { byMD5[md5] }
 
@@ -122,6 +133,14 @@ public struct PhotoCatalog: Sendable, Equatable {
     /// Adds all that another catalog knows.
     public mutating func merge(_ other: PhotoCatalog) {
         for entry in other.byMD5.values { note(entry) }
+    }
+
+    /// Adds what an older catalog knows of the same objects. Only a listing says whether a thumbnail is there.
+    mutating func supplement(from older: PhotoCatalog) {
+        for var entry in older.byMD5.values where byMD5[entry.md5]?.key == entry.key {
+            entry.thumbnailKey = nil
+            note(entry)
+        }
     }
 
     /// One line for each photo.

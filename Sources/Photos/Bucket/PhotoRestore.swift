@@ -76,16 +76,17 @@ public struct PhotoRestore: Sendable {
         return report
     }
 
+    /// The catalog saves requests, and no more: what it lacks is found, too.
     private func catalog(_ report: inout Report) throws(BackupError) -> PhotoCatalog {
+        var known = PhotoCatalog()
         do throws(BackupError) {
-            let catalog = try bucket.catalog()
-            if catalog.count > 0 { return catalog }
+            known = try bucket.catalog()
         } catch {
             guard error.code == .damagedContent else { throw error }
         }
-        let rebuilt = try bucket.rebuiltCatalog().catalog
-        report.isWithoutCatalog = rebuilt.count > 0
-        return rebuilt
+        let all = try bucket.completed(known).catalog
+        report.isWithoutCatalog = known.count == 0 && all.count > 0
+        return all
     }
 
     private func isWanted(_ entry: CatalogEntry) -> Bool {
@@ -102,14 +103,12 @@ public struct PhotoRestore: Sendable {
         // A photo that is there needs no download.
         var free: FileName?
         for number in 1...Self.nameTryLimit {
-            let name = FileName(Self.name(wanted, number))
+            let name = Self.name(wanted, number)
             guard let status = try folder.statusIfPresent(name) else {
                 free = name
                 break
             }
-            if status.kind == .regular, status.size == entry.size, try Self.md5(of: folder.openFile(name)) == entry.md5 {
-                return false
-            }
+            if status.kind == .regular, status.size == entry.size, try isPresent(entry, name, folder) { return false }
         }
         guard var name = free else {
             throw BackupError(.alreadyExists, "too many files have the name of this photo", path: "\(place)/\(wanted)")
@@ -124,7 +123,7 @@ public struct PhotoRestore: Sendable {
                 } catch {
                     // Another program has made a file of this name meanwhile.
                     guard error.code == .alreadyExists, number < Self.nameTryLimit else { throw error }
-                    name = FileName(Self.name(wanted, number))
+                    name = Self.name(wanted, number)
                 }
             }
             try folder.synchronize()
@@ -139,13 +138,16 @@ public struct PhotoRestore: Sendable {
         let name = try ObjectName.checked(entry.key.text)
         let file = try folder.createFile(draft, permissions: 0o644 & ~DirectoryHandle.creationMask)
         var hasher = MD5Hasher()
+        var sha256 = SHA256Hasher()
         var count: UInt64 = 0
         _ = try bucket.storage.read(name, range: nil) { (bytes) throws(BackupError) in
             hasher.update(bytes)
+            sha256.update(bytes)
             count += UInt64(bytes.count)
             try file.writeAll(bytes)
         }
-        guard count == entry.size, hasher.finish().hexadecimal == entry.md5 else {
+        let digest = sha256.finish()
+        guard count == entry.size, hasher.finish().hexadecimal == entry.md5, (entry.sha256 ?? digest) == digest else {
             throw BackupError(
                 .damagedContent, "this photo in the bucket has other bytes than its name says, and was not restored",
                 path: "\(bucket.storage.location)/\(name)", remedy: "Look for another copy of it.")
@@ -154,22 +156,30 @@ public struct PhotoRestore: Sendable {
         try file.synchronize()
     }
 
-    private static func md5(of file: consuming OwnedDescriptor) throws(BackupError) -> String {
-        var hasher = MD5Hasher()
-        _ = try SharedFile(file).sha256 { hasher.update($0) }
-        return hasher.finish().hexadecimal
+    /// Whether a file has the photo. One that cannot be read is another one.
+    private func isPresent(_ entry: CatalogEntry, _ name: FileName, _ folder: DirectoryHandle) throws(BackupError) -> Bool {
+        do throws(BackupError) {
+            var hasher = MD5Hasher()
+            let digest = try SharedFile(folder.openFile(name)).sha256 { hasher.update($0) }
+            return hasher.finish().hexadecimal == entry.md5 && (entry.sha256 ?? digest) == digest
+        } catch {
+            guard error.code != .interrupted else { throw error }
+            return false
+        }
     }
 
-    /// The name that the photo had, if a file can have it.
+    /// The name that the photo had, if a visible file can have it.
     private static func name(of entry: CatalogEntry) -> String {
-        if let name = entry.originalFilenames.first, FileName(name).isSafeComponent, !name.hasPrefix(draftPrefix) { return name }
+        if let name = entry.originalFilenames.first, FileName(name).isSafeComponent, name.utf8.first != UInt8(ascii: "."),
+            !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        {
+            return name
+        }
         return "\(entry.md5).\(entry.key.fileExtension)"
     }
 
     /// `IMG_1.jpg`, `IMG_1 (2).jpg`, …
-    private static func name(_ name: String, _ number: Int) -> String {
-        guard number > 1 else { return name }
-        guard let point = name.lastIndex(of: "."), point != name.startIndex else { return "\(name) (\(number))" }
-        return "\(name[..<point]) (\(number))\(name[point...])"
+    private static func name(_ name: String, _ number: Int) -> FileName {
+        number > 1 ? FileName(bytes: FileName.fitting(Array(name.utf8), " (\(number))")) : FileName(name)
     }
 }

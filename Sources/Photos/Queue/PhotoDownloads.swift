@@ -8,6 +8,9 @@ import SystemIO
 struct PhotoDownloads: Sendable {
     private static let stubSuffix = ".remote"
     private static let stubLimitBytes = 4096
+    /// Left free on the disk of the store.
+    private static let reserveBytes: UInt64 = 64 << 20
+    private static let spaceCheckBytes: UInt64 = 16 << 20
 
     private let folder: PhotoFolder
     private let bucket: PhotoBucket
@@ -23,40 +26,59 @@ struct PhotoDownloads: Sendable {
         self.seconds = seconds
     }
 
-    /// The photo, downloaded if it is not here.
-    /// - Parameter willDownload: called before a download.
-    func open(_ item: QueueItem, _ willDownload: () throws(BackupError) -> Void) throws(BackupError) -> OwnedDescriptor {
-        guard let stub = try folder.stub(of: item.path) else { return try folder.open(item.path) }
-        let path = "\(place)/\(item.id)"
-        if try !FileSystem.exists(path) {
-            try willDownload()
-            try download(stub, to: path)
-        }
-        return try OwnedDescriptor.openFile(path)
+    /// A photo that can be read.
+    struct OpenPhoto {
+        let file: SharedFile
+        /// Of the file; of the stub for a photo that was downloaded.
+        let state: QueueItem.FileState
+        /// Whether it is no download.
+        let isHere: Bool
     }
 
-    /// Removes what was downloaded for a photo.
-    func discard(_ item: QueueItem) { try? FileSystem.removeFile("\(place)/\(item.id)") }
+    /// The photo, downloaded if it is not here.
+    /// - Parameter willDownload: called before a download.
+    func open(_ item: QueueItem, _ willDownload: () throws(BackupError) -> Void) throws(BackupError) -> OpenPhoto {
+        guard let stub = try folder.stub(of: item.path) else {
+            let file = try SharedFile(folder.open(item.path))
+            return OpenPhoto(file: file, state: QueueItem.FileState(try file.status()), isHere: true)
+        }
+        let state = QueueItem.FileState(try folder.open(stub).status())
+        // A stub that was corrected names another photo.
+        let path = "\(place)/\(item.id).\(SHA256Hasher.hash(state.json.compactText).hexadecimal.prefix(32))"
+        if try !FileSystem.exists(path) {
+            try willDownload()
+            try download(stub, state, to: path)
+        }
+        return OpenPhoto(file: try SharedFile(path: path), state: state, isHere: false)
+    }
 
-    private func download(_ stub: String, to path: String) throws(BackupError) {
-        let bytes = try folder.open(stub).readToEnd(limitBytes: Self.stubLimitBytes)
-        let line = String(decoding: bytes, as: UTF8.self).split { $0.isNewline || $0 == " " }.first.map(String.init) ?? ""
+    private func download(_ stub: String, _ state: QueueItem.FileState, to path: String) throws(BackupError) {
+        let stubPath = "\(folder.root)/\(stub)"
         guard stub.hasSuffix(Self.stubSuffix) else {
             throw BackupError(
-                .notSupported, "the photo is in iCloud, from which only Apple's programs can get it",
-                path: "\(folder.root)/\(stub)",
+                .notSupported, "the photo is in iCloud, from which only Apple's programs can get it", path: stubPath,
                 remedy: "Have it downloaded there, then upload again with: backupfs star --upload")
         }
+        let opened = try folder.open(stub)
+        let bytes = try opened.readToEnd(limitBytes: Self.stubLimitBytes)
+        guard try QueueItem.FileState(opened.status()) == state else { throw Self.changed(stubPath) }
+        let line = String(decoding: bytes, as: UTF8.self).split { $0.isNewline || $0 == " " }.first.map(String.init) ?? ""
         try FileSystem.makeDirectories(place)
         let draft = "\(path).\(RandomToken.make())"
         do throws(BackupError) {
             let file = try OwnedDescriptor.open(draft, O_WRONLY | O_CREAT | O_EXCL)
-            if line.hasPrefix("s3:") {
-                _ = try bucket.storage.read(.checked(String(line.dropFirst(3))), range: nil) { (bytes) throws(BackupError) in
-                    try file.writeAll(bytes)
+            var count: UInt64 = 0
+            var checkedCount: UInt64 = 0
+            try get(line, stubPath) { (bytes) throws(BackupError) in
+                // What a server sends must not fill the disk of the store.
+                count += UInt64(bytes.count)
+                if checkedCount == 0 || count - checkedCount >= Self.spaceCheckBytes {
+                    checkedCount = count
+                    if try FileSystem.space(at: place).availableBytes < Self.reserveBytes {
+                        throw SystemCall.error(ENOSPC, action: "write", path: draft)
+                    }
                 }
-            } else {
-                try HTTPDownload.get(line, seconds: seconds) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+                try file.writeAll(bytes)
             }
             // A part of a photo would be uploaded as a photo.
             try file.synchronize()
@@ -66,6 +88,54 @@ struct PhotoDownloads: Sendable {
             throw error
         }
     }
+
+    /// An error names the stub: its URL may have a secret, and errors get into the queue, the status and the log.
+    private func get(
+        _ line: String, _ stubPath: String, _ consume: (UnsafeRawBufferPointer) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        guard line.hasPrefix("s3:") else {
+            do throws(BackupError) {
+                guard !Self.hasCredentials(line) else {
+                    throw BackupError(
+                        .invalidArgument, "this is no URL with https:",
+                        remedy: "Write https:// and escape spaces and other letters.")
+                }
+                try HTTPDownload.get(line, seconds: seconds, consume)
+            } catch {
+                guard ![.interrupted, .noSpace].contains(error.code) else { throw error }
+                throw BackupError(error.code, error.message, path: stubPath, remedy: error.remedy)
+            }
+            return
+        }
+        let end = SystemClock.monotonicSeconds() + seconds
+        let deadline = Cancellation(within: .current) { SystemClock.monotonicSeconds() > end }
+        do throws(BackupError) {
+            try deadline.run { () throws(BackupError) in
+                _ = try bucket.storage.read(.checked(String(line.dropFirst(3))), range: nil) { (bytes) throws(BackupError) in
+                    try Cancellation.check()
+                    try consume(bytes)
+                }
+            }
+        } catch {
+            guard error.code == .interrupted, SystemClock.monotonicSeconds() > end else { throw error }
+            throw BackupError(
+                .offline, "the server did not send the file within \(Int(seconds)) seconds", path: stubPath,
+                remedy: "Try again later.")
+        }
+    }
+
+    /// Whether a URL has a user's name before its host.
+    private static func hasCredentials(_ url: String) -> Bool {
+        let bytes = Array(url.utf8)
+        let end = Array("://".utf8)
+        guard let start = bytes.indices.first(where: { bytes[$0...].starts(with: end) }) else { return false }
+        return bytes[(start + end.count)...].prefix { !"/?#\\".utf8.contains($0) }.contains(UInt8(ascii: "@"))
+    }
+
+    /// What was read must be of one state of the file.
+    static func changed(_ path: String) -> BackupError {
+        BackupError(.damagedContent, "the photo was changed while it was read", path: path, remedy: "Try again.")
+    }
 }
 
 extension PhotoFolder {
@@ -73,8 +143,7 @@ extension PhotoFolder {
     /// - Returns: its path in the media folder; `nil` for a photo that is here, and for one without a stub.
     func stub(of path: String) throws(BackupError) -> String? {
         guard try FileSystem.look("\(root)/\(path)") == nil else { return nil }
-        let name = FileSystem.lastComponent(path)
-        let place = path.dropLast(name.utf8.count)
+        let (place, name) = Self.place(of: path)
         for stub in ["\(place)\(name).remote", "\(place).\(name).icloud"]
         where try FileSystem.look("\(root)/\(stub)")?.kind == .regular {
             return stub
@@ -84,12 +153,23 @@ extension PhotoFolder {
 
     /// The photo that a stub stands for; the path itself if it is no stub.
     func withoutStub(_ path: String) -> String {
-        let name = FileSystem.lastComponent(path)
-        let place = path.dropLast(name.utf8.count)
-        if name.hasSuffix(".remote"), name.utf8.count > 7 { return "\(place)\(name.dropLast(7))" }
-        if name.hasPrefix("."), name.hasSuffix(".icloud"), name.utf8.count > 8 {
-            return "\(place)\(name.dropFirst().dropLast(7))"
+        let (place, name) = Self.place(of: path)
+        let bytes = Array(name.utf8)
+        func text(_ part: ArraySlice<UInt8>) -> String { place + String(decoding: part, as: UTF8.self) }
+        let (remote, cloud) = (Array(".remote".utf8), Array(".icloud".utf8))
+        if bytes.count > remote.count, bytes.suffix(remote.count).elementsEqual(remote) {
+            return text(bytes.dropLast(remote.count))
+        }
+        if bytes.count > cloud.count + 1, bytes[0] == UInt8(ascii: "."), bytes.suffix(cloud.count).elementsEqual(cloud) {
+            return text(bytes.dropFirst().dropLast(cloud.count))
         }
         return path
+    }
+
+    /// The folder with a slash, or nothing, and the name.
+    private static func place(of path: String) -> (folder: String, name: String) {
+        let bytes = Array(path.utf8)
+        let name = BytePath.lastComponent(of: bytes)
+        return (String(decoding: bytes.dropLast(name.count), as: UTF8.self), String(decoding: name, as: UTF8.self))
     }
 }

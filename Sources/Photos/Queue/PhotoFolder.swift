@@ -22,14 +22,15 @@ public struct PhotoFolder: Sendable {
     public func relativePath(of path: String) throws(BackupError) -> String {
         // The file itself may be a link, or not be there any more.
         let absolute = FileSystem.absolutePath(path)
-        let folder = try FileSystem.realPath(FileSystem.parentPath(absolute))
-        let real = try FileSystem.realPath(root)
-        guard folder == real || folder.hasPrefix("\(real)/") else {
+        let folder = Array(try FileSystem.realPath(FileSystem.parentPath(absolute)).utf8)
+        let real = Array(try FileSystem.realPath(root).utf8)
+        // Bytes: texts that look alike are not the same folder.
+        guard folder == real || folder.starts(with: real + [UInt8(ascii: "/")]) else {
             throw BackupError(
                 .usage, "this is not in the media folder of the app, whose photos can be starred", path: path,
                 remedy: "The media folder is \(root)")
         }
-        let inside = folder.dropFirst(real.utf8.count + 1)
+        let inside = String(decoding: folder.dropFirst(real.count + 1), as: UTF8.self)
         return (inside.isEmpty ? "" : "\(inside)/") + FileSystem.lastComponent(absolute)
     }
 
@@ -70,7 +71,7 @@ public struct PhotoFolder: Sendable {
         if library(path) != nil { bases = isVideo && base.hasSuffix("_3") ? [String(base.dropLast(2))] : [base, "\(base)_3"] }
         let found = try siblings(folder).filter { name in
             let other = Self.parts(name)
-            return bases.contains(other.base) && wanted.contains(other.suffix)
+            return bases.contains { $0.utf8.elementsEqual(other.base.utf8) } && wanted.contains(other.suffix)
         }
         // Two stills of one name are no Live Photo.
         guard found.count == 1 else { return nil }
@@ -78,17 +79,23 @@ public struct PhotoFolder: Sendable {
     }
 
     private static func parts(_ path: String) -> (folder: String, base: String, suffix: String) {
-        var parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        var parts = components(path)
         let name = parts.removeLast()
         let suffix = PhotoKey.fileExtension(of: name)
         return (parts.joined(separator: "/"), suffix.map { String(name.dropLast($0.utf8.count + 1)) } ?? name, suffix ?? "")
+    }
+
+    private static func components(_ path: String) -> [String] {
+        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map {
+            String(decoding: $0, as: UTF8.self)
+        }
     }
 
     // MARK: Apple Photos libraries
 
     /// - Returns: the library's folder with a slash, and the photo's identifier; `nil` for a file that is not in a library.
     private func library(_ path: String) -> (folder: String, identifier: String)? {
-        var parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        var parts = Self.components(path)
         let name = parts.removeLast()
         guard parts.count >= 2 else { return nil }
         let isOriginal = parts[parts.count - 2] == "originals"

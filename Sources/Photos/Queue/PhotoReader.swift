@@ -11,6 +11,8 @@ final class PhotoReader {
     private let now: @Sendable () -> Timestamp
     /// How often a file is read that changes meanwhile.
     private static let tryLimit = 3
+    /// Whether a photo is accepted that the helper cannot read for a reason that may pass.
+    var isLastTry = false
 
     init(folder: PhotoFolder, downloads: PhotoDownloads, helper: String?, now: @escaping @Sendable () -> Timestamp) {
         self.folder = folder
@@ -29,55 +31,72 @@ final class PhotoReader {
         of item: QueueItem, isLive: Bool, catalog: (String) -> CatalogEntry?, month: PhotoKey?,
         willDownload: () throws(BackupError) -> Void
     ) throws(BackupError) -> QueueItem.Content {
-        let state = try folder.state(of: item.path)
-        if let known = item.content, known.file == state { return known }
-        let descriptor = try downloads.open(item, willDownload)
-        var (md5, sha256, read) = try Self.hashes(of: try SharedFile(downloads.open(item) {}))
-        for _ in 1..<Self.tryLimit {
-            guard try QueueItem.FileState(descriptor.status()) != read else { break }
-            (md5, sha256, read) = try Self.hashes(of: try SharedFile(downloads.open(item) {}))
+        if let known = item.content, try folder.state(of: item.path) == known.file { return known }
+        for _ in 0..<Self.tryLimit {
+            let opened = try downloads.open(item, willDownload)
+            var hasher = MD5Hasher()
+            let sha256 = try opened.file.sha256 { hasher.update($0) }
+            let photo = try metadata(of: opened, item)
+            guard try isUnchanged(opened, item) else { continue }
+            return try content(
+                of: item, opened, md5: hasher.finish().hexadecimal, sha256, photo, isLive: isLive, catalog: catalog, month: month)
         }
-        let photo = try metadata(of: descriptor)
+        throw PhotoDownloads.changed("\(folder.root)/\(item.path)")
+    }
+
+    private func content(
+        of item: QueueItem, _ opened: PhotoDownloads.OpenPhoto, md5: String, _ sha256: SHA256Digest, _ photo: PhotoMetadata?,
+        isLive: Bool, catalog: (String) -> CatalogEntry?, month: PhotoKey?
+    ) throws(BackupError) -> QueueItem.Content {
         // A download has the time of its stub, and its size is not that of it.
-        let isHere = try folder.stub(of: item.path) == nil
-        let metadata = BackupMetadata(
-            photo, fileModificationDate: isHere ? read.modified : state.modified, fileSize: read.size)
+        let metadata = BackupMetadata(photo, fileModificationDate: opened.state.modified, fileSize: opened.file.size)
         guard
             let own = PhotoKey(
                 md5: md5, dateTaken: photo?.dateTaken, filename: item.originalFilename, isLive: isLive, now: now())
-        else { throw BackupError(.invalidArgument, "the photo has no month", path: descriptor.path) }
+        else { throw BackupError(.invalidArgument, "the photo has no month", path: opened.file.path) }
         var key = month.map { own.inMonth(of: $0) } ?? own
         // An earlier try may have uploaded it.
         if let earlier = item.content?.key, earlier.md5 == md5 { key = earlier }
         if let there = catalog(md5)?.key { key = there }
-        var content = QueueItem.Content(file: isHere ? read : state, sha256: sha256, key: key, metadata: metadata)
+        var content = QueueItem.Content(file: opened.state, sha256: sha256, key: key, metadata: metadata)
         content.livePhotoIdentifier = photo?.livePhotoIdentifier
         return content
     }
 
-    /// Both digests, in one pass with flat memory, and the state of the file before.
-    private static func hashes(of file: SharedFile) throws(BackupError) -> (String, SHA256Digest, QueueItem.FileState) {
-        let state = QueueItem.FileState(try file.status())
-        var md5 = MD5Hasher()
-        let sha256 = try file.sha256 { md5.update($0) }
-        return (md5.finish().hexadecimal, sha256, state)
+    /// Whether a file, or the stub of a download, still is as it was when it was opened.
+    private func isUnchanged(_ opened: PhotoDownloads.OpenPhoto, _ item: QueueItem) throws(BackupError) -> Bool {
+        opened.state == (opened.isHere ? QueueItem.FileState(try opened.file.status()) : try folder.state(of: item.path))
     }
 
     /// - Returns: `nil` for a file that says nothing, or that no decoder understands: it is backed up all the same.
-    private func metadata(of file: borrowing OwnedDescriptor) throws(BackupError) -> PhotoMetadata? {
-        switch try helper.metadata(of: file) {
+    /// - Throws: `inputOutput` when the helper has failed, which may pass: the month of the key would be wrong for ever.
+    private func metadata(of opened: PhotoDownloads.OpenPhoto, _ item: QueueItem) throws(BackupError) -> PhotoMetadata? {
+        let outcome = try opened.file.withDescriptor { (file) throws(BackupError) in try helper.metadata(of: file) }
+        let path = "\(folder.root)/\(item.path)"
+        switch outcome {
         case .found(let photo): return photo
-        case .nothing, .unreadable: return nil
+        case .nothing:
+            if opened.isHere { return nil }
+            // A page that says why there is no photo, perhaps.
+            try FileSystem.removeFile(opened.file.path)
+            throw BackupError(.invalidArgument, UnreadableMedia.damaged.message, path: path)
+        case .unreadable(let reason):
+            switch reason {
+            case .damaged, .tooLarge: return nil
+            case .crashed, .timedOut, .malformedAnswer:
+                if isLastTry { return nil }
+                throw BackupError(.inputOutput, reason.message, path: path, remedy: "Try again.")
+            }
         case .helperMissing(let error): throw error
         }
     }
 
     /// All that is to be stored of a photo.
     func package(_ item: QueueItem, _ content: QueueItem.Content) throws(BackupError) -> BackupPackage {
-        let descriptor = try downloads.open(item) {}
-        let photo = try metadata(of: descriptor)
+        let opened = try downloads.open(item) {}
+        let photo = try metadata(of: opened, item)
         var thumbnail: [UInt8]?
-        switch try helper.thumbnail(of: descriptor) {
+        switch try opened.file.withDescriptor({ (file) throws(BackupError) in try helper.thumbnail(of: file) }) {
         case .found(let bytes): thumbnail = bytes
         case .nothing, .unreadable: break
         case .helperMissing(let error): throw error
@@ -88,13 +107,12 @@ final class PhotoReader {
             "live_photo_pair": content.livePhotoPair, "versions": try folder.versions(of: item.path),
         ])
         // What was read must be of the content whose name it gets.
-        guard try folder.state(of: item.path) == content.file else {
-            throw BackupError(
-                .damagedContent, "the photo was changed while it was read", path: descriptor.path, remedy: "Try again.")
+        guard opened.state == content.file, try isUnchanged(opened, item) else {
+            throw PhotoDownloads.changed("\(folder.root)/\(item.path)")
         }
         return BackupPackage(
-            originalData: try SharedFile(downloads.open(item) {}), thumbnailData: thumbnail, metadata: content.metadata,
-            key: content.key, sha256: content.sha256, originalFilename: item.originalFilename, source: item.source,
+            originalData: opened.file, thumbnailData: thumbnail, metadata: content.metadata, key: content.key,
+            sha256: content.sha256, originalFilename: item.originalFilename, source: item.source,
             livePhotoPair: content.livePhotoPair, sidecar: sidecar.prettyText)
     }
 }

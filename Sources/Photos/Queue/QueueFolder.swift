@@ -21,6 +21,8 @@ public struct QueueFolder: Sendable {
     public var uploaded: String { "\(root)/uploaded" }
     /// The last catalog that this machine has published or read.
     public var catalog: String { "\(root)/catalog.jsonl" }
+    /// The place of the bucket that `catalog` is a copy of, and `uploaded` is in.
+    private var place: String { "\(root)/place" }
     /// Photos that are not on this disk, until they are uploaded.
     var downloads: String { "\(root)/downloads" }
     /// For programs: what the photos of the queue wait for.
@@ -128,12 +130,53 @@ public struct QueueFolder: Sendable {
     public func add(_ item: QueueItem) throws(BackupError) { try write(item, isNew: true) }
 
     /// Takes an uploaded item out of the queue, once the catalog has it.
-    func finish(_ id: String) throws(BackupError) {
+    /// - Parameter queuedAt: of the star that the catalog has.
+    func finish(_ id: String, queuedAt: Timestamp) throws(BackupError) {
         let path = "\(queue)/\(id)\(Self.suffix)"
         try withLock { () throws(BackupError) in
             // It may have been starred again, or unstarred.
-            guard try read(path)?.stage == .uploaded else { return }
+            guard let item = try read(path), item.stage == .uploaded, item.queuedAt == queuedAt else { return }
             try FileSystem.rename(path, to: "\(uploaded)/\(id)\(Self.suffix)")
+        }
+    }
+
+    /// Has the photos uploaded again that are not in the bucket any more, or not in this one.
+    func requeueMissing(from catalog: PhotoCatalog) throws(BackupError) {
+        for id in try uploadedIDs() {
+            let (from, to) = ("\(uploaded)/\(id)\(Self.suffix)", "\(queue)/\(id)\(Self.suffix)")
+            try withLock { () throws(BackupError) in
+                do throws(BackupError) {
+                    guard var item = try read(from), let content = item.content, catalog[content.key.md5] == nil else { return }
+                    item.stage = .queued
+                    item.attempts = 0
+                    if try !FileSystem.exists(to) { try FileSystem.writeFileAtomically(to, item.encoded) }
+                    try FileSystem.removeFile(from)
+                } catch {
+                    // It is reported where the stars are listed.
+                    guard error.code == .damagedContent else { throw error }
+                }
+            }
+        }
+    }
+
+    // MARK: The worker
+
+    /// Held while photos are uploaded, or the catalog is made again.
+    /// - Throws: `busy` while another process does that.
+    public func lockForWorker() throws(BackupError) -> AdvisoryLock {
+        do throws(BackupError) {
+            return try AdvisoryLock(path: workerLock)
+        } catch {
+            guard error.code == .busy else { throw error }
+            throw error.with(nil, "another process uploads the photos of this store")
+        }
+    }
+
+    /// Removes what was downloaded.
+    /// - Parameter id: of one photo; `nil` for all.
+    func discardDownloads(of id: String? = nil) {
+        for name in (try? FileSystem.names(in: downloads)) ?? [] where id.map({ name.description.hasPrefix($0) }) ?? true {
+            try? FileSystem.removeFile("\(downloads)/\(name)")
         }
     }
 
@@ -145,6 +188,7 @@ public struct QueueFolder: Sendable {
             for folder in [queue, uploaded] { try FileSystem.removeFile("\(folder)/\(id)\(Self.suffix)") }
             for folder in [queue, uploaded] { try FileSystem.synchronizeDirectory(folder) }
         }
+        discardDownloads(of: id)
         return item
     }
 
@@ -163,5 +207,14 @@ public struct QueueFolder: Sendable {
 
     func write(_ catalog: PhotoCatalog) throws(BackupError) {
         try FileSystem.writeFileAtomically(self.catalog, catalog.encoded)
+    }
+
+    /// Whether this machine's catalog and uploaded stars are of the bucket at a place.
+    func isOf(_ place: String) throws(BackupError) -> Bool {
+        try FileSystem.readFileIfPresent(self.place, limitBytes: Self.itemLimitBytes) == Array("\(place)\n".utf8)
+    }
+
+    func keep(place: String) throws(BackupError) {
+        if try !isOf(place) { try FileSystem.writeFileAtomically(self.place, Array("\(place)\n".utf8)) }
     }
 }

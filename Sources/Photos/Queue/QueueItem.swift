@@ -51,7 +51,7 @@ public struct QueueItem: Sendable, Equatable {
             (modified, changed) = (status.modificationTime, status.changeTime)
         }
 
-        fileprivate var json: OrderedJSON {
+        var json: OrderedJSON {
             [
                 "device": "\(device)", "inode": "\(inode)", "size": "\(size)", "modified": modified, "changed": changed,
             ]
@@ -154,11 +154,13 @@ public struct QueueItem: Sendable, Equatable {
     /// For the catalog; `nil` for a photo that was not read yet.
     func catalogEntry(uploadedAt: Timestamp) -> CatalogEntry? {
         content.map { content in
-            CatalogEntry(
+            var entry = CatalogEntry(
                 key: content.key, size: content.metadata.fileSize, dateTaken: content.metadata.dateTaken,
                 fileModificationDate: content.metadata.fileModificationDate, originalFilenames: [originalFilename],
                 source: source.word, livePhotoPair: content.livePhotoPair,
                 thumbnailKey: content.hasThumbnail ? content.key.thumbnailText : nil, uploadedAt: uploadedAt)
+            entry.sha256 = content.sha256
+            return entry
         }
     }
 }

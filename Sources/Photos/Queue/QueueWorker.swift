@@ -9,67 +9,7 @@ import SystemIO
 /// A crash loses nothing: each step is in the item's file before the next one begins. What was uploaded by then is found by its
 /// name, and not sent again.
 public final class QueueWorker: Sendable {
-    /// How a queue is worked.
-    public struct Options: Sendable {
-        /// Photos at once; the parts of a Live Photo count as one.
-        public var parallelCount = 3
-        /// Tries of one photo in one run.
-        public var tryLimit = 3
-        /// The wait after the first failure, which doubles with each further one.
-        public var retryMilliseconds: UInt64 = 1_000
-        /// How long the download of a photo that is not on this disk may take.
-        public var downloadSeconds = 60.0
-        /// Which photos that have failed before are tried again.
-        public var retried = Retried.all
-        /// The program that reads photos.
-        public var helper: String? = MediaHelper.installedProgram
-        /// For keys of photos without a date, and for the catalog.
-        public var now: @Sendable () -> Timestamp = { SystemClock.now() }
-        /// Receives each change of an item.
-        public var note: (@Sendable (QueueItem) -> Void)?
-
-        public init() {}
-    }
-
-    /// Photos that have failed before.
-    public enum Retried: Sendable {
-        case all
-        /// Only those that the network has failed.
-        case network
-    }
-
-    /// What a run has done.
-    public struct Summary: Sendable {
-        /// Sent to the bucket.
-        public internal(set) var uploadedCount = 0
-        /// In the bucket already.
-        public internal(set) var presentCount = 0
-        /// Of the originals that were sent.
-        public internal(set) var uploadedBytes: UInt64 = 0
-        /// Those that could not be uploaded, with the reasons.
-        public internal(set) var failures: [(path: String, error: BackupError)] = []
-        /// Why the run has ended early; the rest waits.
-        public internal(set) var stop: BackupError?
-
-        public init() {}
-    }
-
-    private struct State {
-        var catalog = PhotoCatalog()
-        var waiting: [[String]] = []
-        /// Stars that this run has tried: those that are made meanwhile are others.
-        var tried: Set<String> = []
-        var hasLoaded = false
-        var summary = Summary()
-        var doneCount: UInt64 = 0
-        var totalCount: UInt64 = 0
-        var states: [String: QueueItem] = [:]
-        var statusWrittenAt: UInt64 = 0
-        /// The items that the catalog must get.
-        var finished: [String] = []
-    }
-
-    private static let statusNanoseconds: UInt64 = 500_000_000
+    private static let statusNanoseconds: UInt64 = 5_000_000_000
 
     private let queue: QueueFolder
     private let bucket: PhotoBucket
@@ -90,7 +30,11 @@ public final class QueueWorker: Sendable {
     }
 
     /// Whether a run would do anything.
-    public static func hasWork(_ queue: QueueFolder, retried: Retried) throws(BackupError) -> Bool {
+    /// - Parameter place: as in `Options`.
+    public static func hasWork(
+        _ queue: QueueFolder, retried: Retried, place: String? = nil
+    ) throws(BackupError) -> Bool {
+        if let place, try !queue.isOf(place), try !queue.uploadedIDs().isEmpty { return true }
         for id in try queue.queuedIDs() {
             if let item = try? queue.queuedItem(id), isDue(item, retried) { return true }
         }
@@ -109,19 +53,29 @@ public final class QueueWorker: Sendable {
     /// - Throws: `busy` while another process works; `interrupted`; errors of the catalog. Photos that fail are in the summary.
     public func run() throws(BackupError) -> Summary {
         try queue.make()
-        let lock: AdvisoryLock
-        do throws(BackupError) {
-            lock = try AdvisoryLock(path: queue.workerLock)
-        } catch {
-            guard error.code == .busy else { throw error }
-            throw error.with(nil, "another process uploads the photos of this store")
-        }
+        let lock = try queue.lockForWorker()
         defer { withExtendedLifetime(lock) {} }
-        let hasWork = try load()
-        guard hasWork || state.withLock({ !$0.finished.isEmpty || !$0.summary.failures.isEmpty }) else { return Summary() }
+        queue.discardDownloads()
+        let place = options.place ?? bucket.storage.location
+        let hasMoved = try !queue.isOf(place)
+        var mustRun = try load(hasMoved: hasMoved)
+        if !mustRun { mustRun = state.withLock { !$0.finished.isEmpty || !$0.summary.failures.isEmpty } }
+        // A user who asks for an upload wants to know that all stars are in the bucket.
+        if !mustRun, hasMoved || options.retried == .all { mustRun = try !queue.uploadedIDs().isEmpty }
+        guard mustRun else { return Summary() }
         do throws(BackupError) {
             let published = try bucket.catalog()
-            state.withLock { $0.catalog.merge(published) }
+            state.withLock { state in
+                state.catalog.merge(published)
+                state.publishedAt = SystemClock.monotonicNanoseconds()
+            }
+            let local = hasMoved ? PhotoCatalog() : queue.localCatalog()
+            // Another bucket, or an emptied one.
+            if local.count == 0 || local.entries.contains(where: { published[$0.md5] == nil }) {
+                try queue.requeueMissing(from: published)
+                try queue.write(published)
+            }
+            try queue.keep(place: place)
         } catch {
             try? writeStatus(always: true)
             throw error
@@ -136,8 +90,9 @@ public final class QueueWorker: Sendable {
         return state.withLock { $0.summary }
     }
 
+    /// - Parameter hasMoved: whether what was uploaded before is in another bucket.
     /// - Returns: whether there is anything to upload that was not tried yet.
-    private func load() throws(BackupError) -> Bool {
+    private func load(hasMoved: Bool = false) throws(BackupError) -> Bool {
         var items: [QueueItem] = []
         let (tried, isFirst) = state.withLock { state in
             defer { state.hasLoaded = true }
@@ -145,7 +100,11 @@ public final class QueueWorker: Sendable {
         }
         for id in try queue.queuedIDs() {
             do throws(BackupError) {
-                guard let item = try queue.queuedItem(id) else { continue }
+                guard var item = try queue.queuedItem(id) else { continue }
+                if hasMoved, item.stage == .uploaded {
+                    item.stage = .queued
+                    guard try queue.write(item) else { continue }
+                }
                 items.append(item)
             } catch {
                 guard error.code == .damagedContent else { throw error }
@@ -172,10 +131,8 @@ public final class QueueWorker: Sendable {
             for item in items { state.states[item.id] = item }
         }
         if isFirst {
-            let local = queue.localCatalog()
             state.withLock { state in
-                state.catalog = local
-                for item in items where item.stage == .uploaded { state.finished.append(item.id) }
+                for item in items where item.stage == .uploaded { state.finished.append((item.id, item.queuedAt)) }
             }
             for item in items where item.stage == .uploaded { note(item) }
         }
@@ -187,19 +144,45 @@ public final class QueueWorker: Sendable {
     /// Adds a photo that is in the bucket to the catalog.
     private func note(_ item: QueueItem) {
         guard let entry = item.catalogEntry(uploadedAt: options.now().wholeSeconds) else { return }
-        state.withLock { $0.catalog.note(entry) }
+        state.withLock { state in
+            state.catalog.note(entry)
+            state.notedCount += 1
+        }
+    }
+
+    /// Another machine, or a restore, need not wait for the end of a long run.
+    private func publishIfDue() throws(BackupError) {
+        let now = SystemClock.monotonicNanoseconds()
+        let isDue = state.withLock { state in
+            let waitingCount = state.notedCount - state.publishedCount
+            guard !state.isPublishing, waitingCount > 0,
+                waitingCount >= options.publishCount || now >= state.publishedAt + options.publishSeconds * 1_000_000_000
+            else { return false }
+            state.isPublishing = true
+            return true
+        }
+        guard isDue else { return }
+        defer { state.withLock { $0.isPublishing = false } }
+        try publish()
     }
 
     private func publish() throws(BackupError) {
-        let (catalog, finished) = state.withLock { ($0.catalog, $0.finished) }
-        guard !finished.isEmpty else { return }
+        let (catalog, finished, notedCount, isNeeded) = state.withLock { state in
+            (state.catalog, state.finished, state.notedCount, state.notedCount > state.publishedCount)
+        }
+        guard isNeeded || !finished.isEmpty else { return }
         // This machine's own first: what is in the bucket is the mirror of it.
         try queue.write(catalog)
         let published = try bucket.publish(catalog)
         if published != catalog { try queue.write(published) }
-        for id in finished { try queue.finish(id) }
+        for (id, queuedAt) in finished { try queue.finish(id, queuedAt: queuedAt) }
         try FileSystem.synchronizeDirectory(queue.queue)
         try FileSystem.synchronizeDirectory(queue.uploaded)
+        state.withLock { state in
+            state.finished.removeFirst(finished.count)
+            state.publishedCount = notedCount
+            state.publishedAt = SystemClock.monotonicNanoseconds()
+        }
     }
 
     // MARK: Threads
@@ -223,6 +206,7 @@ public final class QueueWorker: Sendable {
         while let asset = state.withLock({ state in state.summary.stop == nil ? state.waiting.popLast() : nil }) {
             do throws(BackupError) {
                 try work(asset, reader)
+                try publishIfDue()
             } catch {
                 state.withLock { $0.summary.stop = $0.summary.stop ?? error }
             }
@@ -231,28 +215,41 @@ public final class QueueWorker: Sendable {
 
     /// - Throws: what ends the whole run: a cancellation, no network, no helper, a full disk of the store.
     private func work(_ asset: [String], _ reader: PhotoReader) throws(BackupError) {
-        for attempt in 1... {
+        var rest = asset
+        var attempt = 0
+        while !rest.isEmpty {
             try Cancellation.check()
-            guard let failed = try attempts(asset, reader) else { return }
-            let (failure, error) = failed
-            let isLast = attempt >= options.tryLimit || !Self.isWorthAnotherTry(error) || failure == .iCloudDownloadFailed
-            for id in asset {
-                guard var item = try queue.queuedItem(id), item.stage != .uploaded else { continue }
-                item.attempts += 1
-                item.error = error.description
-                item.stage = isLast ? .failed(failure) : .queued
-                try set(item)
-                guard isLast else { continue }
-                state.withLock { state in
-                    state.summary.failures.append((item.path, error))
-                    state.doneCount += 1
-                }
+            attempt += 1
+            reader.isLastTry = attempt >= options.tryLimit
+            guard let failed = try attempts(rest, reader) else { return }
+            let isLast =
+                attempt >= options.tryLimit || !Self.isWorthAnotherTry(failed.error) || failed.failure == .iCloudDownloadFailed
+            try note(failed, isLast: isLast)
+            guard isLast else {
+                try pause(options.retryMilliseconds << UInt64(min(attempt - 1, 10)))
+                continue
             }
-            if isLast {
-                if failure == .networkError { throw error }
-                return
-            }
-            try pause(options.retryMilliseconds << UInt64(min(attempt - 1, 10)))
+            if failed.failure == .networkError { throw failed.error }
+            // The other part of a Live Photo is a photo, too.
+            rest.removeAll { $0 == failed.item.id }
+            attempt = 0
+        }
+    }
+
+    private func note(_ failed: Failed, isLast: Bool) throws(BackupError) {
+        // It may have been starred again meanwhile: that star has not failed.
+        guard var item = try queue.queuedItem(failed.item.id), item.stage != .uploaded, item.queuedAt == failed.item.queuedAt
+        else { return }
+        item.attempts += 1
+        item.error = failed.error.description
+        item.stage = isLast ? .failed(failed.failure) : .queued
+        // Other bytes than were hashed.
+        if failed.isOfContent { item.content = nil }
+        try set(item)
+        guard isLast else { return }
+        state.withLock { state in
+            state.summary.failures.append((item.path, failed.error))
+            state.doneCount += 1
         }
     }
 
@@ -273,12 +270,21 @@ public final class QueueWorker: Sendable {
 
     private enum Step { case reading, downloading, storing }
 
+    private struct Failed {
+        let item: QueueItem
+        let failure: QueueItem.Failure
+        let error: BackupError
+        /// Whether the bytes are others than those that were hashed.
+        let isOfContent: Bool
+    }
+
     /// One try of a photo, or of both parts of a Live Photo.
     /// - Returns: why it has failed; `nil` when it is in the bucket, or was unstarred.
     private func attempts(
         _ asset: [String], _ reader: PhotoReader
-    ) throws(BackupError) -> (QueueItem.Failure, BackupError)? {
+    ) throws(BackupError) -> Failed? {
         var step = Step.reading
+        var current: QueueItem?
         do throws(BackupError) {
             var items: [QueueItem] = []
             for id in asset {
@@ -289,6 +295,7 @@ public final class QueueWorker: Sendable {
             var still: PhotoKey?
             for index in items.indices {
                 let known = items[index].content
+                current = items[index]
                 items[index].stage = .processing
                 guard try set(items[index]) else { continue }
                 let month = items.count > 1 ? still : try pairKey(items[index])
@@ -308,12 +315,15 @@ public final class QueueWorker: Sendable {
             try link(&items)
             for item in items {
                 step = .storing
+                current = item
                 try upload(item, reader)
             }
             return nil
         } catch {
-            guard error.code != .interrupted, error.code != .notSupported || error.path != nil else { throw error }
-            return (Self.failure(error, step), error)
+            guard error.code != .interrupted, error.code != .notSupported || error.path != nil, let current else { throw error }
+            return Failed(
+                item: current, failure: Self.failure(error, step), error: error,
+                isOfContent: step == .storing && error.code == .damagedContent)
         }
     }
 
@@ -360,10 +370,10 @@ public final class QueueWorker: Sendable {
         item.error = nil
         note(item)
         let isThere = try set(item)
-        try? FileSystem.removeFile("\(queue.downloads)/\(item.id)")
+        queue.discardDownloads(of: item.id)
         state.withLock { state in
             state.doneCount += 1
-            if isThere { state.finished.append(item.id) }
+            if isThere { state.finished.append((item.id, item.queuedAt)) }
             if isSent {
                 state.summary.uploadedCount += 1
                 state.summary.uploadedBytes += content.metadata.fileSize
@@ -408,21 +418,20 @@ public final class QueueWorker: Sendable {
     /// For programs; worthless after a crash, since the items say it all.
     private func writeStatus(always: Bool) throws(BackupError) {
         let now = SystemClock.monotonicNanoseconds()
-        let document: OrderedJSON? = state.withLock { state in
+        let known = state.withLock { state -> (items: [String: QueueItem], done: UInt64, total: UInt64)? in
             guard always || now >= state.statusWrittenAt + Self.statusNanoseconds else { return nil }
             state.statusWrittenAt = now
-            let photos = state.states.values.sorted { $0.path < $1.path }.map { item -> OrderedJSON in
-                [
-                    "id": item.id, "path": item.path, "md5": item.content?.key.md5, "status": item.stage.text,
-                    "error": item.error,
-                ]
-            }
-            return [
-                "version": 1, "progress": ["done": state.doneCount, "total": state.totalCount] as OrderedJSON,
-                "photos": photos,
+            return (state.states, state.doneCount, state.totalCount)
+        }
+        guard let known else { return }
+        let photos = known.items.values.sorted { $0.path < $1.path }.map { item -> OrderedJSON in
+            [
+                "id": item.id, "path": item.path, "md5": item.content?.key.md5, "status": item.stage.text, "error": item.error,
             ]
         }
-        guard let document else { return }
+        let document: OrderedJSON = [
+            "version": 1, "progress": ["done": known.done, "total": known.total] as OrderedJSON, "photos": photos,
+        ]
         try FileSystem.writeForReaders(queue.status, document.prettyText)
     }
 }
