@@ -19,9 +19,9 @@ struct QueueSafetyTests {
         let fixture = try PhotoFixture()
         for number in 0..<5 { try fixture.star(fixture.write("photo \(number)", to: "\(number).jpg")) }
         let counts = Mutex<[Int]>([])
-        let storage = HookedStorage(fixture.storage) {
-            let lines = (try? fixture.text("catalog/catalog.jsonl").split(separator: "\n").count) ?? 0
-            counts.withLock { $0.append(lines) }
+        let storage = HookedStorage(fixture.storage) { () throws(BackupError) in
+            let catalog = try fixture.storage.contents(of: .checked("catalog/catalog.jsonl"), limitBytes: 1 << 20)
+            counts.withLock { $0.append(catalog?.bytes.count { $0 == 10 } ?? 0) }
         }
         try fixture.upload(storage) { options in
             options.parallelCount = 1

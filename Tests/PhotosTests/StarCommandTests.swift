@@ -225,7 +225,7 @@ struct StarCommandTests {
         #expect(result.exitCode != 0 && result.errors.contains("has other bytes than its name says"))
         #expect(
             try sandbox.sh(
-                "cd $R/all; find . -type f | wc -l; ls -A 2023/01 | wc -l; cmp 2024/06/IMG_1.jpg $P/IMG_1.jpg || cmp 2024/06/IMG_1.jpg $P/sea/IMG_1.jpg"
+                "cd $R/all; find . -type f | wc -l; ls -A 2023/01 | wc -l; cmp -s 2024/06/IMG_1.jpg $P/IMG_1.jpg || cmp 2024/06/IMG_1.jpg $P/sea/IMG_1.jpg"
             ) == "2\n0")
         try sandbox.sh("backupfs star --rebuild-catalog --store $S")
         #expect(try sandbox.sh("jq -s 'map(.md5) | unique | length' $R/bucket/catalog/catalog.jsonl") == "3")
