@@ -15,7 +15,7 @@ import Testing
             cp trip/IMG_1.jpg copy.jpg; cp $R/plain.jpg plain.jpg; printf 'no photo' > notes.txt
             printf '\\377\\330\\377\\340 no picture' > broken.jpg
             touch -d '2025-01-02 03:04:05 UTC' *.jpg trip/*.jpg
-            backupfs init --store $S --app photo-library --media $R/Photos >/dev/null
+            backupfs init --store $S --app photo-library --media $R/Photos >/dev/null; wait_settled $R/Photos
             """)
     }
 
@@ -119,7 +119,8 @@ import Testing
             // A new photo is stored without its fields, the user is informed, and the next backup with the helper has them.
             try sandbox.sh(
                 "vips invert $R/black.v $R/Photos/new.jpg; $R/alone/backupfs backup --store $S --label three > $R/three.txt 2>&1")
-            #expect(try sandbox.sh("grep -c 'the backup has no thumbnails of new photos' $R/three.txt") == "1")
+            let three = try sandbox.sh("cat $R/three.txt")
+            #expect(three.contains("the backup has no thumbnails of new photos"))
             #expect(
                 try sandbox.sh(
                     "cmp $R/Photos/new.jpg <(backupfs restore three --store $S --target $R/three >/dev/null; cat $R/three/media/new.jpg)"
