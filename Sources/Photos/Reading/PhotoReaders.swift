@@ -1,4 +1,5 @@
 import BackupCore
+import Glibc
 import PhotoData
 import Synchronization
 import SystemIO
@@ -88,8 +89,12 @@ public final class PhotoReaders: Sendable {
         guard !isEnding.load(ordering: .relaxed) else {
             throw BackupError(.interrupted, "the photo was not read")
         }
-        // Without a helper the file need not be opened, nor copied for it.
-        let file = program == nil ? try SharedFile(path: "/dev/null") : try open()
+        guard program != nil else {
+            // The file need not be opened, nor copied, to be informed of that.
+            let nothing = try OwnedDescriptor.open("/dev/null", O_RDONLY)
+            return PhotoReading(metadata: try MediaHelper(program: nil).metadata(of: nothing), thumbnail: nil)
+        }
+        let file = try open()
         let helper = idle.withLock { $0.popLast() } ?? Idle(helper: MediaHelper(program: program))
         defer { idle.withLock { $0.append(helper) } }
         let before = try file.status()
