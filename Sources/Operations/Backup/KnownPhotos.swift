@@ -84,8 +84,13 @@ struct KnownPhotos {
     ) -> StoredFile? {
         guard let catalog, let md5 = record.md5 else { return nil }
         let name = FileName(bytes: BytePath.lastComponent(of: record.path))
+        let folder = BytePath.folder(of: record.path)
         for isTaken in [false, true] {
-            let path = BytePath.join(BytePath.folder(of: record.path), nameOf(name, md5) { _ in isTaken }.bytes)
+            // A photo may have the name of that content, and then it is that photo's.
+            if isTaken, (try? index?.record(path: BytePath.join(folder, Array(md5.hexadecimal.utf8)))).flatMap({ $0 }) != nil {
+                continue
+            }
+            let path = BytePath.join(folder, nameOf(name, md5) { _ in isTaken }.bytes)
             guard let entry = (try? catalog.entry(at: path)).flatMap({ $0 }), let checksums = entry.checksums else { continue }
             return StoredFile(content: entry.content, checksums: checksums)
         }

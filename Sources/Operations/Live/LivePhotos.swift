@@ -102,15 +102,13 @@ public final class LivePhotos: Sendable {
         var now: [[UInt8]: Read] = [:]
         try catalog.forEachFile { (file) throws(BackupError) in
             if window.count >= Self.windowCount {
-                for step in window { try take(step, list, &now) }
+                for step in window { try take(step, list, until: end, &now, &isWhole) }
                 window = []
             }
             let isLate = SystemClock.monotonicSeconds() >= end
-            let step = prepare(file, known, read, isLate ? nil : readers, &now)
-            if case .reading(_, _, nil) = step { isWhole = false }
-            window.append(step)
+            window.append(prepare(file, known, read, isLate ? nil : readers, &now))
         }
-        for step in window { try take(step, list, &now) }
+        for step in window { try take(step, list, until: end, &now, &isWhole) }
         read = now
         return (try PhotoIndex(reading: list.finish()), isWhole)
     }
@@ -137,11 +135,16 @@ public final class LivePhotos: Sendable {
         return .reading(file, item.status, pending)
     }
 
-    private func take(_ step: Step, _ list: PhotoList, _ now: inout [[UInt8]: Read]) throws(BackupError) {
+    /// - Parameter end: from then on, what is not read yet is left for another look.
+    private func take(
+        _ step: Step, _ list: PhotoList, until end: Double, _ now: inout [[UInt8]: Read], _ isWhole: inout Bool
+    ) throws(BackupError) {
         let photo: PhotoRecord?
         switch step {
         case .known(let record): photo = record
-        case .reading(let file, let status, let pending):
+        case .reading(let file, let status, var pending):
+            if let waiting = pending, !waiting.isDone, SystemClock.monotonicSeconds() >= end { pending = nil }
+            if pending == nil { isWhole = false }
             let (record, isSure) = try record(of: file, pending)
             if isSure, let status { now[file.path] = Read(status: status, record: record) }
             photo = record
