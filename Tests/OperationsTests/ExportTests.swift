@@ -142,7 +142,7 @@ struct ExportTests {
                 "adopted", "app", "databaseError", "deviceSync", "history", "lastBackup", "lastError", "leftFileCount",
                 "nextBackup",
                 "operation",
-                "otherSnapshotCount", "records", "remotes", "removedBackupCount", "repositoryAsOf",
+                "otherSnapshotCount", "photos", "records", "remotes", "removedBackupCount", "repositoryAsOf",
                 "repositoryError", "retention", "safetyBackupCount", "schedule",
                 "scheduleSwitchedOffBy", "snapshotCount",
                 "source", "state", "statistics", "store", "successor", "title",
