@@ -31,7 +31,7 @@ public struct StatusDocument: Sendable {
             "repositoryAsOf": state.repositoryError.map { _ in state.repositoryTime.wholeSeconds },
             "leftFileCount": state.leftFileCount, "records": records, "statistics": state.statistics,
             "databaseError": state.databaseError?.description, "retention": Self.retention(store), "remotes": state.remotes,
-            "deviceSync": state.deviceSync, "photos": PhotoState(store.paths),
+            "deviceSync": state.deviceSync, "photos": state.photos,
             "lastError": state.failure, "history": history,
         ]
     }

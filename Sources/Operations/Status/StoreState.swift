@@ -62,6 +62,8 @@ public struct StoreState: Sendable {
     public let remotes: [RemoteStatus]
     /// The exchange of changes with other devices; `nil` when the settings name no remote for it.
     public let deviceSync: DeviceSyncStatus?
+    /// The stars; `nil` without any. Read with the rest, since the store may lie on storage that stalls.
+    let photos: PhotoState?
     /// The last operations, oldest first.
     public let history: [OperationRecord]
 
@@ -101,6 +103,7 @@ public struct StoreState: Sendable {
             RemoteStatus($0, store.paths, own: repository.snapshots, source: store.source)
         }
         deviceSync = DeviceSyncStatus(store)
+        photos = PhotoState(store.paths)
         history = OperationHistory.latest(of: store)
         failure = FailedOperation(store.paths)
         // A lost or locked database is part of the state, not a reason to fail.
@@ -138,6 +141,7 @@ public struct StoreState: Sendable {
         automaticFailureCount = 0
         remotes = []
         deviceSync = nil
+        photos = nil
         history = []
         failure = nil
         let records = store.statusRecords.remembered
