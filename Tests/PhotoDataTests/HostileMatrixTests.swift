@@ -8,7 +8,7 @@ import Testing
 /// much. `make test` takes a part of them.
 struct HostileMatrixTests {
     private static let count: UInt64 = 1500
-    /// A good photo comes after so many hostile ones.
+    /// A good photo follows each group of this many hostile ones.
     private static let controlInterval = 20
     /// The addresses that the helper may have.
     private static let memoryLimitBytes = 2 << 30

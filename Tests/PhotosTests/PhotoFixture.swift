@@ -166,7 +166,7 @@ final class Gate: Sendable {
 
     var mostCount: Int { state.withLock { $0.mostCount } }
 
-    /// Waits until so many have run at once.
+    /// Waits until this many have run at the same time.
     func enter(wanted: Int) {
         state.changeWakingAll { state in
             state.runningCount += 1

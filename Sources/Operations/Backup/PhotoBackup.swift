@@ -183,11 +183,7 @@ struct PhotoBackup {
             if PhotoFiles.isNamedLikePhoto(entry.name) { try tree.append(record, entry, sidecar: nil, thumbnail: nil) }
             return
         }
-        switch reading.metadata {
-        case .found(let photo): record.take(photo)
-        case .unreadable: record.status = .unreadable
-        case .nothing, .helperMissing: return
-        }
+        guard record.take(reading.metadata) else { return }
         let sidecar = try PhotoSidecar.text(of: checksums, sizeBytes: entry.size, reading.metadata).map {
             (text) throws(BackupError) in try writer.store(text, policy: .structuredText)
         }

@@ -14,37 +14,23 @@ public final class DeviceSyncThread: Sendable {
     /// The longest wait after failures, and while the exchange is off.
     private static let longestWaitNanoseconds: UInt64 = 60_000_000_000
     private static let offNanoseconds: UInt64 = 10_000_000_000
-    /// A folder on a server that does not answer must not keep the mount from ending.
-    private static let endNanoseconds: UInt64 = 1_000_000_000
 
-    private struct State {
-        var isEnding = false
-        var hasEnded = false
-        var isWoken = false
-    }
-
-    private let state = Monitor(State())
-    private let cancellation = Cancellation()
-    private let thread: SystemThread
+    private let thread: WakeableThread
 
     /// Starts the thread.
     /// - Throws: `inputOutput` when the system cannot start a thread.
     public init(store: Store) throws(BackupError) {
-        thread = try SystemThread { [state, cancellation] in
-            Rounds(store).run(state, cancellation)
-            state.changeWakingAll { $0.hasEnded = true }
+        thread = try WakeableThread {
+            let rounds = Rounds(store)
+            return { isWoken, cancellation in rounds.turn(isWoken, cancellation) }
         }
     }
 
     /// Makes it look again now: the settings may have changed.
-    public func wake() { state.changeWakingAll { $0.isWoken = true } }
+    public func wake() { thread.wake() }
 
     /// Cancels a running round, which the next one continues, and ends the thread. Returns within about a second. Call it once.
-    public func end() {
-        state.changeWakingAll { $0.isEnding = true }
-        cancellation.request()
-        if state.wait(until: { $0.hasEnded }, forNanoseconds: Self.endNanoseconds) { thread.join() } else { thread.detach() }
-    }
+    public func end() { thread.end() }
 
     /// What the thread does, for itself alone.
     private final class Rounds {
@@ -61,21 +47,9 @@ public final class DeviceSyncThread: Sendable {
             operation = DeviceSyncOperation(store: store, isAutomatic: true)
         }
 
-        func run(_ state: Monitor<State>, _ cancellation: Cancellation) {
-            while true {
-                let (isEnding, isWoken) = state.withLock { state in
-                    defer { state.isWoken = false }
-                    return (state.isEnding, state.isWoken)
-                }
-                if isEnding { return }
-                if isWoken { (nextPoll, nextDiscovery) = (0, 0) }
-                let wait = turn(cancellation)
-                _ = state.wait(until: { $0.isEnding || $0.isWoken }, forNanoseconds: wait)
-            }
-        }
-
         /// - Returns: how long to wait until the next one, in nanoseconds.
-        private func turn(_ cancellation: Cancellation) -> UInt64 {
+        func turn(_ isWoken: Bool, _ cancellation: Cancellation) -> UInt64 {
+            if isWoken { (nextPoll, nextDiscovery) = (0, 0) }
             let now = SystemClock.monotonicNanoseconds()
             if now >= nextPoll { store.reloadSettings() }
             guard store.settings.deviceSyncRemote != nil else {

@@ -1,7 +1,6 @@
 import AppData
 import BackupCore
 import BackupRepository
-import Glibc
 import PhotoData
 import Photos
 import Restore
@@ -97,7 +96,7 @@ public final class LivePhotos: Sendable {
         defer { readers.end() }
         let end = SystemClock.monotonicSeconds() + Self.budgetSeconds
         var isWhole = true
-        let list = try PhotoList(in: store.paths)
+        let list = try AppendedFile(in: store.paths.spool)
         var window: [Step] = []
         var now: [[UInt8]: Read] = [:]
         try catalog.forEachFile { (file) throws(BackupError) in
@@ -110,7 +109,7 @@ public final class LivePhotos: Sendable {
         }
         for step in window { try take(step, list, until: end, &now, &isWhole) }
         read = now
-        return (try PhotoIndex(reading: list.finish()), isWhole)
+        return (try PhotoIndex(reading: list.whole()), isWhole)
     }
 
     private func prepare(
@@ -137,7 +136,7 @@ public final class LivePhotos: Sendable {
 
     /// - Parameter end: from then on, what is not read yet is left for another look.
     private func take(
-        _ step: Step, _ list: PhotoList, until end: Double, _ now: inout [[UInt8]: Read], _ isWhole: inout Bool
+        _ step: Step, _ list: AppendedFile, until end: Double, _ now: inout [[UInt8]: Read], _ isWhole: inout Bool
     ) throws(BackupError) {
         let photo: PhotoRecord?
         switch step {
@@ -149,7 +148,7 @@ public final class LivePhotos: Sendable {
             if isSure, let status { now[file.path] = Read(status: status, record: record) }
             photo = record
         }
-        if let photo { try list.append(photo) }
+        if let photo { try list.append(photo.line) }
     }
 
     /// - Returns: `nil` for a file that is no photo, and whether that stays so while the file does.
@@ -168,46 +167,7 @@ public final class LivePhotos: Sendable {
             guard error.code != .interrupted, error.code != .noResources else { throw error }
             return (unread, false)
         }
-        switch reading.metadata {
-        case .found(let photo): record.take(photo)
-        case .unreadable: record.status = .unreadable
-        case .nothing: return (nil, true)
-        case .helperMissing: return (unread, false)
-        }
-        return (record, true)
-    }
-}
-
-/// A list of photos in a file without a name.
-private final class PhotoList {
-    private static let bufferLimitBytes = 1 << 20
-
-    private let file: SharedFile
-    private var buffer: [UInt8] = []
-    private var writtenBytes: UInt64 = 0
-
-    init(in paths: StorePaths) throws(BackupError) {
-        let path = "\(paths.spool)/photos-\(RandomToken.make())"
-        file = try SharedFile(try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600))
-        try FileSystem.removeFile(path)
-    }
-
-    func append(_ record: PhotoRecord) throws(BackupError) {
-        buffer += record.line
-        if buffer.count >= Self.bufferLimitBytes { try flush() }
-    }
-
-    private func flush() throws(BackupError) {
-        try buffer.withUnsafeBytesThrowing(count: buffer.count) { (bytes) throws(BackupError) in
-            try file.write(bytes, at: writtenBytes)
-        }
-        writtenBytes += UInt64(buffer.count)
-        buffer = []
-    }
-
-    /// - Returns: the file, complete.
-    func finish() throws(BackupError) -> SharedFile {
-        try flush()
-        return file
+        if case .helperMissing = reading.metadata { return (unread, false) }
+        return (record.take(reading.metadata) ? record : nil, true)
     }
 }

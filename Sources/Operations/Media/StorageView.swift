@@ -1,7 +1,6 @@
 import AppData
 import BackupCore
 import BackupRepository
-import Glibc
 import SystemIO
 
 /// `by-key/`: a second view of a snapshot's media, as links named as content-addressed storage names files:
@@ -61,41 +60,27 @@ private final class StorageFolder {
 
 /// Spools symbolic links to a file: a million of them would take most of a gigabyte of memory.
 final class StorageLinks {
-    private static let bufferLimitBytes = 1 << 20
-
-    private let file: SharedFile
-    private var buffer = ByteWriter()
-    private var writtenBytes: UInt64 = 0
+    private let file: AppendedFile
 
     /// - Parameter folder: where the file is created. It is unnamed and disappears with this object.
-    init(in folder: String) throws(BackupError) {
-        let path = "\(folder)/links-\(RandomToken.make())"
-        file = try SharedFile(try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600))
-        try FileSystem.removeFile(path)
-    }
+    init(in folder: String) throws(BackupError) { file = try AppendedFile(in: folder) }
 
     /// - Returns: its position in the file.
     func append(_ link: TreeEntry) throws(BackupError) -> UInt64 {
-        let place = writtenBytes + UInt64(buffer.bytes.count)
+        let place = file.sizeBytes
         var writer = ByteWriter()
         writer.append(lengthPrefixed: link.name.bytes)
         writer.append(lengthPrefixed: link.linkTarget ?? [])
         writer.append(link.modificationTime)
-        buffer.append(UInt32(writer.bytes.count))
-        buffer.append(raw: writer.bytes)
-        if buffer.bytes.count >= Self.bufferLimitBytes { try flush() }
+        var record = ByteWriter()
+        record.append(UInt32(writer.bytes.count))
+        record.append(raw: writer.bytes)
+        try file.append(record.bytes)
         return place
     }
 
-    private func flush() throws(BackupError) {
-        guard !buffer.bytes.isEmpty else { return }
-        try buffer.bytes.withUnsafeBytesThrowing { (bytes) throws(BackupError) in try file.write(bytes, at: writtenBytes) }
-        writtenBytes += UInt64(buffer.bytes.count)
-        buffer = ByteWriter()
-    }
-
     func link(at place: UInt64) throws(BackupError) -> TreeEntry {
-        try flush()
+        let file = try file.whole()
         var length = ByteReader(try file.readExactly(at: place, count: 4))
         var reader = ByteReader(try file.readExactly(at: place + 4, count: Int(try length.read(UInt32.self))))
         let name = FileName(bytes: Array(try reader.readLengthPrefixed()))

@@ -89,19 +89,30 @@ public final class PhotoBucket: Sendable {
 
     /// Writes a document beside a photo. Other machines may write it at once; after some tries, theirs stays.
     private func write(_ text: String, _ document: [UInt8], limitBytes: Int) throws(BackupError) {
-        let name = try ObjectName.checked(text)
-        for _ in 0..<Self.documentTryLimit {
+        _ = try change(.checked(text), limitBytes: limitBytes, tryLimit: Self.documentTryLimit) { _ in document }
+    }
+
+    /// Changes a document that other machines may change, too. If one has done so meanwhile, it begins again with theirs.
+    /// - Parameter make: gets the present bytes, `nil` if there is no document, and returns the new ones.
+    /// - Returns: false when others have changed it each time.
+    private func change(
+        _ name: ObjectName, limitBytes: Int, tryLimit: Int, _ make: ([UInt8]?) throws(BackupError) -> [UInt8]
+    ) throws(BackupError) -> Bool {
+        for _ in 0..<tryLimit {
+            let stored = try storage.contents(of: name, limitBytes: limitBytes)
+            let bytes = try make(stored?.bytes)
             do throws(BackupError) {
-                if let (bytes, version) = try storage.contents(of: name, limitBytes: limitBytes) {
-                    if bytes != document { _ = try storage.replace(name, version: version, ObjectDraft(document)) }
+                if let stored {
+                    if bytes != stored.bytes { _ = try storage.replace(name, version: stored.version, ObjectDraft(bytes)) }
                 } else {
-                    _ = try storage.create(name, ObjectDraft(document))
+                    _ = try storage.create(name, ObjectDraft(bytes))
                 }
-                return
+                return true
             } catch {
                 guard [.alreadyExists, .conflict, .notFound].contains(error.code) else { throw error }
             }
         }
+        return false
     }
 
     private func createIfMissing(_ text: String, _ draft: ObjectDraft) throws(BackupError) {
@@ -139,42 +150,34 @@ public final class PhotoBucket: Sendable {
 
     /// The catalog in the bucket; empty if there is none.
     /// - Throws: `damagedContent` for a damaged one.
-    public func catalog() throws(BackupError) -> PhotoCatalog { try storedCatalog()?.catalog ?? PhotoCatalog() }
-
-    private func storedCatalog() throws(BackupError) -> (catalog: PhotoCatalog, bytes: [UInt8], version: ObjectVersion)? {
+    public func catalog() throws(BackupError) -> PhotoCatalog {
         let name = try ObjectName.checked(Self.catalogName)
-        guard let (bytes, version) = try storage.contents(of: name, limitBytes: PhotoCatalog.limitBytes) else { return nil }
-        return (try PhotoCatalog(parsing: bytes, path: "\(storage.location)/\(name)"), bytes, version)
+        return try parsed(storage.contents(of: name, limitBytes: PhotoCatalog.limitBytes)?.bytes)
+    }
+
+    private func parsed(_ bytes: [UInt8]?) throws(BackupError) -> PhotoCatalog {
+        guard let bytes else { return PhotoCatalog() }
+        return try PhotoCatalog(parsing: bytes, path: "\(storage.location)/\(Self.catalogName)")
     }
 
     /// Adds a catalog to the one in the bucket. Of several machines that do so at once, none loses what another has added, where
     /// the server can compare and swap.
     /// - Returns: the catalog that is in the bucket now.
     public func publish(_ catalog: PhotoCatalog) throws(BackupError) -> PhotoCatalog {
-        let name = try ObjectName.checked(Self.catalogName)
-        for _ in 0..<Self.publishTryLimit {
-            var merged = catalog
-            do throws(BackupError) {
-                if let stored = try storedCatalog() {
-                    // What is there keeps its order: machines would otherwise write it again in turn.
-                    merged = stored.catalog
-                    merged.merge(catalog)
-                    let bytes = merged.encoded
-                    guard bytes != stored.bytes else { return merged }
-                    _ = try storage.replace(name, version: stored.version, ObjectDraft(bytes))
-                } else {
-                    _ = try storage.create(name, ObjectDraft(merged.encoded))
-                }
-                return merged
-            } catch {
-                guard [.alreadyExists, .conflict, .notFound].contains(error.code) else { throw error }
-            }
+        var merged = catalog
+        try changeCatalog { (stored) throws(BackupError) in
+            // What is there keeps its order: machines would otherwise write it again in turn.
+            merged = try parsed(stored)
+            merged.merge(catalog)
+            return merged.encoded
         }
-        throw busyCatalog(name)
+        return merged
     }
 
-    private func busyCatalog(_ name: ObjectName) -> BackupError {
-        BackupError(
+    private func changeCatalog(_ make: ([UInt8]?) throws(BackupError) -> [UInt8]) throws(BackupError) {
+        let name = try ObjectName.checked(Self.catalogName)
+        guard try !change(name, limitBytes: PhotoCatalog.limitBytes, tryLimit: Self.publishTryLimit, make) else { return }
+        throw BackupError(
             .conflict, "other machines change the catalog of photos all the time", path: "\(storage.location)/\(name)",
             remedy: "The photos are uploaded. Try again later with: backupfs star --upload")
     }
@@ -183,24 +186,13 @@ public final class PhotoBucket: Sendable {
     /// machine changes the catalog meanwhile, it begins again: that machine may have added photos that were not listed yet.
     /// - Returns: also the names of objects that are no photos of this program.
     public func rebuildCatalog() throws(BackupError) -> (catalog: PhotoCatalog, unknown: [String]) {
-        let name = try ObjectName.checked(Self.catalogName)
-        for _ in 0..<Self.publishTryLimit {
-            let stored = try storage.contents(of: name, limitBytes: PhotoCatalog.limitBytes)
-            let (listed, unknown) = try completed(PhotoCatalog())
-            var catalog = listed
-            catalog.supplement(from: PhotoCatalog(readableLinesOf: stored?.bytes ?? []))
-            do throws(BackupError) {
-                if let stored {
-                    _ = try storage.replace(name, version: stored.version, ObjectDraft(catalog.encoded))
-                } else {
-                    _ = try storage.create(name, ObjectDraft(catalog.encoded))
-                }
-                return (catalog, unknown)
-            } catch {
-                guard [.alreadyExists, .conflict, .notFound].contains(error.code) else { throw error }
-            }
+        var rebuilt: (catalog: PhotoCatalog, unknown: [String]) = (PhotoCatalog(), [])
+        try changeCatalog { (stored) throws(BackupError) in
+            rebuilt = try completed(PhotoCatalog())
+            rebuilt.catalog.supplement(from: PhotoCatalog(readableLinesOf: stored ?? []))
+            return rebuilt.catalog.encoded
         }
-        throw busyCatalog(name)
+        return rebuilt
     }
 
     /// A catalog with the photos of the bucket that it lacks: it is published after them. Each of those costs a request.

@@ -68,8 +68,19 @@ public struct PhotoRecord: Sendable, Equatable {
         self.status = status
     }
 
-    /// Takes the fields from what the photo says of itself.
-    public mutating func take(_ photo: PhotoMetadata) {
+    /// Takes what reading the photo came to.
+    /// - Returns: false for a file that is no photo or video. One that was not read for want of a helper stays as it is.
+    public mutating func take(_ outcome: MediaOutcome<PhotoMetadata>) -> Bool {
+        switch outcome {
+        case .found(let photo): take(photo)
+        case .unreadable: status = .unreadable
+        case .nothing: return false
+        case .helperMissing: break
+        }
+        return true
+    }
+
+    private mutating func take(_ photo: PhotoMetadata) {
         status = .read
         fields = [:]
         for (name, value) in PhotoDocument(photo: photo, hasTags: false).fields {
@@ -131,46 +142,24 @@ extension PhotoRecord {
     /// Reads a line. Members that this program does not know are ignored.
     /// - Returns: `nil` for anything that is not the line of a photo.
     public init?(line: [UInt8]) {
-        guard let members = Self.members(of: line), let path = Self.path(members), !path.isEmpty,
-            let size = members["size_bytes"].flatMap({ UInt64($0) }),
-            let time = members["modified_at"].flatMap({ ISO8601.parse($0) }),
-            let status = members["status"].flatMap({ Status(rawValue: $0) })
+        guard let json = OrderedJSON(parsing: line), case .object = json, let path = Self.path(json), !path.isEmpty,
+            let size = json["size_bytes"]?.scalarText.flatMap({ UInt64($0) }),
+            let time = json["modified_at"]?.textValue.flatMap({ ISO8601.parse($0) }),
+            let status = json["status"]?.textValue.flatMap({ Status(rawValue: $0) })
         else { return nil }
         self.init(
             path: path, sizeBytes: size, modificationTime: time,
-            md5: members["md5"].flatMap { MD5Digest(hexadecimal: $0) },
-            sha256: members["sha256"].flatMap { SHA256Digest(hexadecimal: $0) }, status: status)
-        hasThumbnail = members["thumbnail"] == "true"
-        for field in Field.allCases { fields[field] = members[field.rawValue] }
+            md5: json["md5"]?.textValue.flatMap { MD5Digest(hexadecimal: $0) },
+            sha256: json["sha256"]?.textValue.flatMap { SHA256Digest(hexadecimal: $0) }, status: status)
+        hasThumbnail = json["thumbnail"] == .boolean(true)
+        for field in Field.allCases { fields[field] = json[field.rawValue]?.scalarText }
     }
 
-    private static func path(_ members: [String: String]) -> [UInt8]? {
-        let path = members["path_base64"].map { Base64.decode(Array($0.utf8)) } ?? members["path"].map { Array($0.utf8) }
-        guard let path else { return nil }
+    private static func path(_ json: OrderedJSON) -> [UInt8]? {
+        let encoded = json["path_base64"]?.textValue.map { Base64.decode(Array($0.utf8)) }
+        guard let path = encoded ?? json["path"]?.textValue.map({ Array($0.utf8) }) else { return nil }
         // It becomes the target of a link.
         let parts = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return parts.count <= pathComponentLimit && parts.allSatisfy { FileName(bytes: Array($0)).isSafeComponent } ? path : nil
-    }
-
-    /// The scalar members as texts.
-    private static func members(of line: [UInt8]) -> [String: String]? {
-        let tokens = JSONTokenizer(BytesSource(line), bufferSizeBytes: max(64, line.count))
-        var members: [String: String] = [:]
-        do throws(BackupError) {
-            guard try tokens.next() == .beginObject else { return nil }
-            while try tokens.next() == .key {
-                let name = tokens.text()
-                let value = try tokens.next()
-                switch value {
-                case .string, .number: members[name] = tokens.text()
-                case .true: members[name] = "true"
-                case .false: members[name] = "false"
-                default: try tokens.skip(value)
-                }
-            }
-            return try tokens.next() == .end ? members : nil
-        } catch {
-            return nil
-        }
     }
 }

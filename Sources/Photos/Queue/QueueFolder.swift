@@ -203,9 +203,7 @@ public struct QueueFolder: Sendable {
     }
 
     /// Keeps a catalog as that of this machine.
-    public func keep(_ catalog: PhotoCatalog) throws(BackupError) { try write(catalog) }
-
-    func write(_ catalog: PhotoCatalog) throws(BackupError) {
+    public func keep(_ catalog: PhotoCatalog) throws(BackupError) {
         try FileSystem.writeFileAtomically(self.catalog, catalog.encoded)
     }
 

@@ -73,7 +73,7 @@ public final class QueueWorker: Sendable {
             // Another bucket, or an emptied one.
             if local.count == 0 || local.entries.contains(where: { published[$0.md5] == nil }) {
                 try queue.requeueMissing(from: published)
-                try queue.write(published)
+                try queue.keep(published)
             }
             try queue.keep(place: place)
         } catch {
@@ -172,9 +172,9 @@ public final class QueueWorker: Sendable {
         }
         guard isNeeded || !finished.isEmpty else { return }
         // This machine's own first: what is in the bucket is the mirror of it.
-        try queue.write(catalog)
+        try queue.keep(catalog)
         let published = try bucket.publish(catalog)
-        if published != catalog { try queue.write(published) }
+        if published != catalog { try queue.keep(published) }
         for (id, queuedAt) in finished { try queue.finish(id, queuedAt: queuedAt) }
         try FileSystem.synchronizeDirectory(queue.queue)
         try FileSystem.synchronizeDirectory(queue.uploaded)

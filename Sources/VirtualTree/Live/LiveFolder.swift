@@ -130,7 +130,8 @@ final class LiveFile: FileNode {
         let attributes = try attributes()
         let record = place.context.services.knownPhoto(
             path: path, sizeBytes: attributes.size, modificationTime: attributes.modificationTime)
-        let star = try place.context.services.star(ofPhoto: path)
+        // A damaged star must not keep the photo from being copied with its attributes; `star --list` reports it.
+        let star = (try? place.context.services.star(ofPhoto: path)).flatMap { $0 }
         return (record.map(PhotoAttributes.attributes) ?? [])
             + (star.map { [(PhotoAttributes.starredName, "1"), (PhotoAttributes.statusName, $0.status)] } ?? [])
     }

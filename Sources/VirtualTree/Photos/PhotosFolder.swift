@@ -96,9 +96,13 @@ final class PhotosFolder: FolderNode {
     }
 
     func child(named name: FileName) throws(BackupError) -> any Node {
-        if let other = try others().first(where: { $0.name == name }) { return other.node }
-        // File managers and shells probe for dozens of hidden names at the top, where there are none.
-        if path.isEmpty, !PhotoViews.folderNames.contains(name) { throw .notFound(name) }
+        if path.isEmpty, !PhotoViews.folderNames.contains(name) {
+            // File managers and shells probe for dozens of hidden names.
+            guard name.bytes.first != UInt8(ascii: "."), let other = try others().first(where: { $0.name == name }) else {
+                throw .notFound(name)
+            }
+            return other.node
+        }
         guard let entry = try source.photos().views.entry(at: path + [name]) else { throw .notFound(name) }
         return node(entry)
     }

@@ -50,6 +50,16 @@ extension OrderedJSON {
         return members.first { $0.name == name }?.value
     }
 
+    /// A text, or a number as it is written.
+    var scalarText: String? {
+        switch self {
+        case .text(let text): text
+        case .integer(let number): String(number)
+        case .written(let digits): String(decoding: digits, as: UTF8.self)
+        default: nil
+        }
+    }
+
     var textValue: String? { if case .text(let text) = self { text } else { nil } }
 
     var wholeValue: Int64? { if case .integer(let number) = self { number } else { nil } }
