@@ -83,7 +83,7 @@ struct PlacesTests {
             """)
         // The app keeps its database open, with a log, throughout.
         let script = """
-            mkfifo $R/in; sqlite3 $R/data/app.db < $R/in > $R/out & app=$!; exec 3> $R/in
+            mkfifo $R/in; sqlite3 -cmd '.timeout 10000' $R/data/app.db < $R/in > $R/out & app=$!; exec 3> $R/in
             echo "insert into t values (2, 'two');" >&3
             wait_until 'sqlite3 -readonly $R/data/app.db "select a from t" | grep -q two'
             backupfs backup --label one --store $S; echo "backup $?"

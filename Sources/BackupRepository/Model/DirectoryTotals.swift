@@ -22,7 +22,8 @@ public struct DirectoryTotals: Hashable, Sendable {
 
     public init() {}
 
-    init(of entries: [TreeEntry]) {
+    /// - Parameter entries: those of one folder.
+    public init(of entries: [TreeEntry]) {
         for entry in entries { add(entry) }
     }
 

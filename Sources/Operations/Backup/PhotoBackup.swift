@@ -83,7 +83,8 @@ struct PhotoBackup {
         return Stored(
             entries: entries, warning: state.warning,
             attributes: [
-                Snapshot.photosAttribute: state.untried == 0 ? KnownPhotos.version : KnownPhotos.partialVersion
+                Snapshot.photosAttribute: state.untried == 0 ? KnownPhotos.version : KnownPhotos.partialVersion,
+                Snapshot.photoFilesAttribute: String(DirectoryTotals(of: entries).fileCount),
             ], newCount: state.new)
     }
 

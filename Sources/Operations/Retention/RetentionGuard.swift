@@ -115,7 +115,9 @@ struct BackupAmount {
     init(of snapshot: Snapshot, in repository: Repository) {
         func number(_ name: String) -> UInt64? { snapshot.record.attributes[name].flatMap { UInt64($0) } }
         records = number("records") ?? 0
-        files = snapshot.record.root.totals.fileCount
+        // What is derived from photos says nothing of the app's data: it is missing where the helper that reads them is.
+        let all = snapshot.record.root.totals.fileCount
+        files = all - min(all, number(Snapshot.photoFilesAttribute) ?? 0)
         if let files = number(Snapshot.mediaFilesAttribute), let bytes = number(Snapshot.mediaBytesAttribute) {
             mediaFiles = files
             mediaBytes = bytes
