@@ -7,7 +7,7 @@ import Testing
 
 /// A backup dies (SIGKILL) at each point: all older snapshots are whole, the new one is whole or not there, and the next backup
 /// finds nothing in its way.
-@Suite struct CrashTests {
+@Suite(.rotating(oneIn: 3)) struct CrashTests {
     private let folder: TemporaryFolder
     private static let old = TestData.random(300_000, seed: 1)
     private static let new = TestData.random(500_000, seed: 2)

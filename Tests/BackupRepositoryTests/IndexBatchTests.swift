@@ -9,7 +9,7 @@ import Testing
 @testable import BackupRepository
 
 /// Copies of indexes save requests, and nothing depends on them.
-@Suite struct IndexBatchTests {
+@Suite(.rotating(oneIn: 3)) struct IndexBatchTests {
     private let folder: TemporaryFolder
     private let server = SimulatedServer()
 

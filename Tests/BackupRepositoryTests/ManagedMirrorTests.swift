@@ -10,7 +10,7 @@ import Testing
 @testable import BackupRepository
 
 /// Backups are removed from a mirror while others are uploaded to it: what is kept stays whole, whatever happens.
-@Suite struct ManagedMirrorTests {
+@Suite(.rotating(oneIn: 3)) struct ManagedMirrorTests {
     private let folder: TemporaryFolder
     private let server = SimulatedServer()
 

@@ -10,7 +10,7 @@ import Testing
 
 /// What a large repository on a server costs in requests, bytes, time and memory. `make test` has a small one, whose requests
 /// must stay few. With BACKUPFS_SCALE_PACKS=100000, the figures of Docs/explanation/large-repositories.md are printed.
-@Suite struct StorageScaleTests {
+@Suite(.rotating(oneIn: 3)) struct StorageScaleTests {
     private static let packCount = Int(Machine.environment("BACKUPFS_SCALE_PACKS") ?? "") ?? 1_200
     private static let isMeasured = Machine.environment("BACKUPFS_SCALE_PACKS") != nil
     private static let chunksInPack = isMeasured ? 100 : 5

@@ -3,7 +3,7 @@ import Testing
 
 /// The disk is full or fails from some call on, under every kind of operation: each ends by itself and in time, and no backup is
 /// hurt (U-A5). Calls are taken at a stride; `FailingStorageTests` takes every one in a small repository.
-struct FailingOperationTests {
+@Suite(.rotating(oneIn: 3)) struct FailingOperationTests {
     private static let operations = [
         ["backup"], ["export", "--json", "--output", "OUT"], ["verify", "first"], ["prune", "--max-unused", "0"],
         ["check", "--read-data"], ["check", "--repair", "--yes"], ["forget", "--keep-last", "1"],

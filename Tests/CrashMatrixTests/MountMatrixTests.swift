@@ -2,7 +2,9 @@ import TestSupport
 import Testing
 
 /// The same through the mount, with the process that serves it.
-@Suite(.tallied, .enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+@Suite(
+    .tallied, .enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"),
+    .rotating(oneIn: 3))
 struct MountMatrixTests {
     @Test(.enabled(if: Machine.isRoot, "only root can unmount by itself"), arguments: [Scenario.archives[1]], Fault.allCases)
     func `a file copied into the mounted store`(scenario: Scenario, fault: Fault) throws {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// The recovery after a crash fails itself, several times: the next open of the store finds the old data or the new.
-@Suite(.tallied)
+@Suite(.tallied, .rotating(oneIn: 3))
 struct RecoveryMatrixTests {
     @Test(arguments: Selection.current.chooseScenarios(Scenario.archives + [Scenario.whole]), Fault.allCases)
     func `a recovery that is disturbed at each of its calls, again and again`(scenario: Scenario, fault: Fault) throws {

@@ -3,7 +3,7 @@ import Testing
 
 /// A look at a file that fails is not a file that is not there (R-A10): whatever look of an operation fails, it removes no
 /// backup, no pin and no tag, and all that is there can be read afterwards.
-struct UnseenFileTests {
+@Suite(.rotating(oneIn: 3)) struct UnseenFileTests {
     private static let operations = [
         ["backup"], ["prune"], ["check", "--repair", "--yes"], ["forget", "--keep-last", "5"], ["status"], ["snapshots"],
     ]

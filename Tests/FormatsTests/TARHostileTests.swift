@@ -4,7 +4,7 @@ import SystemIO
 import TestSupport
 import Testing
 
-@Suite("tar reader: hostile archives")
+@Suite("tar reader: hostile archives", .rotating(oneIn: 3))
 struct TARHostileTests {
     private func limits() -> ArchiveLimits {
         var limits = ArchiveLimits(totalSizeBytes: 1 << 20)

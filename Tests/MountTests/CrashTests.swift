@@ -3,7 +3,7 @@ import Testing
 
 /// `kill -9` of the mounting process at each named fault point: afterwards the state is the old or the new one, nothing in
 /// between.
-@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"), .rotating(oneIn: 3))
 struct CrashTests {
     static let backupPoints = [
         "backup.pack-written", "backup.pack-written:2", "backup.pack-published", "backup.pack-published:2",

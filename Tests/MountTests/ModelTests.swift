@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A long random sequence of operations, compared with a model in memory of what the tree must show.
-@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"), .rotating(oneIn: 3))
 struct ModelTests {
     /// The expected state.
     private struct Model {

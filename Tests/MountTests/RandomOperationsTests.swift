@@ -3,7 +3,7 @@ import Testing
 
 /// Thousands of random calls through the kernel, compared with a model in memory of what the tree must show. `ModelTests` does
 /// fewer and compares everything after each; this one reads samples in between the changes.
-@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"), .rotating(oneIn: 3))
 struct RandomOperationsTests {
     private static let model = #"""
         import io, tarfile, zipfile

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Every check before an import, with its exact words: `cp` fails, nothing changes, and the report explains.
-@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"), .rotating(oneIn: 3))
 struct RefusalTests {
     /// A change of the example, in jq's language, and the first resulting error.
     private typealias Case = (change: String, reason: String)

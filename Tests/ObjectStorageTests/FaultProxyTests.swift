@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The faults of `FaultProxy`, as curl meets them.
-struct FaultProxyTests {
+@Suite(.rotating(oneIn: 3)) struct FaultProxyTests {
     let server: ObjectServer
     let proxy: FaultProxy
     let bucket: String

@@ -7,7 +7,7 @@ import Testing
 @testable import ObjectStorage
 
 /// Servers and networks that fail, without a real server.
-@Suite struct S3FaultTests {
+@Suite(.rotating(oneIn: 3)) struct S3FaultTests {
     private static let facts = [
         "ETag": "\"781e5e245d69b566979b86e28d23f2c7\"", "Last-Modified": "Thu, 26 Nov 2026 10:14:03 GMT",
     ]

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Memory use does not grow with the data: neither with the number of records nor with their content.
-struct LargeRecordsTests {
+@Suite(.rotating(oneIn: 3)) struct LargeRecordsTests {
     private static let memoryLimitKiB = 96 << 10
 
     /// Runs a command and prints its peak memory in KiB.

@@ -7,7 +7,7 @@ import Testing
 
 /// Media with the names of SQLite's logs: `X-wal`, `X-shm` and `X-journal` belong to a file `X`; beside a folder or a link they
 /// are ordinary files.
-struct LogNameTests {
+@Suite(.rotating(oneIn: 3)) struct LogNameTests {
     static let tree =
         "find . -mindepth 1 -printf '%P %y %l\\n' | sort; find . -type f -print0 | sort -z | xargs -0r sha256sum"
 

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// A restore of a lost database harms nothing that gets in its way: what the app creates meanwhile, and logs that it left.
-struct LostDatabaseSafetyTests {
+@Suite(.rotating(oneIn: 3)) struct LostDatabaseSafetyTests {
     /// A store whose app's database is `$R/data/ev.db`, with the backup `one`, and `$R/new.db` as the app would create it.
     private static func prepare() throws -> Sandbox {
         let sandbox = try Sandbox()

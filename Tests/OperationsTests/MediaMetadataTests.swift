@@ -324,7 +324,7 @@ import Testing
 }
 
 /// Trees of files with any mix of metadata, which an independent program generates from a seed, and every kind of restore.
-@Suite(.enabled(if: Machine.isRoot)) struct GeneratedMetadataTests {
+@Suite(.enabled(if: Machine.isRoot), .rotating(oneIn: 3)) struct GeneratedMetadataTests {
     /// Prints nothing; creates a tree in the folder given second, from the seed given first. With a third argument it changes an
     /// old tree.
     private static let generate = """

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A few hundred photos with random tags, each field of which is what ExifTool says.
-struct ExifToolComparisonTests {
+@Suite(.rotating(oneIn: 3)) struct ExifToolComparisonTests {
     private static let variantCount = 40
 
     /// Arguments of ExifTool for one photo. Some of the values are nonsense, as cameras write it.

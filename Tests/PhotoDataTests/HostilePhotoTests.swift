@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Photos that were cut off or changed, of each format. Whatever becomes of the helper, the next file is read.
-struct HostilePhotoTests {
+@Suite(.rotating(oneIn: 3)) struct HostilePhotoTests {
     /// Of each format; a part of them in `make test`.
     private static let roundCount: UInt64 = 60
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Values that public collections of photos have, and that were once read wrong (`make photo-corpora`).
-struct PhotoFieldsTests {
+@Suite(.rotating(oneIn: 3)) struct PhotoFieldsTests {
     private let folder: TemporaryFolder
 
     init() throws {

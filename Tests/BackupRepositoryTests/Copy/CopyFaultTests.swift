@@ -8,7 +8,7 @@ import Testing
 @testable import BackupRepository
 
 /// Copies that meet damage, other processes, and their own death.
-struct CopyFaultTests {
+@Suite(.rotating(oneIn: 3)) struct CopyFaultTests {
     /// The packs that hold chunks of a file of a snapshot, and of no file of another one.
     private func packs(onlyOf name: FileName, _ file: FileName, in repository: Repository) throws -> [PackID] {
         func packs(of snapshot: Snapshot) throws -> Set<PackID> {

@@ -6,7 +6,7 @@ import Testing
 @testable import BackupRepository
 
 /// Random trees are the same after a copy between any two repositories.
-struct CopyPropertyTests {
+@Suite(.rotating(oneIn: 3)) struct CopyPropertyTests {
     private struct Generator {
         var random: SeededGenerator
         let repository: Repository

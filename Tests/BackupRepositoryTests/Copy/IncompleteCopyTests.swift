@@ -8,7 +8,7 @@ import Testing
 @testable import BackupRepository
 
 /// Copies into a repository that has lost data, or in which others write.
-struct IncompleteCopyTests {
+@Suite(.rotating(oneIn: 3)) struct IncompleteCopyTests {
     private func verdicts(_ ends: CopyEnds) throws -> [String] {
         let copy = try SnapshotCopy(from: ends.source, to: ends.target, CopyEnds.rules)
         return try copy.plan(ends.source.snapshots(), areNamed: false).map { item in

@@ -8,7 +8,7 @@ import Testing
 
 /// The making of a repository is cut off after every single change: it can be made again, or is there; and a backup into what was
 /// found is kept when the power fails after it.
-@Suite struct CreationCutTests {
+@Suite(.rotating(oneIn: 3)) struct CreationCutTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder(inMemory: true) }

@@ -8,7 +8,7 @@ import Testing
 
 /// Storage fails at its n-th change, for every n, under operations that several threads share: each ends in time, with the error
 /// of the storage and no other (U-A5, U-A6).
-@Suite struct FailingStorageTests {
+@Suite(.rotating(oneIn: 3)) struct FailingStorageTests {
     private static let limitSeconds: UInt64 = 60
     /// More blocks than are read ahead at once.
     private static let large = TestData.random(9 << 20, seed: 4)

@@ -8,7 +8,7 @@ import Testing
 
 /// The disk is full at every single change to a file, for that moment or from then on: the operation says so, and what was there
 /// is as it was.
-@Suite struct FullDiskTests {
+@Suite(.rotating(oneIn: 3)) struct FullDiskTests {
     private let folder: TemporaryFolder
 
     init() throws {

@@ -9,7 +9,7 @@ import Testing
 /// The power fails after every single change to a file, and whatever was not synchronized is lost in one way or another: all
 /// snapshots that were published are whole, what is listed is whole, and the next backup and prune work and clear away what was
 /// left.
-@Suite struct PowerCutTests {
+@Suite(.rotating(oneIn: 3)) struct PowerCutTests {
     /// What is found at the next start, and what it is to hold.
     private struct Moment: Hashable {
         let tree: DiskTree

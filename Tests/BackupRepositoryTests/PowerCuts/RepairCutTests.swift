@@ -8,7 +8,7 @@ import Testing
 
 /// The power fails after every single change of a repair: what was whole before it is whole at each moment, and the next repair
 /// puts right all that the first would have.
-@Suite struct RepairCutTests {
+@Suite(.rotating(oneIn: 3)) struct RepairCutTests {
     /// What is wrong before the repair.
     enum Harm: CaseIterable, Sendable {
         case flippedBit, lostStretch, cutOff, records, labels, missingLabels, settings

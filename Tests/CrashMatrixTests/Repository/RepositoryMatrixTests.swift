@@ -3,7 +3,7 @@ import Testing
 
 /// Every call of a repair, a removal and a prune that changes a file goes wrong in every way it can. No backup that was whole is
 /// lost or hurt, what was removed can be brought back, and the operation can be done again.
-@Suite(.tallied)
+@Suite(.tallied, .rotating(oneIn: 3))
 struct RepositoryMatrixTests {
     @Test(arguments: Selection.current.chooseScenarios(RepositoryScenario.repairs), Fault.allCases)
     func `check --repair`(scenario: RepositoryScenario, fault: Fault) throws { try tryAll(scenario, fault) }

@@ -96,7 +96,7 @@ struct HostileJSON: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("JSON tokenizer")
+@Suite("JSON tokenizer", .rotating(oneIn: 3))
 struct JSONTokenizerTests {
     /// Each token with its text, as `kind:text`.
     private func tokens(_ source: MemorySource, bufferSizeBytes: Int) throws -> [String] {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Inputs that a fuzzer found worth keeping, or that once went wrong, as the fuzzer itself feeds them.
-struct CorpusTests {
+@Suite(.rotating(oneIn: 3)) struct CorpusTests {
     /// `Tests/Fuzz`.
     private static let folder = FileSystem.parentPath(FileSystem.parentPath(#filePath))
 

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Rules of a remote, and removals from it by hand, with folders.
-struct RemoteRetentionTests {
+@Suite(.rotating(oneIn: 3)) struct RemoteRetentionTests {
     private func store(_ settings: [String] = []) throws -> SyncSandbox {
         let store = try SyncSandbox("$R/cloud", settings)
         try store.sandbox.sh(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Stores whose repository is kept by a real server.
-struct RepositoryOnServerTests {
+@Suite(.rotating(oneIn: 3)) struct RepositoryOnServerTests {
     private let server: ObjectServer
     private let proxy: FaultProxy
     /// For `--repository`.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `backupfs sync`, and the upload after a backup, with a real server whose connection fails.
-struct SyncServerTests {
+@Suite(.rotating(oneIn: 3)) struct SyncServerTests {
     private static let offline = "No internet connection. Backup requires network access."
     private static let signIn = "You must be signed into iCloud to use automatic backups."
     private static let full = "iCloud storage is full. Please free up space or upgrade your plan."

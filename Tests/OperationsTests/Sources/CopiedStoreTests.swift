@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// A store whose folder was copied, as with a machine's disk: both copies have the same identity, and one repository.
-struct CopiedStoreTests {
+@Suite(.rotating(oneIn: 3)) struct CopiedStoreTests {
     /// Two backups, `a` and `b`, and a copy of the store in `$R/copy` with its own database, which has one more table.
     private static func makeSandbox() throws -> Sandbox {
         let sandbox = try Sandbox()
