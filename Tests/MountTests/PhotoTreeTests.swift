@@ -225,37 +225,6 @@ import Testing
         }
     }
 
-    @Test func `STR-13: a copy of a photo stars it`() throws {
-        try Sandbox.use { sandbox in
-            try Self.makeLibrary(in: sandbox)
-            try sandbox.mount()
-            // Before the first backup, and after it: then the photos' checksums are known.
-            let stars =
-                "ls $M/photos/starred; find $M/photos/starred ! -type l | wc -l; backupfs star --list --store $S --json | jq -r '.[].path'"
-            for backup in ["true", "mkdir $M/snapshots/one"] {
-                try sandbox.sh(
-                    """
-                    \(backup); cd $M/photos/starred; cp $R/Photos/plain.jpg .; cp -p $M/live/media/trip/IMG_1.jpg .
-                    cat $R/Photos/copy.jpg > copy.jpg; touch empty.jpg
-                    """)
-                #expect(
-                    try sandbox.sh(stars)
-                        == "IMG_1.jpg\ncopy.jpg\nplain.jpg\n1\ncopy.jpg\nplain.jpg\ntrip/IMG_1.jpg", "\(backup)")
-                try sandbox.sh("rm $M/photos/starred/*.jpg")
-            }
-            // A name of the user's own: the bytes say which photo it is.
-            try sandbox.sh("cp $R/Photos/plain.jpg $M/photos/starred/mine.jpg")
-            #expect(try sandbox.sh(stars) == "plain.jpg\n1\nplain.jpg")
-            for command in [
-                "cp $R/Photos/notes.txt $M/photos/starred/",
-                "head -c 20 $R/Photos/copy.jpg | cp /dev/stdin $M/photos/starred/copy.jpg",
-                "dd if=$R/Photos/copy.jpg of=$M/photos/starred/copy.jpg bs=64 seek=1 status=none",
-            ] { try sandbox.fails(command, saying: "Invalid argument", exitCode: 1) }
-            #expect(try sandbox.sh(stars) == "plain.jpg\n1\nplain.jpg")
-            try sandbox.unmount()
-        }
-    }
-
     @Test func `STR-13: photos are starred by links and by an attribute`() throws {
         try Sandbox.use { sandbox in
             try Self.makeLibrary(in: sandbox)

@@ -130,15 +130,6 @@ final class StoreTreeServices: TreeServices {
         _ = isStarred ? try stars().star(path) : try stars().unstar(path)
     }
 
-    func starPhoto(content: SHA256Digest, sizeBytes: UInt64, named name: FileName) throws(BackupError) {
-        guard let path = try photos?.path(ofContent: content, sizeBytes: sizeBytes, named: name) else {
-            throw BackupError(
-                .invalidArgument, "no photo in the app's media folder has these bytes, so it cannot be starred",
-                path: name.description, remedy: "Put the photo into the media folder first: \(store.mediaPath ?? "")")
-        }
-        try setStarred(photo: path, true)
-    }
-
     func photoQueueFiles(in folder: PhotoQueueFolder?) throws(BackupError) -> [FileName] {
         let queue = try stars().queue
         switch folder {

@@ -29,7 +29,7 @@ public final class LivePhotos: Sendable {
     }
 
     private let store: Store
-    let media: LiveMedia
+    private let media: LiveMedia
     private let catalog: LiveMediaCatalog
     private let newest: NewestMediaCatalog
     private let newestIndex = Mutex<(id: SnapshotID, index: PhotoIndex?)?>(nil)

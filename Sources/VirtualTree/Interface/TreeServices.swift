@@ -36,9 +36,6 @@ public protocol TreeServices: AnyObject, Sendable {
     /// Stars a photo, or takes its star away. Durable when it returns; the upload follows in the background.
     /// - Throws: `notFound` for a file that is not there; `invalidArgument` for a path that is not UTF-8.
     func setStarred(photo path: [UInt8], _ isStarred: Bool) throws(BackupError)
-    /// Stars the photo of the app's media folder that has these bytes; of several, the one with that name.
-    /// - Throws: `invalidArgument` when no photo has them.
-    func starPhoto(content: SHA256Digest, sizeBytes: UInt64, named name: FileName) throws(BackupError)
     /// The files about the uploads of starred photos: `catalog.jsonl`, and those in `queue` and `status`.
     /// - Parameter folder: `nil` for those at the top.
     func photoQueueFiles(in folder: PhotoQueueFolder?) throws(BackupError) -> [FileName]

@@ -9,9 +9,6 @@ extension TreeServices {
     public func starredPhotos() throws(BackupError) -> [StarredPhoto] { [] }
     public func star(ofPhoto path: [UInt8]) throws(BackupError) -> StarredPhoto? { nil }
     public func setStarred(photo path: [UInt8], _ isStarred: Bool) throws(BackupError) { throw .readOnlyHere }
-    public func starPhoto(content: SHA256Digest, sizeBytes: UInt64, named name: FileName) throws(BackupError) {
-        throw .readOnlyHere
-    }
     public func photoQueueFiles(in folder: PhotoQueueFolder?) throws(BackupError) -> [FileName] { [] }
     public func photoQueueFile(_ name: FileName, in folder: PhotoQueueFolder?) throws(BackupError) -> [UInt8] {
         throw .notFound(name)

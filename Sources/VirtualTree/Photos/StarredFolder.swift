@@ -2,8 +2,8 @@ import BackupCore
 import Photos
 import SystemIO
 
-/// `photos/starred/`: links to the starred photos of the app's media folder. A link or a copy that is made here stars a photo;
-/// removing a link takes the star away.
+/// `photos/starred/`: links to the starred photos of the app's media folder. A link that is made here stars a photo, and removing
+/// one takes the star away.
 final class StarredFolder: FolderNode {
     static let folderName: FileName = "starred"
 
@@ -46,10 +46,6 @@ final class StarredFolder: FolderNode {
     func removeFile(_ name: FileName) throws(BackupError) {
         let path = Array(try star(named: name).photo.path.utf8)
         try context.services.setStarred(photo: path, false)
-    }
-
-    func createFile(_ name: FileName) throws(BackupError) -> any FileNode {
-        CopiedPhoto(name: name, folder: inode, context: context)
     }
 
     func makeSymbolicLink(_ name: FileName, to target: [UInt8]) throws(BackupError) -> any Node {
