@@ -99,7 +99,14 @@ public final class PhotoBucket: Sendable {
         _ name: ObjectName, limitBytes: Int, tryLimit: Int, _ make: ([UInt8]?) throws(BackupError) -> [UInt8]
     ) throws(BackupError) -> Bool {
         for _ in 0..<tryLimit {
-            let stored = try storage.contents(of: name, limitBytes: limitBytes)
+            let stored: (bytes: [UInt8], version: ObjectVersion)?
+            do throws(BackupError) {
+                stored = try storage.contents(of: name, limitBytes: limitBytes)
+            } catch {
+                // It was replaced while it was read.
+                guard error.code == .conflict else { throw error }
+                continue
+            }
             let bytes = try make(stored?.bytes)
             do throws(BackupError) {
                 if let stored {
