@@ -27,7 +27,7 @@ help:
 	@echo 'make mount         install what is missing, build, make a store with sample data, mount it'
 	@echo '                   (MOUNT=/some/folder, BACKUPFS_STORE=/some/store)'
 	@echo 'make umount        unmount it again'
-	@echo 'make test          install what tests need, check, build, run all tests: of the crash matrix a part, which is another each time'
+	@echo 'make test          install what tests need, check, build, run the tests: a part of the campaigns, another one in each run'
 	@echo '                   (BACKUPFS_SKIP_MOUNTED_TESTS=1 where nothing can be mounted)'
 	@echo 'make test-all      the same, then the long campaigns, one after the other: crash-matrix, test-remotes, soak, two-hosts,'
 	@echo '                   property, fuzz, fuzz-photos (as root; some hours)'

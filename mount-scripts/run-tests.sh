@@ -53,9 +53,11 @@ export XDG_CACHE_HOME=$cache
 trap 'rm -rf "$log" "$log".* "$cache" "$tools"' EXIT
 
 if [ "${#splits[@]}" -gt 0 ]; then
-    # Of the campaigns, a part in each run (Rounds.swift). The number repeats a run.
-    export BACKUPFS_ROTATION=${BACKUPFS_ROTATION:-$RANDOM}
-    echo "Campaigns of rotation $BACKUPFS_ROTATION; all of them: make test-all"
+    if [ "${BACKUPFS_ROUNDS:-}" != all ]; then
+        # Of the campaigns, a part in each run (Rounds.swift). The number repeats a run.
+        export BACKUPFS_ROTATION=${BACKUPFS_ROTATION:-$RANDOM}
+        echo "Campaigns of rotation $BACKUPFS_ROTATION; all of them: make test-all"
+    fi
     processes=()
     for number in "${!splits[@]}"; do
         # A shell without job control has its background processes ignore SIGINT, and theirs would inherit that.

@@ -48,7 +48,7 @@ public enum Rounds {
         else { return true }
         // FNV-1a: the same in each run, unlike Swift's own.
         let hash = name.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        return (hash >> 32 &+ rotation) % step == 0
+        return ((hash >> 32) &+ rotation) % step == 0
     }
 }
 

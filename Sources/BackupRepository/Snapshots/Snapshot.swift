@@ -84,7 +84,7 @@ public struct Snapshot: Hashable, Sendable {
 
     /// The attribute with the version of the reader of photos, in snapshots that have a list of them.
     public static let photosAttribute = "photos"
-    /// The attribute that counts the files which the backup derived from its photos: their list, `metadata/` and `thumbnails/`.
+    /// The attribute with the number of files that the backup derived from its photos: their list, `metadata/` and `thumbnails/`.
     public static let photoFilesAttribute = "photo-files"
 
     /// The attribute of a copy of a snapshot: the ID of the snapshot that is not a copy, 64 hexadecimal digits.

@@ -115,7 +115,7 @@ struct BackupAmount {
     init(of snapshot: Snapshot, in repository: Repository) {
         func number(_ name: String) -> UInt64? { snapshot.record.attributes[name].flatMap { UInt64($0) } }
         records = number("records") ?? 0
-        // What is derived from photos says nothing of the app's data: it is missing where the helper that reads them is.
+        // Files derived from photos do not count: a backup made without the photo helper lacks them, and no data of the app.
         let all = snapshot.record.root.totals.fileCount
         files = all - min(all, number(Snapshot.photoFilesAttribute) ?? 0)
         if let files = number(Snapshot.mediaFilesAttribute), let bytes = number(Snapshot.mediaBytesAttribute) {

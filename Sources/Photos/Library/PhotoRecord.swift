@@ -68,8 +68,8 @@ public struct PhotoRecord: Sendable, Equatable {
         self.status = status
     }
 
-    /// Takes what reading the photo came to.
-    /// - Returns: false for a file that is no photo or video. One that was not read for want of a helper stays as it is.
+    /// Applies the outcome of reading the photo. Without a helper, the record stays as it is.
+    /// - Returns: false for a file that is neither a photo nor a video.
     public mutating func take(_ outcome: MediaOutcome<PhotoMetadata>) -> Bool {
         switch outcome {
         case .found(let photo): take(photo)

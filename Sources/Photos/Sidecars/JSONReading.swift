@@ -1,7 +1,8 @@
 import BackupCore
 import Formats
 
-/// Reading the small documents of the queue and the catalog. What is missing, or of another kind than expected, is `nil`.
+/// Reading the small documents of the queue, and lines of the catalog and of the list of photos.
+/// What is missing, or of another kind than expected, is `nil`.
 extension OrderedJSON {
     /// - Returns: `nil` for a text that is not one whole value.
     init?(parsing text: some Collection<UInt8>) {
