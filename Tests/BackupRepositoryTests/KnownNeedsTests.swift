@@ -100,6 +100,33 @@ import Testing
         #expect(repository.knownNeeds.withLock { $0.packs(of: two.id) } == nil)
     }
 
+    @Test func `a folder that is taken over with all that is in it has known needs`() throws {
+        let repository = try Repository.create(at: folder("repository"))
+        let first = try repository.makeWriter()
+        let photo = TestData.random(90_000, seed: 1)
+        let file = TreeEntry.file(
+            name: "photo", mode: 0o600, modificationTime: Timestamp(seconds: 5), stored: try first.store(photo, policy: .media))
+        let album = try first.store([file])
+        func entry(_ stored: StoredDirectory, _ name: FileName = "album") -> TreeEntry {
+            .directory(name: name, mode: 0o700, modificationTime: Timestamp(seconds: 5), stored: stored)
+        }
+        let outer = try first.store([entry(album)])
+        let one = try first.commit(named: "one", entries: [entry(album), entry(outer, "outer")])
+        let needed = try #require(repository.knownNeeds.withLock { $0.packs(of: one.id) })
+        let second = try repository.makeWriter()
+        #expect(try second.takeOver([file.content]) == [true])
+        #expect(try second.takeOver(album, with: [file]))
+        #expect(try second.takeOver(outer, with: [entry(album)]))
+        let two = try second.commit(named: "two", entries: [entry(album), entry(outer, "outer")], seconds: 1_001)
+        // All that the first one needed: the same file and folders.
+        #expect(repository.knownNeeds.withLock { $0.packs(of: two.id) }?.isSuperset(of: needed) == true)
+        // With a folder in it that was not looked at, nothing is claimed.
+        let third = try repository.makeWriter()
+        #expect(try third.takeOver(outer, with: [entry(album)]))
+        let three = try third.commit(named: "three", entries: [entry(outer, "outer")], seconds: 1_002)
+        #expect(repository.knownNeeds.withLock { $0.packs(of: three.id) } == nil)
+    }
+
     @Test func `nothing is claimed of a list that was taken over by its name`() throws {
         let repository = try Repository.create(at: folder("repository"))
         let bytes = TestData.random(3_000_000, seed: 1)

@@ -42,8 +42,8 @@ import Testing
         let all = try fill(storage, packCount: counts.packs, labelCount: counts.labels)
         let small = all.filter { !$0.hasPrefix("packs/") }
         for other in [nil, SimulatedStorage(server)] {
-            for isKnown in [true, false] {
-                let listing = MirrorListing(storage: storage, other: other, expected: expected) { _ in isKnown }
+            for (isKnown, isFirst) in [(true, false), (false, false), (false, true)] {
+                let listing = MirrorListing(storage: storage, other: other, expected: expected, isFirst: isFirst) { _ in isKnown }
                 #expect(try names(listing.records()).filter { !$0.hasPrefix("packs/") } == small)
                 #expect(try names(listing.everything()) == all)
             }
@@ -58,6 +58,15 @@ import Testing
         let found = try MirrorListing(storage: storage, expected: expected) { _ in true }.records()
         #expect(storage.traffic[.list].requestCount - before == 2)
         #expect(found.keys.allSatisfy { if case .pack = $0 { false } else { true } })
+    }
+
+    @Test func `a first look lists no more packs than one short page has`() throws {
+        let storage = SimulatedStorage(server)
+        let all = try fill(storage, packCount: 200, labelCount: 2).filter { !$0.hasPrefix("packs/") }
+        let before = storage.traffic[.list].requestCount
+        let listing = MirrorListing(storage: storage, isFirst: true) { _ in false }
+        #expect(try names(listing.records()) == all)
+        #expect(storage.traffic[.list].requestCount - before == 2)
     }
 
     /// Both parts are listed at the same time, and another machine stores a backup after one of them and before the other.

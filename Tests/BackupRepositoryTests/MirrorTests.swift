@@ -173,6 +173,41 @@ import Testing
         #expect(try expectWhole(copy(storage, to: "copy"), "next") == Set(Self.names + ["next"]))
     }
 
+    @Test func `an update that begins with an earlier look does not look again`() throws {
+        let repository = try make()
+        let storage = SimulatedStorage(server)
+        var state = MirrorState()
+        let mirror = RepositoryMirror(of: repository, in: storage, stateFolder: folder("indexes"))
+        _ = try mirror.update(&state)
+        let look = try RepositoryMirror.look(at: storage)
+        // It is made before the backup is.
+        try RecordedHistory.backUp("next", in: repository, seconds: 3_000)
+        var before = storage.traffic
+        let summary = try mirror.update(&state, beginningWith: look)
+        #expect(summary.addedSnapshotCount == 1 && summary.snapshotCount == 4)
+        // The lists of a prune, the register; and no label of a backup that has none.
+        #expect(storage.traffic[.list].requestCount - before[.list].requestCount == 1)
+        #expect(storage.traffic[.read].requestCount - before[.read].requestCount == 1)
+        #expect(storage.traffic[.look] == before[.look])
+        #expect(try expectWhole(copy(storage, to: "copy"), "next") == Set(Self.names + ["next"]))
+        // An old one is made again.
+        let old = MirrorLook(
+            begin: SystemClock.bootNanoseconds() - 10_000_000_000, present: look.present, storedBytes: look.storedBytes,
+            configuration: look.configuration)
+        before = storage.traffic
+        #expect(try mirror.update(&state, beginningWith: old).snapshotCount == 4)
+        #expect(storage.traffic.total.requestCount - before.total.requestCount == 3)
+        // What it has found is of another repository.
+        let other = SimulatedStorage(SimulatedServer())
+        try update(try make("other"), other)
+        let foreign = try RepositoryMirror.look(at: other)
+        #expect(errorCode { _ = try mirror.update(&state, beginningWith: foreign) } == .notPermitted)
+        #expect(throws: BackupError.self) {
+            _ = try RepositoryMirror(of: repository, in: other).update(&state, beginningWith: foreign)
+        }
+        #expect(try open(copy(other, to: "foreign")).id == open(folder("other")).id)
+    }
+
     @Test func `a removed backup stays in the mirror, and a changed label arrives`() throws {
         let repository = try make()
         let storage = SimulatedStorage(server)

@@ -129,6 +129,8 @@ final class AlteredListing: ObjectStorage {
             let page = try storage.list(prefix: prefix, after: previous, limit: limit)
             var objects = page.objects
             try alter(&objects)
+            // A list never has what comes before it.
+            if let previous { objects.removeAll { $0.name <= previous } }
             return ObjectPage(objects: objects, hasMore: page.hasMore)
         } catch {
             throw error as? BackupError ?? BackupError(.inputOutput, "\(String(describing: error))")

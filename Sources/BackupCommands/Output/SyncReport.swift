@@ -18,6 +18,8 @@ struct SyncReport {
     let failure: Failure
     /// The packs in each remote that are read and compared with their checksums; `nil` for none.
     var verified: DataSubset?
+    /// Looks at the remotes that were begun before.
+    var earlier: [RemoteLookAhead] = []
 
     /// - Returns: the first failure; `nil` when all remotes are up to date. A failure does not keep the others from being synced.
     func run(_ remotes: [RemoteSettings]) -> BackupError? {
@@ -27,7 +29,8 @@ struct SyncReport {
             let error: BackupError?
             var result: SyncOperation.Result?
             do throws(BackupError) {
-                let operation = SyncOperation(store: store, remote: remote, isAutomatic: failure == .warning, verifying: verified)
+                let operation = SyncOperation(
+                    store: store, remote: remote, isAutomatic: failure == .warning, verifying: verified, after: earlier)
                 let done = try operation.run(progress: printer.handler)
                 result = done
                 error = done.damage

@@ -67,6 +67,8 @@ struct BackupCommand: ParsableCommand {
                 text: Self.intention(counts.map { "\($0.count) \($0.plural)" }.joined(separator: ", "), store.mediaPath))
             return
         }
+        // A backup that may not be due should not ask a server anything.
+        let looks = ifDue || noSync ? [] : AutomaticSync(store: store).lookAhead()
         let made = try ifDue ? runIfDue(store, printer) : runNow(store, printer)
         printer.finish()
         guard let result = made else {
@@ -91,14 +93,14 @@ struct BackupCommand: ParsableCommand {
             if result.missing.count > 10 { Terminal.writeError("  … (manifest.json has more)") }
         }
         if !output.json { for warning in result.warnings { Terminal.writeError("warning: \(warning.message)") } }
-        sync(store, AutomaticSync(store: store).remotes)
+        sync(store, AutomaticSync(store: store).remotes, looks)
         if let incompleteness = result.incompleteness { throw incompleteness }
     }
 
     /// The backup is made and reported, whatever comes of this.
-    private func sync(_ store: Store, _ remotes: [RemoteSettings]) {
+    private func sync(_ store: Store, _ remotes: [RemoteSettings], _ looks: [RemoteLookAhead] = []) {
         if noSync { return }
-        _ = SyncReport(store: store, isJSON: output.json, failure: .warning).run(remotes)
+        _ = SyncReport(store: store, isJSON: output.json, failure: .warning, earlier: looks).run(remotes)
     }
 
     private func openStore() throws(BackupError) -> Store {

@@ -177,6 +177,18 @@ public final class BackupWriter: Sendable {
         }
     }
 
+    /// The same for a folder that is what `entries` would be stored as. This writer must have stored their contents, or taken
+    /// them over.
+    /// - Returns: whether it can be reused.
+    public func takeOver(_ folder: StoredDirectory, with entries: [TreeEntry]) throws(BackupError) -> Bool {
+        guard try takeOver([folder.content]) == [true] else { return false }
+        store.changeCoverage { coverage in
+            for entry in entries { coverage.use(entry) }
+            coverage.cover(folder: folder.content)
+        }
+        return true
+    }
+
     /// Adds all chunks of a content: its lists, and what is in them.
     /// - Parameter limit: of the number of `ids` without those of lists.
     private func append(
@@ -261,20 +273,27 @@ public final class BackupWriter: Sendable {
             try FaultInjection.reached("backup.catalog-updated")
             // From the moment in which the record may have become visible, the packs must stay, whatever happens.
             guard let held = lock.withLock({ $0 }) else { throw BackupError(.locked, "the backup has ended") }
-            try storeIndexes(held)
+            // While the lock on names is taken. The record waits for them.
+            let indexes = storesIndexesSoon ? storeIndexesInBackground(held) : nil
+            defer { _ = indexes?.result }
+            if indexes == nil { try storeIndexes(held) }
+            var names: RepositoryLock?
             let snapshot = try repository.snapshotStore.publish(
                 record, label: label,
                 requireHeld: { () throws(BackupError) in
+                    try indexes?.value()
                     try held.requireHeld()
                     try store.requireNoneDoomed()
-                }
-            ) { name in
-                store.keep()
-                return willAppear(name)
-            }
+                },
+                willAppear: { name in
+                    store.keep()
+                    return willAppear(name)
+                }, didPublish: { if repository.layout.upstream != nil { names = $0 } })
             try requireStored(snapshot, held)
             noteNeeds(of: snapshot)
             workers.end()
+            RepositoryLock.removeNotes(of: [names, held].compactMap { $0 })
+            names = nil
             lock.withLock { $0 = nil }
             return snapshot
         } catch {
@@ -305,6 +324,22 @@ public final class BackupWriter: Sendable {
         } catch {
             abandon()
             throw error
+        }
+    }
+
+    /// Whether a batch of indexes is so small that others can wait for the lock on names meanwhile.
+    private var storesIndexesSoon: Bool {
+        guard let upstream = repository.layout.upstream else { return false }
+        return store.publishedCount <= Self.fewPacks && !upstream.mergesIndexes
+    }
+
+    private static let fewPacks = 4
+
+    /// The thread does not keep the lock: it may end a little later than the backup.
+    private func storeIndexesInBackground(_ held: RepositoryLock) -> BackgroundStep<Void> {
+        BackgroundStep { [self, weak held] () throws(BackupError) -> Void in
+            guard let held else { throw BackupError(.locked, "the backup has ended") }
+            try storeIndexes(held)
         }
     }
 

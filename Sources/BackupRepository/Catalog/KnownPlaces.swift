@@ -12,6 +12,9 @@ public final class KnownPlaces: Sendable {
     /// Only chunks that are stored whole: of two forms of a chunk, an archive has that one.
     func note(_ chunks: [StoredChunk?]) {
         places.withLock { places in
+            // Growing step by step moves everything several times.
+            let count = min(places.count + chunks.count, Self.countLimit)
+            if count > places.capacity { places.reserveCapacity(max(count, min(places.count * 2, Self.countLimit))) }
             for case .some(let chunk) in chunks where chunk.base == nil && places.count < Self.countLimit {
                 places[chunk.id] = chunk
             }

@@ -208,7 +208,9 @@ final class PackDataReader {
         guard let start = run.first?.packOffset, let runEnd = run.lazy.map(end(of:)).max() else { return }
         // If chunks overlap, the last one need not have the highest end.
         let count = Int(runEnd - start)
-        if buffer.count < count { buffer = [UInt8](repeating: 0, count: max(count, Self.runByteCount)) }
+        // No longer than a small pack: most of an update's packs are small, and memory is cleared first.
+        let usefulCount = min(Int(clamping: file.size), Self.runByteCount)
+        if buffer.count < count { buffer = [UInt8](repeating: 0, count: max(count, usefulCount)) }
         try buffer.withUnsafeMutableBytesThrowing { (bytes) throws(BackupError) in
             let all = UnsafeMutableRawBufferPointer(rebasing: bytes[..<count])
             // If a part of the disk cannot be read, the chunks around it may still be readable one by one.

@@ -46,6 +46,9 @@ protocol RepositoryUpstream: PackSource {
         isCompacting: Bool, requireHeld: () throws(BackupError) -> Void
     ) throws(BackupError)
 
+    /// Whether the next call of `storeIndexes` may replace many small batches by a large one.
+    var mergesIndexes: Bool { get }
+
     /// Brings the cache in line with the storage.
     func refresh(_ scope: RefreshScope) throws(BackupError)
 

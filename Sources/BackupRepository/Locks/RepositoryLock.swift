@@ -1,5 +1,6 @@
 import BackupCore
 import Glibc
+import Synchronization
 import SystemIO
 
 /// A lock of a repository, shared or exclusive, held for as long as this value lives.
@@ -57,6 +58,18 @@ final class RepositoryLock: Sendable {
         }
     }
 
+    /// Removes the notes of locks that are no longer needed, all at the same time: in an object storage, each takes a request.
+    /// The locks themselves are released with their values. Nothing may rely on the locks any more.
+    static func removeNotes(of locks: [RepositoryLock]) {
+        let all = locks.flatMap(\.locks)
+        // The caller alone decides when a lock is released.
+        let steps = all.dropFirst().map { lock in
+            BackgroundStep { [weak lock] () throws(BackupError) -> Void in if let lock { lock.removeNote() } }
+        }
+        all.first?.removeNote()
+        for step in steps { _ = step.result }
+    }
+
     /// Call it before a step that would break another holder's work: after a suspend, another host may have considered this one
     /// gone.
     /// - Throws: `locked` when that happened.
@@ -70,6 +83,7 @@ private final class SingleLock: Sendable {
     private let lock: AdvisoryLock
     /// `nil` where no note can be written.
     private let note: (any OwnLockNote)?
+    private let isNoteRemoved = Atomic<Bool>(false)
 
     init(
         _ layout: RepositoryLayout, _ path: String, isExclusive: Bool, _ operation: String
@@ -156,8 +170,10 @@ private final class SingleLock: Sendable {
         }
     }
 
-    deinit {
-        guard let note else { return }
+    deinit { removeNote() }
+
+    func removeNote() {
+        guard let note, !isNoteRemoved.exchange(true, ordering: .relaxed) else { return }
         LockRefresher.shared.remove(note.path)
         // Before the lock itself is released, so that the next holder finds no note. Also after the operation was cancelled.
         try? Cancellation.shielded { () throws(BackupError) in note.remove() }
@@ -199,6 +215,9 @@ struct NamesLock: ~Copyable {
 
     /// - Throws: `locked` when another host has considered this one gone.
     borrowing func requireHeld() throws(BackupError) { try lock.requireHeld() }
+
+    /// The lock, for one that releases it together with another one.
+    borrowing func shared() -> RepositoryLock { lock }
 }
 
 /// An advisory lock that is only held for moments, so that waiting for it pays.

@@ -13,7 +13,7 @@ struct IndexBatchUpdate {
     /// Smaller batches are small ones.
     private static let smallSizeBytes = 4 << 20
     /// At this number of small batches, one new batch replaces them.
-    private static let smallCountLimit = 16
+    static let smallCountLimit = 16
     /// This many new records are stored even if no pack is new. Most backups store packs as well.
     private static let recordCountLimit = 32
 

@@ -16,14 +16,19 @@ struct MirrorListing {
     /// A single listing of all objects takes one request, and names the packs, too. With more packs than this, it takes longer
     /// than one request for the names before them and one for those after them.
     private static let packCountLimit = 256
-    /// For this many more objects before packs than expected, one request is enough.
-    private static let slackCount = 16
+    /// For this many more objects before packs than expected, one request is enough: among them are the notes of locks. Servers
+    /// that keep keys as paths open a folder for each pack that is listed for nothing.
+    private static let slackCount = 6
+    /// The first page when nothing is known.
+    private static let firstPageSize = 32
 
     let storage: any ObjectStorage
     /// The same storage through another connection, which is open already: both can list at the same time.
     var other: (any ObjectStorage)?
     /// `nil` when nothing is known.
     var expected: Expectation?
+    /// Whether nothing is known of the storage, so that each record is new: records are listed first then, and without packs.
+    var isFirst = false
     /// Whether the labels that the register lists were seen before it.
     var isKnownRegister: (ObjectFacts) -> Bool = { _ in true }
     /// Whether all that a record needs was seen before it.
@@ -33,7 +38,7 @@ struct MirrorListing {
     /// - Throws: errors of the storage, and those of `isKnown`.
     func records() throws(BackupError) -> [MirrorObject: ObjectFacts] {
         if let expected, other != nil || expected.packCount > Self.packCountLimit { return try apart(expected) }
-        if let objects = try small(withPacks: false) { return objects }
+        if !isFirst, let objects = try small(withPacks: false) { return objects }
         return try apart(nil)
     }
 
@@ -138,12 +143,19 @@ struct MirrorListing {
         _ storage: any ObjectStorage, expecting count: Int?
     ) throws(BackupError) -> [MirrorObject: ObjectFacts] {
         var objects: [MirrorObject: ObjectFacts] = [:]
-        let pageSize = count.map { $0 + slackCount } ?? .max
-        try storage.forEachObject(after: nil, pageSize: pageSize) { (facts) throws(BackupError) in
+        func add(_ facts: ObjectFacts) -> Bool {
             guard isBeforePacks(facts.name) else { return false }
             if let object = MirrorObject(facts.name) { objects[object] = facts }
             return true
         }
+        if let count {
+            try storage.forEachObject(after: nil, pageSize: count + slackCount) { (facts) throws(BackupError) in add(facts) }
+            return objects
+        }
+        let page = try storage.list(prefix: "", after: nil, limit: firstPageSize)
+        guard page.objects.allSatisfy(add), page.hasMore else { return objects }
+        guard let last = page.objects.last?.name else { throw storage.hasNoNames }
+        try storage.forEachObject(after: last) { (facts) throws(BackupError) in add(facts) }
         return objects
     }
 

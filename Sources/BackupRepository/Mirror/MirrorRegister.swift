@@ -5,14 +5,14 @@ import SystemIO
 /// The register in a mirror.
 extension RepositoryMirror {
     /// A register as it was read.
-    struct StoredRegister {
+    struct StoredRegister: Sendable {
         /// `nil` for a damaged one.
         let register: SnapshotRegister?
         let version: ObjectVersion
     }
 
     /// What an update knows of the register before it stores records.
-    enum RegisterReading {
+    enum RegisterReading: Sendable {
         /// There was none, or it is not asked for.
         case unknown
         case read(StoredRegister)
@@ -23,6 +23,11 @@ extension RepositoryMirror {
     /// As many new entries are looked at one by one; for more, the mirror is listed.
     private static let lookLimit = 4
     private static let registerAttemptCount = 8
+
+    /// The same on another thread.
+    func readRegisterInBackground(_ present: [MirrorObject: ObjectFacts]) -> BackgroundStep<RegisterReading> {
+        BackgroundStep { [self] () throws(BackupError) in try readRegister(present) }
+    }
 
     /// Reads the register if there is one.
     /// - Throws: errors of the storage.
@@ -75,9 +80,10 @@ extension RepositoryMirror {
             return try storage.look(object.name) != nil
         }
         register = before
-        for id in new.keys where try isThere(.snapshot(id)) {
+        for (id, hasLabel) in new where try isThere(.snapshot(id)) {
             register.enter([id])
-            if try isThere(.label(id)) { register.enterLabel(of: id) }
+            // Another machine that labels it meanwhile enters that itself, which makes the replacement below fail.
+            if hasLabel, try isThere(.label(id)) { register.enterLabel(of: id) }
         }
         if register == before { return }
         if try !replace(found, by: register) { try updateRegister(replacingDamaged: true) }

@@ -53,17 +53,22 @@ public final class RepositoryMirror: Sendable {
     /// - Parameter state: what the last update knew of the mirror, which saves requests; it is changed to what this one knows,
     ///   also before an error. It may be lost at any time.
     /// - Parameter selection: which backups belong into the mirror; `nil` for a mirror that only grows.
+    /// - Parameter earlier: a look at the same storage that was made just before; an older one is not used.
     /// - Parameter admit: called before anything is uploaded; may throw when the mirror would become too large.
     /// - Returns: also what is damaged here: it is not uploaded, and no new record that needs it is.
     /// - Throws: `notEmpty` and `notPermitted` when the storage holds something else; `conflict` when another update runs;
     ///   `busy`; errors of the storage. What was uploaded stays, and the next update needs not upload it again.
     public func update(
-        _ state: inout MirrorState, selecting selection: MirrorSelection? = nil, progress: ProgressHandler? = nil,
-        admit: (Size) throws(BackupError) -> Void = { _ in }
+        _ state: inout MirrorState, selecting selection: MirrorSelection? = nil, beginningWith earlier: MirrorLook? = nil,
+        progress: ProgressHandler? = nil, admit: (Size) throws(BackupError) -> Void = { _ in }
     ) throws(BackupError) -> Summary {
         summary.withLock { $0 = Summary() }
+        var earlier = earlier
         while true {
-            if try attempt(&state, selection, progress, admit) { return summary.withLock { $0 } }
+            let look: MirrorLook
+            if let earlier, earlier.isFresh { look = earlier } else { look = try Self.look(at: storage) }
+            earlier = nil
+            if try attempt(look, &state, selection, progress, admit) { return summary.withLock { $0 } }
             try Cancellation.check()
         }
     }
@@ -71,18 +76,16 @@ public final class RepositoryMirror: Sendable {
     /// - Returns: false when what it has found in the mirror at its beginning need not be there any more: it is to be repeated,
     ///   and has less to do then.
     private func attempt(
-        _ state: inout MirrorState, _ selection: MirrorSelection?, _ progress: ProgressHandler?,
+        _ look: MirrorLook, _ state: inout MirrorState, _ selection: MirrorSelection?, _ progress: ProgressHandler?,
         _ admit: (Size) throws(BackupError) -> Void
     ) throws(BackupError) -> Bool {
         try layout.requireOpened()
-        let begin = SystemClock.bootNanoseconds()
-        let listed = try inventory()
-        var present = listed.present
+        var present = look.present
         var packs = PackUpload(present)
         var managed = try ManagedMirror(of: repository, in: storage, present, selection)
         if let needs = try managed?.needs(present) { packs.limit(to: needs) }
-        try admit(Size(storedBytes: listed.storedBytes, missingBytes: missingBytes(packs, managed)))
-        try claim(&present, &state)
+        try admit(Size(storedBytes: look.storedBytes, missingBytes: missingBytes(packs, managed)))
+        try claim(look, &state)
         var remoteLock: RepositoryLock?
         defer { withExtendedLifetime(remoteLock) {} }
         var mustAdd = managed?.lacksRecords(present) == true
@@ -90,7 +93,7 @@ public final class RepositoryMirror: Sendable {
         if mustAdd {
             // From now on, no prune of another machine removes what this update finds there.
             remoteLock = try managed?.lock()
-            present = try inventory().present
+            present = try Self.inventory(of: storage).present
             packs.renew(present)
             if let needs = try managed?.needs(present) { packs.limit(to: needs) }
         }
@@ -112,18 +115,17 @@ public final class RepositoryMirror: Sendable {
         summary.withLock { $0.walkCount += managed?.walkCount ?? 0 }
         summary.withLock { $0.waitingSnapshotCount = sound.count - records.count }
         try FaultInjection.reached("sync.packs-uploaded")
-        try BestEffort.run { () throws(BackupError) in
-            try MirrorIndexes(storage: storage, layout: layout, headFolder: stateFolder).update(present, packs: packs.stored) {
-                id, bytes in
-                summary.withLock { $0.uploadedBytes += UInt64(bytes.count) }
-                kept?.keepBatch(id, bytes)
-            }
-        }
-        if managed == nil, records.contains(where: { present[.snapshot($0)] == nil }) {
-            guard try !mayLackPacks(since: begin) else { return false }
-        }
+        // What is read before the records are stored does not depend on the batches of indexes.
+        let isGrowing = managed == nil
+        let mustLookForPacks = isGrowing && records.contains { present[.snapshot($0)] == nil }
+        let reading = isGrowing ? readRegisterInBackground(present) : nil
+        let search: BackgroundStep<Bool>? =
+            mustLookForPacks ? BackgroundStep { [self] () throws(BackupError) in try mayLackPacks(since: look.begin) } : nil
+        defer { _ = (reading?.result, search?.result) }
+        try uploadIndexes(present, packs)
+        if try search?.value() == true { return false }
         try uploadSources(present, &state)
-        let register = managed == nil ? try readRegister(present) : .unknown
+        let register = try reading?.value() ?? .unknown
         var stored = try uploadRecords(records, &present, remoteLock)
         stored.formUnion(try uploadLabels(of: records, present, &state, keepingPins: managed != nil))
         if managed == nil {
@@ -150,27 +152,6 @@ public final class RepositoryMirror: Sendable {
 
     /// Half of the time for which a pack is listed before it is removed.
     private static let trustedNanoseconds = UInt64(DoomedPacks.graceSeconds / 2) * 1_000_000_000
-
-    /// All objects of the mirror, and the bytes of all objects in the storage.
-    private func inventory() throws(BackupError) -> (present: [MirrorObject: ObjectFacts], storedBytes: UInt64) {
-        var present: [MirrorObject: ObjectFacts] = [:]
-        var storedBytes: UInt64 = 0
-        var foreign: ObjectName?
-        try storage.forEachObject { (facts) throws(BackupError) in
-            storedBytes = storedBytes.addingSaturating(facts.sizeBytes)
-            guard let object = MirrorObject(facts.name) else {
-                if !Self.isBeside(facts.name) { foreign = foreign ?? facts.name }
-                return
-            }
-            try Self.requireNoPrimary(object, at: storage.location)
-            present[object] = facts
-        }
-        let isBegun = present.keys.allSatisfy(Self.mayPrecedeConfiguration)
-        if present[.configuration] == nil, !isBegun || foreign != nil {
-            throw Self.occupied(storage, by: foreign ?? present.values.map(\.name).min())
-        }
-        return (present, storedBytes)
-    }
 
     /// What a storage is a mirror of; `nil` for an empty one. Takes a few requests.
     /// - Throws: `notEmpty` when it holds something else; errors of the storage.
@@ -204,7 +185,7 @@ public final class RepositoryMirror: Sendable {
     }
 
     /// What the configuration in a storage says; `nil` when there is none.
-    private static func declaredFacts(in storage: any ObjectStorage) throws(BackupError) -> RepositoryFacts? {
+    static func declaredFacts(in storage: any ObjectStorage) throws(BackupError) -> RepositoryFacts? {
         let name = MirrorObject.configuration.name
         guard let (bytes, _) = try storage.contents(of: name, limitBytes: RepositoryConfiguration.byteCountLimit) else {
             return nil
@@ -226,21 +207,21 @@ public final class RepositoryMirror: Sendable {
     public static let deviceChangesPrefix = "devices/"
 
     /// An update that was interrupted at its very beginning leaves the key and the copy of the configuration.
-    private static func mayPrecedeConfiguration(_ object: MirrorObject) -> Bool {
+    static func mayPrecedeConfiguration(_ object: MirrorObject) -> Bool {
         [.key, .keyCopy, .configurationCopy].contains(object)
     }
 
-    private static func occupied(_ storage: any ObjectStorage, by name: ObjectName?) -> BackupError {
+    static func occupied(_ storage: any ObjectStorage, by name: ObjectName?) -> BackupError {
         BackupError(
             .notEmpty, "there is something else: “\(MessageText.shortened(name?.text ?? ""))”", path: storage.location,
             remedy: "Choose an empty folder or prefix for the copy of the repository.")
     }
 
     /// Makes the storage a mirror of this repository, or proves that it is one.
-    private func claim(_ present: inout [MirrorObject: ObjectFacts], _ state: inout MirrorState) throws(BackupError) {
-        // Read each time: a version says nothing of another storage that has taken this one's place.
+    private func claim(_ look: MirrorLook, _ state: inout MirrorState) throws(BackupError) {
+        let present = look.present
         if present[.configuration] != nil {
-            guard let found = try Self.declaredFacts(in: storage) else {
+            guard let found = look.configuration else {
                 throw BackupError(
                     .conflict, "the copy disappeared while it was read", path: storage.location, remedy: "Try again.")
             }
@@ -337,6 +318,16 @@ public final class RepositoryMirror: Sendable {
 // MARK: - Parts
 
 extension RepositoryMirror {
+    private func uploadIndexes(_ present: [MirrorObject: ObjectFacts], _ packs: PackUpload) throws(BackupError) {
+        try BestEffort.run { () throws(BackupError) in
+            try MirrorIndexes(storage: storage, layout: layout, headFolder: stateFolder).update(present, packs: packs.stored) {
+                id, bytes in
+                summary.withLock { $0.uploadedBytes += UInt64(bytes.count) }
+                kept?.keepBatch(id, bytes)
+            }
+        }
+    }
+
     /// Uploads packs without a lock, until little is left: a first upload may take days, in which a prune must not be kept from
     /// freeing space.
     private func uploadMostPacks(_ packs: inout PackUpload, _ progress: ProgressHandler?) throws(BackupError) {

@@ -33,8 +33,9 @@ struct RemoteRefresh {
         var objects: [MirrorObject: ObjectFacts] = [:]
         let versions = Mutex(self.versions.read())
         let register = versions.withLock { $0.version(of: MirrorObject.register.name) }
-        let listing = try MirrorListing(
-            storage: storage, other: other, expected: expectation(before, batchesBefore),
+        let expected = try expectation(before, batchesBefore)
+        let listing = MirrorListing(
+            storage: storage, other: other, expected: expected, isFirst: expected == nil && before.records.isEmpty,
             isKnownRegister: { $0.version == register || $0.version.unread == register },
             isKnown: { (id) throws(BackupError) in try FileSystem.exists(layout.snapshotPath(of: id)) })
         if scope == .records {
@@ -102,7 +103,15 @@ struct RemoteRefresh {
         guard try FileSystem.exists(layout.config) else { return nil }
         let count = cached.records.count { $0.path(in: layout).utf8.lexicographicallyPrecedes(layout.packs.utf8) }
         return MirrorListing.Expectation(
-            packCount: batches.packCount, countBeforePacks: count + batches.batches.count + batches.newer.count)
+            packCount: batches.packCount,
+            countBeforePacks: count + batches.batches.count + batches.newer.count + Self.filesBeforePacks(layout))
+    }
+
+    /// How many of the files that make a repository have names before those of packs.
+    private static func filesBeforePacks(_ layout: RepositoryLayout) -> Int {
+        [layout.config, layout.configCopy, layout.key, layout.keyCopy, layout.readme].count {
+            FileSystem.statusIfPresent($0) != nil
+        }
     }
 
     private func isNewRecord(_ object: MirrorObject) throws(BackupError) -> Bool {

@@ -208,6 +208,11 @@ final class RemoteWriter: RepositoryUpstream {
             }, didRemove: { (id) throws(BackupError) in try batches.remove(id) })
     }
 
+    var mergesIndexes: Bool {
+        guard let batches = try? refresher.batches.contents().batches else { return true }
+        return batches.count + 1 >= IndexBatchUpdate.smallCountLimit
+    }
+
     // MARK: Refreshing
 
     func refresh(_ scope: RefreshScope) throws(BackupError) { try refresher.run(scope, through: storage, waiting: .untilDone) }

@@ -201,11 +201,12 @@ extension SnapshotStore {
     ///   - willAppear: called just before the record gets its name, with the snapshot's name; returns whether to pin it. An error
     ///     before that leaves nothing;
     ///     an error after it may leave the snapshot, if the file system fails.
+    ///   - didPublish: gets the lock on names, which is released with it.
     /// - Returns: the snapshot, with the next free name if another visible one has its name: hours of work must not be lost for a
     ///   name. It is pinned from the first moment, unless the label could not be written.
     func publish(
         _ record: SnapshotRecord, label first: FirstLabel? = nil, requireHeld: () throws(BackupError) -> Void,
-        willAppear: (FileName) -> Bool
+        willAppear: (FileName) -> Bool, didPublish: (RepositoryLock) -> Void = { _ in }
     ) throws(BackupError) -> Snapshot {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
@@ -262,6 +263,7 @@ extension SnapshotStore {
         // From now on the missing register is noticed.
         if FileSystem.statusIfPresent(layout.register) == nil { _ = try? scan() }
         try FaultInjection.reached("backup.published")
+        didPublish(lock.shared())
         return Snapshot(id: id, record: record, label: label)
     }
 

@@ -132,7 +132,7 @@ final class MediaFolderTask: Sendable {
         }
         if let earlierStored, let earlier, earlier.entries.count == entries.count,
             entries.allSatisfy({ earlier.entry(named: $0.name) == $0 }),
-            try writer.takeOver([earlierStored.content]) == [true]
+            try writer.takeOver(earlierStored, with: entries)
         {
             return earlierStored
         }

@@ -3,7 +3,7 @@ import SystemIO
 
 /// The remotes of a store to which its backups are uploaded without a request.
 public struct AutomaticSync: Sendable {
-    private let store: Store
+    let store: Store
 
     public init(store: Store) { self.store = store }
 

@@ -33,9 +33,12 @@ struct RemoteCopy: Sendable {
     private static func forgetOtherPlace(_ folder: String, _ url: String) throws(BackupError) {
         let record = "\(folder)/place"
         let text = Array("\(url)\n".utf8)
-        if try FileSystem.readFileIfPresent(record, limitBytes: 1 << 16) == text { return }
+        let before = try FileSystem.readFileIfPresent(record, limitBytes: 1 << 16)
+        if before == text { return }
         try FileSystem.removeTree(folder)
-        try FileSystem.makeDirectories(folder)
+        try FileSystem.makeDirectories(folder, isDurable: before != nil)
+        // Without a record, what a power cut leaves here is removed. One of another place must not come back.
+        if before == nil { return try FileSystem.writeForReaders(record, text) }
         try FileSystem.writeFileAtomically(record, text)
     }
 

@@ -172,5 +172,9 @@ extension RemoteState {
         ]
     }
 
-    func write(to path: String) throws(BackupError) { try FileSystem.writeFileAtomically(path, json.prettyText) }
+    /// - Parameter isDurable: whether to wait for the disk; without it, a power cut may leave the earlier state, or none.
+    func write(to path: String, isDurable: Bool = true) throws(BackupError) {
+        if isDurable { return try FileSystem.writeFileAtomically(path, json.prettyText) }
+        try FileSystem.writeForReaders(path, json.prettyText)
+    }
 }

@@ -30,12 +30,18 @@ public struct SyncOperation: Sendable {
     private let remote: RemoteSettings
     private let isAutomatic: Bool
     private let verified: DataSubset?
+    private let earlier: [RemoteLookAhead]
     private let files: RemoteFiles
 
     /// - Parameters:
     ///   - isAutomatic: whether no user has asked for it.
     ///   - verified: the packs in the remote that are read and compared with their checksums; `nil` for none.
-    public init(store: Store, remote: RemoteSettings, isAutomatic: Bool = false, verifying verified: DataSubset? = nil) {
+    ///   - earlier: looks at remotes that were begun before.
+    public init(
+        store: Store, remote: RemoteSettings, isAutomatic: Bool = false, verifying verified: DataSubset? = nil,
+        after earlier: [RemoteLookAhead] = []
+    ) {
+        self.earlier = earlier
         self.store = store
         self.remote = remote
         self.isAutomatic = isAutomatic
@@ -51,13 +57,17 @@ public struct SyncOperation: Sendable {
             facts.remote = remote.name
             let lock = try LockTimeout.waiting { () throws(BackupError) in try files.lock(remote.name) }
             defer { withExtendedLifetime(lock) {} }
+            let stateFile = FileSystem.statusIfPresent(files.state)
             var state = RemoteState.read(files.state, url: remote.url)
+            // With new backups, it is due after a power cut in any case.
+            let mustBeDurable = state.pending(store.ownSnapshots(), source: store.source).isEmpty
             state.noteBeginning()
-            try? state.write(to: files.state)
+            try? state.write(to: files.state, isDurable: mustBeDurable)
             let watch = RemoteWatch(remote, in: store.paths)
-            defer { if !watch.isGone { try? state.write(to: files.state) } }
+            // A power cut that takes this away leaves a sync to be done, or a state that is unknown.
+            defer { if !watch.isGone { try? state.write(to: files.state, isDurable: state.failure != nil) } }
             do throws(BackupError) {
-                let (result, position) = try cancellable(watch) { () throws(BackupError) in try upload(progress) }
+                let (result, position) = try cancellable(watch) { () throws(BackupError) in try upload(stateFile, progress) }
                 facts.sizeBytes = result.summary.uploadedBytes
                 state.note(result.removed.count, result.notice, at: SystemClock.now())
                 if let damage = result.damage {
@@ -83,11 +93,13 @@ public struct SyncOperation: Sendable {
         return try CancellingSignals.run { () throws(BackupError) in try cancellation.run(body) }
     }
 
-    private func upload(_ progress: ProgressHandler?) throws(BackupError) -> (Result, SyncedPosition) {
+    private func upload(_ stateFile: FileStatus?, _ progress: ProgressHandler?) throws(BackupError) -> (Result, SyncedPosition) {
         var messages = RemoteMessages(label: remote.shownLabel, location: remote.url)
         do throws(BackupError) {
             progress?(OperationProgress(phase: "Connecting..."))
-            let storage = try remote.open(in: store.paths)
+            let known = try look(stateFile)
+            let storage: any ObjectStorage
+            if let known { storage = known.storage } else { storage = try remote.open(in: store.paths) }
             messages.location = storage.location
             try store.repository.refresh()
             // Before the mirror lists the backups: one that is made meanwhile counts as pending, also if it is uploaded.
@@ -96,10 +108,10 @@ public struct SyncOperation: Sendable {
             let mirror = RepositoryMirror(
                 of: store.repository, in: storage, stateFolder: files.indexes, keeping: copy?.uploads(from: store.repository))
             let cleaning = RemoteCleaning(store: store, remote: remote, isAutomatic: isAutomatic)
-            var known = files.readMirrorState()
-            defer { files.write(known) }
+            var state = files.readMirrorState()
+            defer { files.write(state) }
             let summary = try mirror.update(
-                &known, selecting: cleaning.selection(isThorough: verified != nil), progress: progress
+                &state, selecting: cleaning.selection(isThorough: verified != nil), beginningWith: known?.look, progress: progress
             ) { (size) throws(BackupError) in try requireSpace(size, storage) }
             if let copy { prepareLooks(copy) }
             let verification = try verified.map { (subset) throws(BackupError) in
@@ -113,6 +125,11 @@ public struct SyncOperation: Sendable {
         } catch {
             throw isLocal(error, messages.location) ? error : messages.uploading(error)
         }
+    }
+
+    private func look(_ stateFile: FileStatus?) throws(BackupError) -> (storage: any ObjectStorage, look: MirrorLook)? {
+        for one in earlier { if let found = try one.found(for: remote, stateFile) { return found } }
+        return nil
     }
 
     /// After the first upload, asks the remote what is there, so that later looks at the copy need not wait for it. What the

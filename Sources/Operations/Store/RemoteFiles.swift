@@ -63,8 +63,8 @@ struct RemoteFiles: Sendable {
         (try? FileSystem.readFile(mirror, limitBytes: Self.mirrorLimitBytes)).map { MirrorState(decoding: $0) } ?? MirrorState()
     }
 
-    /// For the holder of the lock.
-    func write(_ state: MirrorState) { try? FileSystem.writeFileAtomically(mirror, state.encoded) }
+    /// For the holder of the lock. Without waiting for the disk: a lost one costs requests.
+    func write(_ state: MirrorState) { try? FileSystem.writeForReaders(mirror, state.encoded) }
 }
 
 extension Store {

@@ -35,6 +35,21 @@ import Testing
                 """) == "0")
     }
 
+    @Test func `the upload after a backup looks at the remote once, and for no label`() throws {
+        let server = try ServerSandbox()
+        #expect(try server.store.backUp("one").exitCode == 0)
+        try server.proxy.reset()
+        let made = try server.store.backUp("two")
+        #expect(made.exitCode == 0 && made.errors == "", "\(made.text)")
+        let requests = try server.proxy.requests()
+        func count(_ method: String, _ path: String) -> Int { requests.count { $0.method == method && $0.path.contains(path) } }
+        // All objects, and the lists of a prune.
+        #expect(count("GET", "list-type") == 2)
+        #expect(count("GET", "/config") == 1 && count("GET", "/register") == 1 && count("HEAD", "") == 0)
+        #expect(count("PUT", "/snapshots/") == 1 && count("PUT", "/indexes/") == 1 && count("PUT", "/register") == 1)
+        #expect(try server.objects() == server.store.expectedObjects())
+    }
+
     @Test func `a sync that was killed in the middle goes on where it ended`() throws {
         let server = try ServerSandbox()
         let store = server.store
