@@ -192,7 +192,7 @@ import Testing
         #expect(try expectWhole(copy(storage, to: "copy"), "next") == Set(Self.names + ["next"]))
         // An old one is made again.
         let old = MirrorLook(
-            begin: SystemClock.bootNanoseconds() - 10_000_000_000, present: look.present, storedBytes: look.storedBytes,
+            begin: SystemClock.bootNanoseconds() - 30_000_000_000, present: look.present, storedBytes: look.storedBytes,
             configuration: look.configuration)
         before = storage.traffic
         #expect(try mirror.update(&state, beginningWith: old).snapshotCount == 4)

@@ -273,8 +273,9 @@ public final class BackupWriter: Sendable {
             try FaultInjection.reached("backup.catalog-updated")
             // From the moment in which the record may have become visible, the packs must stay, whatever happens.
             guard let held = lock.withLock({ $0 }) else { throw BackupError(.locked, "the backup has ended") }
-            // While the lock on names is taken. The record waits for them.
-            let indexes = storesIndexesSoon ? storeIndexesInBackground(held) : nil
+            // While the lock on names is taken, if others need not wait for that lock for long. The record waits for the indexes.
+            let isSoon = repository.layout.upstream?.storesIndexesSoon == true
+            let indexes = isSoon ? storeIndexesInBackground(held) : nil
             defer { _ = indexes?.result }
             if indexes == nil { try storeIndexes(held) }
             var names: RepositoryLock?
@@ -292,8 +293,10 @@ public final class BackupWriter: Sendable {
             try requireStored(snapshot, held)
             noteNeeds(of: snapshot)
             workers.end()
-            RepositoryLock.removeNotes(of: [names, held].compactMap { $0 })
+            // The lock on names first: others of this machine wait for it.
+            let steps = names == nil ? [] : held.removeNotesInBackground()
             names = nil
+            for step in steps { _ = step.result }
             lock.withLock { $0 = nil }
             return snapshot
         } catch {
@@ -326,14 +329,6 @@ public final class BackupWriter: Sendable {
             throw error
         }
     }
-
-    /// Whether a batch of indexes is so small that others can wait for the lock on names meanwhile.
-    private var storesIndexesSoon: Bool {
-        guard let upstream = repository.layout.upstream else { return false }
-        return store.publishedCount <= Self.fewPacks && !upstream.mergesIndexes
-    }
-
-    private static let fewPacks = 4
 
     /// The thread does not keep the lock: it may end a little later than the backup.
     private func storeIndexesInBackground(_ held: RepositoryLock) -> BackgroundStep<Void> {

@@ -294,9 +294,6 @@ final class ChunkStore: Sendable {
         }
     }
 
-    /// How many packs this backup has created.
-    var publishedCount: Int { state.withLock { $0.published.count } }
-
     /// The packs that this backup needs.
     private var neededPacks: Set<PackID> { state.withLock { $0.referencedPacks.union($0.published) } }
 

@@ -46,8 +46,9 @@ protocol RepositoryUpstream: PackSource {
         isCompacting: Bool, requireHeld: () throws(BackupError) -> Void
     ) throws(BackupError)
 
-    /// Whether the next call of `storeIndexes` may replace many small batches by a large one.
-    var mergesIndexes: Bool { get }
+    /// Whether the next call of `storeIndexes` takes about one short request. It is long after a backup that has ended before it
+    /// stored any, and when it replaces many small batches by a large one.
+    var storesIndexesSoon: Bool { get }
 
     /// Brings the cache in line with the storage.
     func refresh(_ scope: RefreshScope) throws(BackupError)

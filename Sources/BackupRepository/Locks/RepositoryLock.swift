@@ -58,16 +58,14 @@ final class RepositoryLock: Sendable {
         }
     }
 
-    /// Removes the notes of locks that are no longer needed, all at the same time: in an object storage, each takes a request.
-    /// The locks themselves are released with their values. Nothing may rely on the locks any more.
-    static func removeNotes(of locks: [RepositoryLock]) {
-        let all = locks.flatMap(\.locks)
+    /// Removes the notes of this lock in the background, which takes requests in an object storage: another lock can be released
+    /// meanwhile. The lock itself is released with its value. Nothing may rely on it any more.
+    /// - Returns: steps to wait for.
+    func removeNotesInBackground() -> [BackgroundStep<Void>] {
         // The caller alone decides when a lock is released.
-        let steps = all.dropFirst().map { lock in
+        locks.map { lock in
             BackgroundStep { [weak lock] () throws(BackupError) -> Void in if let lock { lock.removeNote() } }
         }
-        all.first?.removeNote()
-        for step in steps { _ = step.result }
     }
 
     /// Call it before a step that would break another holder's work: after a suspend, another host may have considered this one

@@ -143,19 +143,13 @@ struct MirrorListing {
         _ storage: any ObjectStorage, expecting count: Int?
     ) throws(BackupError) -> [MirrorObject: ObjectFacts] {
         var objects: [MirrorObject: ObjectFacts] = [:]
-        func add(_ facts: ObjectFacts) -> Bool {
+        let pageSize = count.map { $0 + slackCount } ?? .max
+        let first = count == nil ? firstPageSize : pageSize
+        try storage.forEachObject(after: nil, firstPageSize: first, pageSize: pageSize) { (facts) throws(BackupError) in
             guard isBeforePacks(facts.name) else { return false }
             if let object = MirrorObject(facts.name) { objects[object] = facts }
             return true
         }
-        if let count {
-            try storage.forEachObject(after: nil, pageSize: count + slackCount) { (facts) throws(BackupError) in add(facts) }
-            return objects
-        }
-        let page = try storage.list(prefix: "", after: nil, limit: firstPageSize)
-        guard page.objects.allSatisfy(add), page.hasMore else { return objects }
-        guard let last = page.objects.last?.name else { throw storage.hasNoNames }
-        try storage.forEachObject(after: last) { (facts) throws(BackupError) in add(facts) }
         return objects
     }
 

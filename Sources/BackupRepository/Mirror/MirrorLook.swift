@@ -7,8 +7,8 @@ import SystemIO
 /// A look changes nothing, so that it can be made before it is known what will be uploaded. An update that begins with it is one
 /// that has begun at the time of the look.
 public struct MirrorLook: Sendable {
-    /// An update does not begin with an older one.
-    private static let freshNanoseconds: UInt64 = 10_000_000_000
+    /// An update does not begin with an older one, in nanoseconds since its begin.
+    public static let freshNanoseconds: UInt64 = 30_000_000_000
 
     /// Before the first request, also counting the time in which the machine sleeps.
     let begin: UInt64

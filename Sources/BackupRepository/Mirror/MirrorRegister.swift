@@ -80,10 +80,12 @@ extension RepositoryMirror {
             return try storage.look(object.name) != nil
         }
         register = before
+        // Another machine that labels it meanwhile enters that itself, which makes the replacement below fail. Without such
+        // replacements, its entry would be overwritten.
+        let looksForLabels = !storage.capabilities.contains(.compareAndSwap)
         for (id, hasLabel) in new where try isThere(.snapshot(id)) {
             register.enter([id])
-            // Another machine that labels it meanwhile enters that itself, which makes the replacement below fail.
-            if hasLabel, try isThere(.label(id)) { register.enterLabel(of: id) }
+            if hasLabel || looksForLabels, try isThere(.label(id)) { register.enterLabel(of: id) }
         }
         if register == before { return }
         if try !replace(found, by: register) { try updateRegister(replacingDamaged: true) }

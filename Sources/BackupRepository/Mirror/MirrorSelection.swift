@@ -8,7 +8,7 @@ public struct MirrorSelection {
     /// the first update of it.
     let choose: (_ copy: Repository?) throws(BackupError) -> Set<SnapshotID>
     /// Whether some snapshots may not belong into the mirror, also where nothing was removed from it yet.
-    let isPartial: Bool
+    public let isPartial: Bool
     /// Whether packs that backups in the mirror need are looked for, too, and uploaded again when they are gone.
     let isThorough: Bool
 

@@ -208,9 +208,14 @@ final class RemoteWriter: RepositoryUpstream {
             }, didRemove: { (id) throws(BackupError) in try batches.remove(id) })
     }
 
-    var mergesIndexes: Bool {
-        guard let batches = try? refresher.batches.contents().batches else { return true }
-        return batches.count + 1 >= IndexBatchUpdate.smallCountLimit
+    private static let fewPacks = 4
+
+    var storesIndexesSoon: Bool {
+        guard let batches = try? refresher.batches.contents().batches, batches.count + 1 < IndexBatchUpdate.smallCountLimit,
+            let packs = try? PackFolder.list(layout)
+        else { return false }
+        let known = Set(batches.values.flatMap { $0.packs.map(\.id) })
+        return packs.keys.count { !known.contains($0) } <= Self.fewPacks
     }
 
     // MARK: Refreshing

@@ -43,9 +43,14 @@ public final class BackgroundStep<Value: Sendable>: Sendable {
     public func value() throws(BackupError) -> Value { try result.get() }
 
     /// Waits for the end of the work, or for that of the operation of the calling thread.
+    /// - Parameter deadline: no longer than until then, as `SystemClock.bootNanoseconds`.
+    /// - Returns: `nil` after the deadline; the work may go on then.
     /// - Throws: `interrupted` when this operation must end; the work may go on then.
-    public func resultUnlessCancelled() throws(BackupError) -> Result<Value, BackupError> {
-        while !outcome.wait(until: { $0 != nil }, forNanoseconds: Self.lookNanoseconds) { try Cancellation.check() }
+    public func resultUnlessCancelled(until deadline: UInt64 = .max) throws(BackupError) -> Result<Value, BackupError>? {
+        while !outcome.wait(until: { $0 != nil }, forNanoseconds: Self.lookNanoseconds) {
+            try Cancellation.check()
+            if SystemClock.bootNanoseconds() >= deadline { return nil }
+        }
         return result
     }
 }

@@ -50,15 +50,18 @@ extension ObjectStorage {
     /// Calls `body` with each object below a prefix, in the order of the names.
     /// - Parameters:
     ///   - previous: only names after this one; `nil` from the start.
+    ///   - firstPageSize: how many objects are listed at first at most; `nil` for as many as later.
     ///   - pageSize: how many objects are listed at once at most.
     ///   - body: returns whether to go on.
     public func forEachObject(
-        prefix: String = "", after previous: ObjectName?, pageSize: Int = .max,
+        prefix: String = "", after previous: ObjectName?, firstPageSize: Int? = nil, pageSize: Int = .max,
         _ body: (ObjectFacts) throws(BackupError) -> Bool
     ) throws(BackupError) {
         var last = previous
+        var limit = firstPageSize ?? pageSize
         while true {
-            let page = try list(prefix: prefix, after: last, limit: pageSize)
+            let page = try list(prefix: prefix, after: last, limit: limit)
+            limit = pageSize
             for object in page.objects {
                 // A server that answers the same page again would otherwise be asked for ever.
                 if let last, object.name <= last {

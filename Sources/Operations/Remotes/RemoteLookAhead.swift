@@ -19,6 +19,7 @@ public final class RemoteLookAhead: Sendable {
     /// The status of the file with the state of the remote: each sync of this machine writes it, when it begins and when it ends.
     private let stateFile: FileStatus?
     private let cancellation: Cancellation
+    private let deadlineNanoseconds = SystemClock.bootNanoseconds() + MirrorLook.freshNanoseconds
     private let step: BackgroundStep<Found>
 
     /// Begins to look.
@@ -51,9 +52,14 @@ public final class RemoteLookAhead: Sendable {
     func found(
         for remote: RemoteSettings, _ stateFile: FileStatus?
     ) throws(BackupError) -> (storage: any ObjectStorage, look: MirrorLook)? {
-        guard remote == self.remote, stateFile == self.stateFile,
-            case .success(let found) = try step.resultUnlessCancelled()
-        else { return nil }
+        guard remote == self.remote, stateFile == self.stateFile, SystemClock.bootNanoseconds() < deadlineNanoseconds,
+            case .success(let found)? = try step.resultUnlessCancelled(until: deadlineNanoseconds)
+        else {
+            // It is too old, or will be: what it has begun is of no use any more. Nor is its connection, whose credentials may
+            // have changed meanwhile.
+            cancellation.request()
+            return nil
+        }
         switch found.look {
         case .success(let look): return (found.storage, look)
         case .failure(let error):

@@ -108,10 +108,12 @@ public struct SyncOperation: Sendable {
             let mirror = RepositoryMirror(
                 of: store.repository, in: storage, stateFolder: files.indexes, keeping: copy?.uploads(from: store.repository))
             let cleaning = RemoteCleaning(store: store, remote: remote, isAutomatic: isAutomatic)
-            var state = files.readMirrorState()
-            defer { files.write(state) }
+            let selection = cleaning.selection(isThorough: verified != nil)
+            let before = files.readMirrorState()
+            var state = before
+            defer { files.write(state, isDurable: selection.isPartial && state != before) }
             let summary = try mirror.update(
-                &state, selecting: cleaning.selection(isThorough: verified != nil), beginningWith: known?.look, progress: progress
+                &state, selecting: selection, beginningWith: known?.look, progress: progress
             ) { (size) throws(BackupError) in try requireSpace(size, storage) }
             if let copy { prepareLooks(copy) }
             let verification = try verified.map { (subset) throws(BackupError) in

@@ -63,8 +63,13 @@ struct RemoteFiles: Sendable {
         (try? FileSystem.readFile(mirror, limitBytes: Self.mirrorLimitBytes)).map { MirrorState(decoding: $0) } ?? MirrorState()
     }
 
-    /// For the holder of the lock. Without waiting for the disk: a lost one costs requests.
-    func write(_ state: MirrorState) { try? FileSystem.writeForReaders(mirror, state.encoded) }
+    /// For the holder of the lock.
+    /// - Parameter isDurable: whether to wait for the disk. A lost state costs requests; where backups are removed from the
+    ///   remote, labels that are unknown after a power cut count as those of another program, which must not be replaced.
+    func write(_ state: MirrorState, isDurable: Bool) {
+        if isDurable { try? FileSystem.writeFileAtomically(mirror, state.encoded) }
+        if !isDurable { try? FileSystem.writeForReaders(mirror, state.encoded) }
+    }
 }
 
 extension Store {
