@@ -225,6 +225,43 @@ import Testing
         }
     }
 
+    @Test func `stars are kept in backups, and come back from them`() throws {
+        try Sandbox.use { sandbox in
+            try Self.makeLibrary(in: sandbox)
+            try sandbox.mount()
+            try sandbox.sh(
+                """
+                cd $R/Photos; backupfs star trip/IMG_1.jpg plain.jpg --store $S >/dev/null; mkdir $M/snapshots/one
+                backupfs unstar plain.jpg --store $S >/dev/null; mkdir $M/snapshots/two
+                """)
+            #expect(
+                try sandbox.sh(
+                    "cd $M/snapshots; for b in one two; do ls $b/photos/starred; done; readlink one/photos/starred/plain.jpg; md5sum < one/photos/starred/plain.jpg"
+                )
+                    == sandbox.sh(
+                        "printf 'IMG_1.jpg\\nplain.jpg\\nIMG_1.jpg\\n../../media/plain.jpg\\n'; md5sum < $R/Photos/plain.jpg"))
+            #expect(
+                try sandbox.sh("jq -r 'select(.starred).path' $M/snapshots/one/photos.jsonl") == "plain.jpg\ntrip/IMG_1.jpg")
+            try sandbox.fails("touch $M/snapshots/one/photos/starred/x", saying: "Read-only file system", exitCode: 1)
+            // The store's own list of stars is lost.
+            try sandbox.sh("rm -r $S/photos; backupfs star --from-backup one --store $S >/dev/null")
+            let list = "backupfs star --list --store $S --json | jq -r '.[].path'"
+            #expect(try sandbox.sh(list) == "plain.jpg\ntrip/IMG_1.jpg")
+            // A photo that is gone is named; the others are starred.
+            let result = try sandbox.run(
+                "rm -r $S/photos $R/Photos/trip; backupfs star --from-backup one --store $S; echo $?; \(list)")
+            #expect(result.output.hasSuffix("\n1\nplain.jpg"), "\(result)")
+            #expect(
+                result.errors.contains("some photos that had a star are not in the media folder")
+                    && result.errors.contains("trip/IMG_1.jpg"), "\(result.errors)")
+            // A damaged star costs itself, and the backup says so.
+            try sandbox.sh("for f in $S/photos/queue/*.json; do echo x > $f; done")
+            let damaged = try sandbox.run("backupfs backup --label three --store $S")
+            #expect(damaged.exitCode == 0 && damaged.errors.contains("the backup lacks stars of photos"), "\(damaged)")
+            try sandbox.unmount()
+        }
+    }
+
     @Test func `STR-13: photos are starred by links and by an attribute`() throws {
         try Sandbox.use { sandbox in
             try Self.makeLibrary(in: sandbox)

@@ -36,11 +36,12 @@ import Testing
             path: Array("a/é.jpg".utf8), sizeBytes: 7, modificationTime: Timestamp(seconds: 0),
             md5: MD5Digest(hexadecimal: Self.md5),
             sha256: SHA256Digest(hexadecimal: Self.sha256), status: .read)
+        record.isStarred = true
         record.fields = [.dateTaken: "2024-06-30T23:59:00", .gpsLatitude: "-33.5", .title: "a \"b\"\n", .rating: "-1"]
         let text = String(decoding: record.line, as: UTF8.self)
         #expect(
             text
-                == #"{"path":"a/é.jpg","size_bytes":7,"modified_at":"1970-01-01T00:00:00Z","md5":"0cc175b9c0f1b6a831c399e269772661","sha256":"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb","status":"read","thumbnail":false,"date_taken":"2024-06-30T23:59:00","gps_latitude":-33.5,"rating":-1,"title":"a \"b\"\n"}"#
+                == #"{"path":"a/é.jpg","size_bytes":7,"modified_at":"1970-01-01T00:00:00Z","md5":"0cc175b9c0f1b6a831c399e269772661","sha256":"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb","status":"read","thumbnail":false,"starred":true,"date_taken":"2024-06-30T23:59:00","gps_latitude":-33.5,"rating":-1,"title":"a \"b\"\n"}"#
                 + "\n")
         #expect(PhotoRecord(line: record.line) == record)
     }
@@ -85,10 +86,11 @@ import Testing
 
     @Test func `photos are shown by the day on their own clock, by camera, and twice if they are there twice`() throws {
         let taken = #","date_taken":"2024-06-30T23:59:59-11:00","camera_make":"Canon","camera_model":"Canon EOS R5""#
+        let star = #","starred":true"#
         let views = PhotoViews(
             try Self.index([
-                Self.line("IMG_1.jpg", taken, digests: true), Self.line("b/IMG_1.jpg", taken, digests: true),
-                Self.line("c/IMG_1.jpg", taken),
+                Self.line("IMG_1.jpg", taken, digests: true), Self.line("b/IMG_1.jpg", star + taken, digests: true),
+                Self.line("c/IMG_1.jpg", star + taken),
                 Self.line("old.jpg", #","date_taken":"0007-01-02T00:00:00","camera_make":"A/B""#),
                 Self.line("undated.png", #","camera_model":"..""#),
             ]))
@@ -106,9 +108,12 @@ import Testing
                 "by-date/2024/07/01/undated.png -> undated.png",
                 "duplicates/0cc175b9c0f1b6a831c399e269772661/IMG_1 (2).jpg -> b/IMG_1.jpg",
                 "duplicates/0cc175b9c0f1b6a831c399e269772661/IMG_1.jpg -> IMG_1.jpg",
+                "starred/IMG_1 (2).jpg -> c/IMG_1.jpg",
+                "starred/IMG_1.jpg -> b/IMG_1.jpg",
             ])
         for path in [
             ["by-date", "24"], ["by-date", "2024", "6"], ["by-date", "2024", "13"], ["by-camera", "Nikon"], ["other"],
+            ["starred", "IMG_1.jpg"],
         ] {
             #expect(try views.children(of: path.map { FileName($0) }) == nil, "\(path)")
         }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BackupCore
+import BackupRepository
 import Formats
 import Operations
 import Photos
@@ -31,6 +32,11 @@ struct StarCommand: ParsableCommand {
             "Star what fulfils this rule: camera=, date>=, path=, rating>=, keyword= or type=. Of several rules, all must hold.",
             valueName: "rule"))
     var rule: [String] = []
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Star what had a star when this backup was made.", valueName: "backup"),
+        completion: .snapshot)
+    var fromBackup: String?
     @Flag(name: .long, help: "List all stars, with how far their uploads are.")
     var list = false
     @Flag(name: .long, help: "Upload what waits, also what has failed before.")
@@ -41,12 +47,14 @@ struct StarCommand: ParsableCommand {
     var rebuildCatalog = false
 
     func validate() throws {
-        let isStarring = !files.isEmpty || !rule.isEmpty
+        let isStarring = !files.isEmpty || !rule.isEmpty || fromBackup != nil
         let count = [isStarring, list, upload, rebuildCatalog].count { $0 }
         guard count == 1 else {
-            throw ValidationError("Give files or --rule, or one of --list, --upload and --rebuild-catalog.")
+            throw ValidationError("Give files, --rule or --from-backup, or one of --list, --upload and --rebuild-catalog.")
         }
-        if !files.isEmpty, !rule.isEmpty { throw ValidationError("Give either files or --rule.") }
+        if [!files.isEmpty, !rule.isEmpty, fromBackup != nil].count(where: { $0 }) > 1 {
+            throw ValidationError("Give either files, --rule or --from-backup.")
+        }
         if noWait, !isStarring { throw ValidationError("--no-wait is for new stars.") }
     }
 
@@ -57,7 +65,9 @@ struct StarCommand: ParsableCommand {
         if list { return try show(stars) }
         if rebuildCatalog { return try rebuild(store) }
         var failure: BackupError?
-        if !upload {
+        if let fromBackup {
+            failure = try star(store.snapshot(named: fromBackup), store, stars)
+        } else if !upload {
             failure = rules.isEmpty ? try star(files, stars) : try star(rules, stars)
         }
         // The stars are kept without a remote, too.
@@ -101,6 +111,20 @@ struct StarCommand: ParsableCommand {
         guard !failures.isEmpty else { return nil }
         return BackupError(
             .sourceUnreadable, "some files could not be read", path: failures[0].path, findings: failures.map(\.summary))
+    }
+
+    /// - Returns: the error for photos that are not there any more.
+    private func star(_ snapshot: Snapshot, _ store: Store, _ stars: StarredPhotos) throws(BackupError) -> BackupError? {
+        var count = 0
+        let missing = try stars.star(from: snapshot, in: store.repository) { change in
+            StarReport.write(change, isJSON: output.json)
+            count += 1
+        }
+        if count == 0, missing.isEmpty, !output.json { Terminal.writeUnlessQuiet("No photo had a star in this backup.") }
+        guard !missing.isEmpty else { return nil }
+        return BackupError(
+            .notFound, "some photos that had a star are not in the media folder", path: missing[0],
+            remedy: "Restore them first.", findings: missing.map { .verbatim($0) })
     }
 
     private func show(_ stars: StarredPhotos) throws(BackupError) {

@@ -106,14 +106,19 @@ struct BackupParts {
     /// - Returns: `nil` when the app's media are no photos.
     private func storePhotos(_ media: StoredDirectory) throws(BackupError) -> PhotoBackup.Stored? {
         guard store.definition.media?.hasPhotos == true, let mediaPath = store.mediaPath else { return nil }
-        return try store.withWorkFolder { (folder) throws(BackupError) in
+        let stars = StarredPhotos.pathsForBackup(of: store)
+        var stored = try store.withWorkFolder { (folder) throws(BackupError) in
             let photos = try PhotoBackup(
                 writer: writer, repository: store.repository, earlier: earlier,
                 media: LiveMedia(path: mediaPath, amongMedia: store.databaseAmongMedia()), createdAt: createdAt,
-                progress: progress, workPath: folder, reads: readsPhotos,
+                progress: progress, workPath: folder, reads: readsPhotos, stars: stars.paths,
                 showsProgress: store.definition.backupPhases.isEmpty)
             return try photos.run(media)
         }
+        if let error = stars.error, stored.warning == nil {
+            stored.warning = BackupWarning(.photos, "the backup lacks stars of photos: \(error.message)")
+        }
+        return stored
     }
 
     /// - Returns: `nil` when the app has no media.

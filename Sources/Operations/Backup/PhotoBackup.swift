@@ -13,8 +13,8 @@ struct PhotoBackup {
     /// What the media folder's photos add to a backup.
     struct Stored {
         let entries: [TreeEntry]
-        /// For users whose photos were not read.
-        let warning: BackupWarning?
+        /// For users whose photos were not read, or whose stars were not.
+        var warning: BackupWarning?
         /// For the snapshot's record.
         let attributes: [String: String]
         /// The photos that were read for this backup.
@@ -44,6 +44,8 @@ struct PhotoBackup {
     let progress: BackupProgress
     let workPath: String
     let reads: Reading
+    /// The paths of the starred photos, below the media folder.
+    let stars: Set<[UInt8]>
     /// Whether the operation's progress may have messages of its own.
     let showsProgress: Bool
 
@@ -142,7 +144,8 @@ struct PhotoBackup {
         case .none: return
         case .enter(let folder): tree.enter(folder)
         case .leave: try tree.leave()
-        case .known(let record, let entry, let sidecar, let thumbnail):
+        case .known(var record, let entry, let sidecar, let thumbnail):
+            record.isStarred = stars.contains(record.path)
             try tree.append(record, entry, sidecar: sidecar, thumbnail: thumbnail)
         case .reading(let entry, let path, let pending):
             var reading: PhotoReading?
@@ -180,6 +183,7 @@ struct PhotoBackup {
         var record = PhotoRecord(
             path: path, sizeBytes: entry.size, modificationTime: entry.modificationTime, md5: checksums.md5,
             sha256: checksums.sha256, status: .unread)
+        record.isStarred = stars.contains(path)
         guard let reading else {
             if PhotoFiles.isNamedLikePhoto(entry.name) { try tree.append(record, entry, sidecar: nil, thumbnail: nil) }
             return

@@ -13,6 +13,7 @@ public final class PhotoIndex: Sendable {
         let day: UInt32
         /// Its place in `cameras`.
         let camera: Int32
+        let isStarred: Bool
         /// Of its path.
         let hash: UInt64
         /// The first eight bytes of its SHA-256; 0 when that is unknown.
@@ -47,7 +48,8 @@ public final class PhotoIndex: Sendable {
             items.append(
                 Item(
                     offset: offset, lineBytes: UInt32(line.count), day: Self.number(ofDay: record.day),
-                    camera: known[folder] ?? 0, hash: Self.hash(record.path), content: Self.prefix(record.sha256)))
+                    camera: known[folder] ?? 0, isStarred: record.isStarred, hash: Self.hash(record.path),
+                    content: Self.prefix(record.sha256)))
         }
         self.items = items
         self.cameras = cameras
@@ -67,6 +69,17 @@ public final class PhotoIndex: Sendable {
             throw BackupError(.damagedContent, "the list of photos cannot be read", path: PhotoPlaces.listName.description)
         }
         return record
+    }
+
+    /// The photos that had a star when the list was made: their places in the list.
+    var starred: [Int32] { items.indices.filter { items[$0].isStarred }.map { Int32($0) } }
+
+    /// The paths of the photos that had a star when the list was made, below the media folder.
+    /// - Throws: `damagedContent` if the list has changed.
+    public func starredPaths() throws(BackupError) -> [[UInt8]] {
+        var paths: [[UInt8]] = []
+        for index in starred { paths.append(try record(at: Int(index)).path) }
+        return paths
     }
 
     /// The photo at a path below the media folder.

@@ -54,6 +54,8 @@ public struct PhotoRecord: Sendable, Equatable {
     public var status: Status
     /// Whether `thumbnails/` has a picture of it.
     public var hasThumbnail = false
+    /// Whether it had a star when the backup was made.
+    public var isStarred = false
     /// The known fields, as texts. Numbers are written as in JSON.
     public var fields: [Field: String] = [:]
 
@@ -132,6 +134,7 @@ extension PhotoRecord {
         if let md5 { members.append(.init("md5", .text(md5.hexadecimal))) }
         if let sha256 { members.append(.init("sha256", .text(sha256.hexadecimal))) }
         members += [.init("status", .text(status.rawValue)), .init("thumbnail", .boolean(hasThumbnail))]
+        if isStarred { members.append(.init("starred", .boolean(true))) }
         for field in Field.allCases {
             guard let text = fields[field] else { continue }
             members.append(.init(field.rawValue, field.isNumber ? .decimal(text) : .text(text)))
@@ -152,6 +155,7 @@ extension PhotoRecord {
             md5: json["md5"]?.textValue.flatMap { MD5Digest(hexadecimal: $0) },
             sha256: json["sha256"]?.textValue.flatMap { SHA256Digest(hexadecimal: $0) }, status: status)
         hasThumbnail = json["thumbnail"] == .boolean(true)
+        isStarred = json["starred"] == .boolean(true)
         for field in Field.allCases { fields[field] = json[field.rawValue]?.scalarText }
     }
 

@@ -2,7 +2,7 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// The photos of a list as folders of links: `by-date/2024/06/30`, `by-camera/CAMERA/2024/06`, `duplicates/MD5`.
+/// The photos of a list as folders of links: `by-date/2024/06/30`, `by-camera/CAMERA/2024/06`, `duplicates/MD5` and `starred`.
 ///
 /// A folder costs the lines of its own photos. Two photos of one name get numbers, in the order of the list.
 public final class PhotoViews: Sendable {
@@ -21,7 +21,9 @@ public final class PhotoViews: Sendable {
     }
 
     /// The folders at the top.
-    public static let folderNames: [FileName] = ["by-camera", "by-date", "duplicates"]
+    public static let folderNames: [FileName] = ["by-camera", "by-date", "duplicates", starredFolderName]
+    /// The folder with the photos that had a star.
+    public static let starredFolderName: FileName = "starred"
     /// How many folders with links are held.
     private static let heldFolderCount = 8
 
@@ -57,6 +59,7 @@ public final class PhotoViews: Sendable {
             guard let name = rest.first else { return groups.keys.sorted().map { .folder($0) } }
             guard rest.count == 1, let photos = groups[name] else { return nil }
             return try links(photos, path)
+        case Self.starredFolderName: return rest.isEmpty ? try links(index.starred, path) : nil
         default: return nil
         }
     }

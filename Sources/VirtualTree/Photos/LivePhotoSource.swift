@@ -10,5 +10,7 @@ struct LivePhotoSource: PhotoSource {
     var mediaPath: String { "live/media" }
     var time: Timestamp { context.mountTime }
     var isImmutable: Bool { false }
+    /// The stars can be changed: `StarredFolder` shows them.
+    var viewNames: [FileName] { PhotoViews.folderNames.filter { $0 != PhotoViews.starredFolderName } }
     var looksAtTheApp: Bool { true }
 }

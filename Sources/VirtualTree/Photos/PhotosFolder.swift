@@ -12,6 +12,8 @@ protocol PhotoSource: Sendable {
     var time: Timestamp { get }
     /// Whether the photos never change.
     var isImmutable: Bool { get }
+    /// The folders of views in `photos/`.
+    var viewNames: [FileName] { get }
     /// Whether finding them may wait for the app's media folder rather than the repository.
     var looksAtTheApp: Bool { get }
 }
@@ -31,6 +33,7 @@ struct StoredPhotos: PhotoSource {
     var mediaPath: String { "media" }
     var time: Timestamp { snapshot.creationTime }
     var isImmutable: Bool { true }
+    var viewNames: [FileName] { PhotoViews.folderNames }
     var looksAtTheApp: Bool { false }
 }
 
@@ -78,7 +81,7 @@ final class PhotosFolder: FolderNode {
     /// What `photos/` at the mountpoint has besides the views: the stars, and the files about their uploads.
     private func others() throws(BackupError) -> [(name: FileName, node: any Node)] {
         guard path.isEmpty, source.looksAtTheApp else { return [] }
-        let starred = StarredFolder.folderName
+        let starred = PhotoViews.starredFolderName
         var others: [(name: FileName, node: any Node)] = [
             (starred, StarredFolder(inode: inode.child(starred), context: context))
         ]
@@ -96,7 +99,7 @@ final class PhotosFolder: FolderNode {
     }
 
     func child(named name: FileName) throws(BackupError) -> any Node {
-        if path.isEmpty, !PhotoViews.folderNames.contains(name) {
+        if path.isEmpty, !source.viewNames.contains(name) {
             // File managers and shells probe for dozens of hidden names.
             guard name.bytes.first != UInt8(ascii: "."), let other = try others().first(where: { $0.name == name }) else {
                 throw .notFound(name)
@@ -111,7 +114,7 @@ final class PhotosFolder: FolderNode {
         let entries: [PhotoViews.Entry]
         if path.isEmpty {
             // `ls` of it reads nothing.
-            entries = PhotoViews.folderNames.map { .folder($0) }
+            entries = source.viewNames.map { .folder($0) }
         } else {
             guard let found = try source.photos().views.children(of: path) else { throw .notFound(path[path.count - 1]) }
             entries = found

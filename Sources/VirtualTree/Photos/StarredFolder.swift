@@ -5,8 +5,6 @@ import SystemIO
 /// `photos/starred/`: links to the starred photos of the app's media folder. A link that is made here stars a photo, and removing
 /// one takes the star away.
 final class StarredFolder: FolderNode {
-    static let folderName: FileName = "starred"
-
     let inode: InodeNumber
     private let context: TreeContext
 
