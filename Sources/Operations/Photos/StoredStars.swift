@@ -16,7 +16,7 @@ extension StarredPhotos {
         guard let list, list.kind == .file else {
             throw BackupError(
                 .notFound, "this backup has no list of photos", path: snapshot.name.description,
-                remedy: "Backups of apps with photos have one since stars exist.")
+                remedy: "Choose a newer backup of an app whose definition says photos: true.")
         }
         let index = try PhotoIndex(reading: StoredContentSource(list.content, in: repository))
         var missing: [String] = []
