@@ -44,13 +44,33 @@ make_python() {
 make_python
 export PATH=$tools/bin:$PATH
 
+# Most tests make and synchronize thousands of small files, and wait for the disk more than for the processor. Where there is memory for
+# them, they lie there. Mounted tests keep theirs in /tmp, and `make test-all` has all of them on the disk.
+memory=
+if [ -z "${TMPDIR:-}" ] && [ "${BACKUPFS_ROUNDS:-}" != all ]; then
+    available_kib=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+    free_kib=$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)
+    if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && [ "$available_kib" -ge 8388608 ] && [ "${free_kib:-0}" -ge 4194304 ]; then
+        memory=$(mktemp -d /dev/shm/backupfs-tests.XXXXXX)
+        # Linux has had extended attributes there since version 6.6.
+        if setfattr -n user.test -v 1 "$memory" 2>/dev/null; then
+            setfattr -x user.test "$memory"
+            # For those that need a disk.
+            export BACKUPFS_TEST_DISK=/tmp TMPDIR=$memory
+        else
+            rmdir "$memory"
+            memory=
+        fi
+    fi
+fi
+
 log=$(mktemp)
 # Before the cache is another: the servers that install-dependencies.sh has put there.
 export BACKUPFS_TEST_TOOLS=${BACKUPFS_TEST_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/backupfs-test}
 # Catalogs of repositories that have no store, and that the user's own cache must not keep.
 cache=$(mktemp -d)
 export XDG_CACHE_HOME=$cache
-trap 'rm -rf "$log" "$log".* "$cache" "$tools"' EXIT
+trap 'rm -rf "$log" "$log".* "$cache" "$tools" ${memory:+"$memory"}' EXIT
 
 if [ "${#splits[@]}" -gt 0 ]; then
     if [ "${BACKUPFS_ROUNDS:-}" != all ]; then

@@ -127,7 +127,7 @@ import Testing
         try sandbox.sh(
             """
             cd $R; backupfs export A --json -o export.json --store $S >/dev/null; mkdir pictures; printf one >pictures/one.jpg; printf two >pictures/two.jpg
-            zip -qr other.zip export.json pictures
+            zip -q other.zip export.json pictures/one.jpg pictures/two.jpg
             """)
         let result = try sandbox.run(Self.change + "backupfs restore $R/other.zip --yes --store $S")
         #expect(result.exitCode == 1)

@@ -13,7 +13,7 @@ struct HiddenChangeTests {
     /// A store whose media folder is an sshfs mount, with the server as its child. Scripts first mount it, in their own mount
     /// namespace.
     private static func makeDistant() throws -> Sandbox {
-        let sandbox = try Sandbox()
+        let sandbox = try Sandbox(onDisk: true)
         try sandbox.write("#!/bin/sh\nexec \(sftpServer)\n", to: "bin/server")
         try sandbox.write(
             """
@@ -97,7 +97,7 @@ struct HiddenChangeTests {
 
     /// One page, written twice through mmap(2): the second store leaves no trace while the page is dirty.
     @Test func `R-B5: a store through mmap into a dirty page is in the next backup`() throws {
-        let sandbox = try Sandbox()
+        let sandbox = try Sandbox(onDisk: true)
         _ = try sandbox.makeDiary()
         try sandbox.write(
             """

@@ -10,7 +10,7 @@ import Testing
 
     /// A store with a media folder at `$R/media` that belongs to user 1234.
     private static func makeSandbox() throws -> Sandbox {
-        let sandbox = try Sandbox()
+        let sandbox = try Sandbox(onDisk: true)
         try sandbox.sh(
             """
             sqlite3 $R/app.db 'create table t(id integer primary key, x text)'; mkdir $R/media; chown 1234:1234 $R/media
@@ -377,7 +377,7 @@ import Testing
     }
 
     private static func check(_ number: Int) throws {
-        let sandbox = try Sandbox()
+        let sandbox = try Sandbox(onDisk: true)
         try sandbox.sh(
             """
             sqlite3 $R/app.db 'create table t(id integer primary key, x text)'; mkdir $R/media; chown 1234:1234 $R/media

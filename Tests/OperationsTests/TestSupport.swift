@@ -9,8 +9,10 @@ import Testing
 
 extension Sandbox {
     /// One that is removed with its last reference.
-    convenience init() throws {
-        let path = try TemporaryFolder.make((Machine.environment("TMPDIR") ?? "/tmp") + "/backupfs-operations")
+    /// - Parameter onDisk: for what a file system in memory does otherwise: extended attributes, times of mapped files.
+    convenience init(onDisk: Bool = false) throws {
+        let disk = onDisk ? Machine.environment("BACKUPFS_TEST_DISK") : nil
+        let path = try TemporaryFolder.make((disk ?? Machine.environment("TMPDIR") ?? "/tmp") + "/backupfs-operations")
         var variables = ["HOME": path]
         for name in ["LANG", "LD_LIBRARY_PATH"] { variables[name] = Machine.environment(name) }
         try self.init(at: path, variables: variables, shellOptions: "-eu -o pipefail", removesItself: true)

@@ -51,7 +51,7 @@ extension Sandbox {
     func unmountStore() throws {
         let serving = daemons
         try sh("wait_until fusermount3 -u $M")
-        for _ in 0..<1_000 where serving.contains(where: Self.isRunning) { usleep(20_000) }
+        for _ in 0..<3_000 where serving.contains(where: Self.isRunning) { usleep(20_000) }
         #expect(daemons.isEmpty, "still running")
     }
 }
