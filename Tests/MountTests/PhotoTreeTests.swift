@@ -262,6 +262,23 @@ import Testing
         }
     }
 
+    @Test func `stars alone are a change, of which a scheduled backup is made`() throws {
+        try Sandbox.use { sandbox in
+            try Self.makeLibrary(in: sandbox)
+            try sandbox.sh("backupfs config set schedule daily --store $S")
+            let steps = [
+                ("true", 1), ("true", 1), ("backupfs star plain.jpg --store $S", 2), ("true", 2),
+                ("backupfs unstar plain.jpg --store $S", 3), ("true", 3),
+            ]
+            for (day, (step, count)) in zip(11..., steps) {
+                let found = try sandbox.sh(
+                    "cd $R/Photos; \(step) >/dev/null; backupfs backup --if-due --store $S >/dev/null; backupfs snapshots --json --store $S | jq length",
+                    ["BACKUPFS_NOW": "2026-01-\(day)T14:30:00Z"])
+                #expect(found == "\(count)", "\(day): \(step)")
+            }
+        }
+    }
+
     @Test func `STR-13: photos are starred by links and by an attribute`() throws {
         try Sandbox.use { sandbox in
             try Self.makeLibrary(in: sandbox)

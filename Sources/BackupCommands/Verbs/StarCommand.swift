@@ -113,14 +113,20 @@ struct StarCommand: ParsableCommand {
             .sourceUnreadable, "some files could not be read", path: failures[0].path, findings: failures.map(\.summary))
     }
 
-    /// - Returns: the error for photos that are not there any more.
+    /// - Returns: the error for photos that are not there any more, or that could not be starred; the others are.
     private func star(_ snapshot: Snapshot, _ store: Store, _ stars: StarredPhotos) throws(BackupError) -> BackupError? {
         var count = 0
-        let missing = try stars.star(from: snapshot, in: store.repository) { change in
+        let (missing, failures) = try stars.star(from: snapshot, in: store.repository) { change in
             StarReport.write(change, isJSON: output.json)
             count += 1
         }
-        if count == 0, missing.isEmpty, !output.json { Terminal.writeUnlessQuiet("No photo had a star in this backup.") }
+        if count == 0, missing.isEmpty, failures.isEmpty, !output.json {
+            Terminal.writeUnlessQuiet("No photo had a star in this backup.")
+        }
+        if let first = failures.first {
+            let findings = failures.map(\.summary) + missing.map { .verbatim($0) }
+            return findings.count == 1 ? first : first.with(findings: findings)
+        }
         guard !missing.isEmpty else { return nil }
         return BackupError(
             .notFound, "some photos that had a star are not in the media folder", path: missing[0],

@@ -86,12 +86,16 @@ public struct Snapshot: Hashable, Sendable {
     public static let photosAttribute = "photos"
     /// The attribute with the number of files that the backup derived from its photos: their list, `metadata/` and `thumbnails/`.
     public static let photoFilesAttribute = "photo-files"
+    /// The attribute with the SHA-256 of the paths of the starred photos; missing where no photo has a star. Stars can change
+    /// while all files stay the same.
+    public static let photoStarsAttribute = "photo-stars"
 
     /// The attribute of a copy of a snapshot: the ID of the snapshot that is not a copy, 64 hexadecimal digits.
     public static let originalAttribute = "original"
 
     private static let ownAttributes: Set = [
         originalAttribute, mediaMetadataAttribute, mediaOwnerAttribute, photosAttribute, photoFilesAttribute,
+        photoStarsAttribute,
         sequenceAttribute, mediaFileSystemAttribute, mediaReadAttribute, mediaFilesAttribute, mediaBytesAttribute,
         archiveNamesAttribute, stampAttribute, archiveVersionAttribute, tarSizeAttribute, tarVersionAttribute,
         databaseStateAttribute,

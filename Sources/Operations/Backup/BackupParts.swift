@@ -115,7 +115,8 @@ struct BackupParts {
                 showsProgress: store.definition.backupPhases.isEmpty)
             return try photos.run(media)
         }
-        if let error = stars.error, stored.warning == nil {
+        // More important than thumbnails.
+        if let error = stars.error {
             stored.warning = BackupWarning(.photos, "the backup lacks stars of photos: \(error.message)")
         }
         return stored

@@ -82,12 +82,12 @@ struct PhotoBackup {
         }
         let entries = try tree.finish(at: createdAt)
         if showsProgress { progress.update(always: true) { $0.phase = nil } }
-        return Stored(
-            entries: entries, warning: state.warning,
-            attributes: [
-                Snapshot.photosAttribute: state.untried == 0 ? KnownPhotos.version : KnownPhotos.partialVersion,
-                Snapshot.photoFilesAttribute: String(DirectoryTotals(of: entries).fileCount),
-            ], newCount: state.new)
+        var attributes = [
+            Snapshot.photosAttribute: state.untried == 0 ? KnownPhotos.version : KnownPhotos.partialVersion,
+            Snapshot.photoFilesAttribute: String(DirectoryTotals(of: entries).fileCount),
+        ]
+        if state.hasStars { attributes[Snapshot.photoStarsAttribute] = state.stars.finish().hexadecimal }
+        return Stored(entries: entries, warning: state.warning, attributes: attributes, newCount: state.new)
     }
 
     // MARK: The walk
@@ -113,6 +113,14 @@ struct PhotoBackup {
         var isLate = false
         /// Why photos could not be read at all.
         var missing: BackupError?
+        /// Of the paths of the starred photos.
+        var stars = SHA256Hasher()
+        var hasStars = false
+
+        mutating func noteStar(_ path: [UInt8]) {
+            hasStars = true
+            (path + [0]).withUnsafeBytes { stars.update($0) }
+        }
 
         var warning: BackupWarning? {
             if let missing { return BackupWarning(.photos, "the backup has no thumbnails of new photos: \(missing.message)") }
@@ -146,13 +154,15 @@ struct PhotoBackup {
         case .leave: try tree.leave()
         case .known(var record, let entry, let sidecar, let thumbnail):
             record.isStarred = stars.contains(record.path)
+            if record.isStarred { counts.noteStar(record.path) }
             try tree.append(record, entry, sidecar: sidecar, thumbnail: thumbnail)
         case .reading(let entry, let path, let pending):
             var reading: PhotoReading?
             if let pending { reading = try self.reading(pending, &counts) }
             if reading == nil { counts.untried += 1 } else { counts.read += 1 }
             if pending == nil, reads != .nothing { counts.isLate = true }
-            try store(entry, path, reading, into: &tree)
+            let isListed = try store(entry, path, reading, into: &tree)
+            if isListed, stars.contains(path) { counts.noteStar(path) }
             note(counts)
         }
     }
@@ -176,25 +186,28 @@ struct PhotoBackup {
         return reading
     }
 
+    /// - Returns: whether the list has the file.
     private func store(
         _ entry: TreeEntry, _ path: [UInt8], _ reading: PhotoReading?, into tree: inout PhotoTree
-    ) throws(BackupError) {
-        guard let checksums = entry.checksums else { return }
+    ) throws(BackupError) -> Bool {
+        guard let checksums = entry.checksums else { return false }
         var record = PhotoRecord(
             path: path, sizeBytes: entry.size, modificationTime: entry.modificationTime, md5: checksums.md5,
             sha256: checksums.sha256, status: .unread)
         record.isStarred = stars.contains(path)
         guard let reading else {
-            if PhotoFiles.isNamedLikePhoto(entry.name) { try tree.append(record, entry, sidecar: nil, thumbnail: nil) }
-            return
+            guard PhotoFiles.isNamedLikePhoto(entry.name) else { return false }
+            try tree.append(record, entry, sidecar: nil, thumbnail: nil)
+            return true
         }
-        guard record.take(reading.metadata) else { return }
+        guard record.take(reading.metadata) else { return false }
         let sidecar = try PhotoSidecar.text(of: checksums, sizeBytes: entry.size, reading.metadata).map {
             (text) throws(BackupError) in try writer.store(text, policy: .structuredText)
         }
         let thumbnail = try reading.thumbnail.map { (bytes) throws(BackupError) in try writer.store(bytes, policy: .media) }
         record.hasThumbnail = thumbnail != nil
         try tree.append(record, entry, sidecar: sidecar, thumbnail: thumbnail)
+        return true
     }
 
     private func note(_ counts: Counts) {

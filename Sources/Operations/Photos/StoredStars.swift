@@ -7,11 +7,12 @@ import SystemIO
 extension StarredPhotos {
     /// Stars the photos again that had a star when a backup was made.
     /// - Parameter report: called with each change.
-    /// - Returns: photos that are not in the media folder any more, by their paths in it.
-    /// - Throws: `notFound` when the backup has no list of photos; errors of the repository. What was starred until then stays so.
+    /// - Returns: photos that are not in the media folder any more, by their paths in it, and why others could not be starred.
+    /// - Throws: `notFound` when the backup has no list of photos; `noSpace`, `interrupted`; errors of the repository. What was
+    ///   starred until then stays so.
     public func star(
         from snapshot: Snapshot, in repository: Repository, _ report: (Change) -> Void
-    ) throws(BackupError) -> [String] {
+    ) throws(BackupError) -> (missing: [String], failures: [BackupError]) {
         let list = try repository.rootDirectory(of: snapshot).entry(named: PhotoPlaces.listName)
         guard let list, list.kind == .file else {
             throw BackupError(
@@ -20,19 +21,24 @@ extension StarredPhotos {
         }
         let index = try PhotoIndex(reading: StoredContentSource(list.content, in: repository))
         var missing: [String] = []
-        var starred: Set<String> = []
+        var failures: [BackupError] = []
+        // By their bytes: equal strings can be two names.
+        var starred: Set<[UInt8]> = []
         for path in try index.starredPaths() {
             try Cancellation.check()
             // Only such paths can have a star.
-            guard let path = String(validating: path, as: UTF8.self), !starred.contains(path) else { continue }
+            guard !starred.contains(path), let path = String(validating: path, as: UTF8.self) else { continue }
             do throws(BackupError) {
-                for change in try star(path) where starred.insert(change.path).inserted { report(change) }
+                for change in try star(path) where starred.insert(Array(change.path.utf8)).inserted { report(change) }
             } catch {
-                guard error.code == .notFound else { throw error }
-                missing.append(path)
+                switch error.code {
+                case .notFound, .notADirectory: missing.append(path)
+                case .interrupted, .noSpace: throw error
+                default: failures.append(error)
+                }
             }
         }
-        return missing
+        return (missing, failures)
     }
 
     /// The paths of the starred photos for a backup, below the media folder. What cannot be read of the queue is left out.
