@@ -183,7 +183,7 @@ public struct BackupOperation: Sendable {
         let directory = try store.repository.directory(root)
         // What was read of photos would be read again next time.
         if let unchanged, parts.unreadable.isEmpty, parts.moved.isEmpty, parts.photos?.newCount ?? 0 == 0,
-            parts.photos?.attributes[Snapshot.photoStarsAttribute] == unchanged.attributes[Snapshot.photoStarsAttribute],
+            parts.photos?.attributes[Snapshot.photoStarsAttribute] == unchanged.record.attributes[Snapshot.photoStarsAttribute],
             SameContent(repository: store.repository).isSame(directory, as: unchanged)
         {
             if parts.hasUntracedMedia, reading.readsUntraced, unchanged.id == earlier.snapshot?.id {

@@ -86,7 +86,7 @@ struct PhotoBackup {
             Snapshot.photosAttribute: state.untried == 0 ? KnownPhotos.version : KnownPhotos.partialVersion,
             Snapshot.photoFilesAttribute: String(DirectoryTotals(of: entries).fileCount),
         ]
-        if state.hasStars { attributes[Snapshot.photoStarsAttribute] = state.stars.finish().hexadecimal }
+        if !state.stars.isEmpty { attributes[Snapshot.photoStarsAttribute] = SHA256Hasher.hash(state.stars).hexadecimal }
         return Stored(entries: entries, warning: state.warning, attributes: attributes, newCount: state.new)
     }
 
@@ -113,14 +113,10 @@ struct PhotoBackup {
         var isLate = false
         /// Why photos could not be read at all.
         var missing: BackupError?
-        /// Of the paths of the starred photos.
-        var stars = SHA256Hasher()
-        var hasStars = false
+        /// The paths of the starred photos, each with a zero byte after it.
+        var stars: [UInt8] = []
 
-        mutating func noteStar(_ path: [UInt8]) {
-            hasStars = true
-            (path + [0]).withUnsafeBytes { stars.update($0) }
-        }
+        mutating func noteStar(_ path: [UInt8]) { stars += path + [0] }
 
         var warning: BackupWarning? {
             if let missing { return BackupWarning(.photos, "the backup has no thumbnails of new photos: \(missing.message)") }
