@@ -52,6 +52,8 @@ if [ -z "${TMPDIR:-}" ] && [ "${BACKUPFS_ROUNDS:-}" != all ]; then
     free_kib=$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)
     if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && [ "$available_kib" -ge 8388608 ] && [ "${free_kib:-0}" -ge 4194304 ]; then
         memory=$(mktemp -d /dev/shm/backupfs-tests.XXXXXX)
+        # As /tmp: some tests have programs of other users.
+        chmod 1777 "$memory"
         # Linux has had extended attributes there since version 6.6.
         if setfattr -n user.test -v 1 "$memory" 2>/dev/null; then
             setfattr -x user.test "$memory"
