@@ -21,8 +21,12 @@ import Testing
         #expect(S3Retry.verdict(status: status, code: code) == verdict)
     }
 
-    @Test func `failures of the network are tried again, an untrusted certificate is not`() {
-        for kind in HTTPFailure.Network.allCases { #expect(S3Retry.verdict(kind) == (kind == .untrusted ? .final : .again)) }
+    private static let refusals: [HTTPFailure.Network] = [.untrusted, .proxyLogin]
+
+    @Test func `failures of the network are tried again, but not where that would take long or fail again`() {
+        for kind in HTTPFailure.Network.allCases {
+            #expect(S3Retry.verdict(kind) == (Self.refusals.contains(kind) || kind == .connectTimeout ? .final : .again))
+        }
     }
 
     @Test(
@@ -87,8 +91,8 @@ import Testing
     {
         let table = S3ErrorTable(location: try S3Location("s3:https://s3.example.org/bucket"), region: "us-east-1")
         let error = table.error(kind, detail: "curl's words", name: nil)
-        #expect(error.code == (kind == .untrusted ? .accessDenied : .offline))
-        #expect(error.message.contains("s3.example.org"))
+        #expect(error.code == (Self.refusals.contains(kind) ? .accessDenied : .offline))
+        #expect(error.message.contains("s3.example.org") || kind == .proxyLogin)
         #expect(error.remedy?.isEmpty == false)
     }
 }

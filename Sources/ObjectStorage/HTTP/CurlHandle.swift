@@ -26,6 +26,12 @@ final class CurlHandle: @unchecked Sendable {
         return backupfs_curl_get_long(handle, CURLINFO_NUM_CONNECTS, &count) == CURLE_OK ? count : 0
     }
 
+    /// Whether a proxy has refused the connection that the last request needed, since it wants a login.
+    var proxyWantsLogin: Bool {
+        var status = 0
+        return backupfs_curl_get_long(handle, CURLINFO_HTTP_CONNECTCODE, &status) == CURLE_OK && status == 407
+    }
+
     /// - Returns: libcurl's result, and its words for an error. They name hosts and numbers, never headers.
     func perform(_ request: HTTPRequest, _ settings: HTTPSettings, _ transfer: HTTPTransfer) -> (CURLcode, String) {
         // Keeps connections and what is known of hosts.

@@ -70,6 +70,7 @@ final class HTTPClient: Sendable {
             if let stop = transfer.stop { throw .stopped(stop) }
             if transfer.hasStalled { throw .network(.timeout, detail: "no bytes for \(Int(settings.stallSeconds)) seconds") }
             if transfer.hasTooManyHeaders { throw .network(.protocolViolation, detail: "the answer has too many headers") }
+            if code != CURLE_OK, handle.proxyWantsLogin { throw .network(.proxyLogin, detail: detail) }
             if let kind = Self.kind(of: code) { throw .network(kind, detail: detail) }
             guard transfer.response.status >= 200 else { throw .network(.protocolViolation, detail: "there is no status") }
             return transfer.response
@@ -109,7 +110,8 @@ final class HTTPClient: Sendable {
         case CURLE_OK: nil
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .unknownHost
         case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED: .notConnected
-        case CURLE_OPERATION_TIMEDOUT: .timeout
+        // No other limit is set.
+        case CURLE_OPERATION_TIMEDOUT: .connectTimeout
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
             .untrusted
         case CURLE_SSL_CONNECT_ERROR: .notConnected

@@ -100,10 +100,14 @@ enum HTTPFailure: Error {
         /// The name of the server, or of a proxy, has no address.
         case unknownHost
         case notConnected
-        /// Connecting took too long, or no bytes came or went for the time limit.
+        /// Connecting took too long. The kernel has tried several times.
+        case connectTimeout
+        /// No bytes came or went for the time limit.
         case timeout
         /// The server's certificate is not valid for it, or not signed by an authority that this machine trusts.
         case untrusted
+        /// The proxy makes no connection without a login.
+        case proxyLogin
         /// The connection broke, or the answer is shorter than announced.
         case broken
         case protocolViolation

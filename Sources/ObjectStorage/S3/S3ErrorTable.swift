@@ -12,6 +12,9 @@ struct S3ErrorTable {
         case wrong(BackupError.Code, Message, remedy: Message?)
     }
 
+    private static let proxyLogin: Message = "the proxy demands a login"
+    private static let proxyRemedy: Message = "Set it in https_proxy."
+
     /// - Parameters:
     ///   - response: of the last try.
     ///   - name: the object; `nil` for the bucket.
@@ -72,7 +75,7 @@ struct S3ErrorTable {
                 "the server denies access",
                 remedy: "Check the permissions of the access key for this bucket and prefix, and the bucket's policy.")
         case 404: return .wrong(.inputOutput, "the server does not know the address", remedy: "Check the address and the bucket.")
-        case 407: return .denied("the proxy demands a login", remedy: "Set it in https_proxy.")
+        case 407: return .denied(Self.proxyLogin, remedy: Self.proxyRemedy)
         case 413: return .full("the server does not take objects of this size")
         case 507: return .full("the storage is full")
         case 408, 425, 429, 500, 502, 503, 504:
@@ -112,13 +115,15 @@ struct S3ErrorTable {
             return offline("the host \(host) is unknown", remedy: "Check the network connection and the name.")
         case .notConnected:
             return offline("no connection to \(host)", remedy: "Check the network connection, and that the server runs.")
-        case .timeout:
+        case .connectTimeout, .timeout:
             return offline("\(host) does not answer in time", remedy: "Check the network connection, then try again.")
         case .broken:
             return offline("the connection to \(host) broke", remedy: "Check the network connection, then try again.")
         case .protocolViolation:
             return offline(
                 "\(host) does not answer as a server of the web", remedy: "Check the address: another service may be there.")
+        case .proxyLogin:
+            return BackupError(.accessDenied, Self.proxyLogin, path: path, remedy: Self.proxyRemedy, cause: cause)
         case .untrusted:
             return BackupError(
                 .accessDenied, "the certificate of \(host) is not trusted", path: path,

@@ -18,7 +18,8 @@ enum S3Retry {
     static func verdict(_ failure: HTTPFailure.Network) -> Verdict {
         switch failure {
         case .unknownHost, .notConnected, .timeout, .broken, .protocolViolation: .again
-        case .untrusted: .final
+        // Three times the limit is longer than the caller should wait. What is not answered at all will hardly be so at once.
+        case .connectTimeout, .untrusted, .proxyLogin: .final
         }
     }
 
