@@ -57,6 +57,7 @@ procps                command -v ps
 util-linux            command -v nsenter
 iproute2              command -v ip
 curl                  command -v curl
+apache2-bin           test -x /usr/sbin/apache2
 libglib2.0-bin        command -v gio
 openssh-client        command -v sftp
 openssh-sftp-server   test -x /usr/lib/openssh/sftp-server

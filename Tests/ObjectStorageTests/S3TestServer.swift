@@ -26,9 +26,11 @@ struct S3TestServer: Sendable {
     }
 
     /// The server of this kind that all tests share.
-    init(_ kind: ObjectServer.Kind) throws {
+    /// - Parameter locksObjects: whether the bucket permits object lock.
+    init(_ kind: ObjectServer.Kind, locksObjects: Bool = false) throws {
         let server = try ObjectServer.shared(kind)
-        self.init(host: "127.0.0.1:\(server.port)", bucket: try server.makeBucket(), server.administrator)
+        let bucket = try server.makeBucket(locksObjects: locksObjects)
+        self.init(host: "127.0.0.1:\(server.port)", bucket: bucket, server.administrator)
     }
 
     private init(host: String, bucket: String, _ keys: ObjectServer.Keys) {
@@ -45,16 +47,19 @@ struct S3TestServer: Sendable {
     }
 
     /// A storage below a prefix of its own.
-    /// - Parameter host: of a proxy before the server, if not the server's.
+    /// - Parameters:
+    ///   - host: of a proxy before the server, if not the server's; with `https://` for TLS.
+    ///   - sleep: instead of the pauses between tries.
     func storage(
         _ prefix: String, through host: String? = nil, options: S3Options = S3Options(), http: HTTPSettings = HTTPSettings(),
         capabilities: StorageCapabilities = Self.allCapabilities, observer: (any StorageRequestObserver)? = nil,
-        pageLimit: Int = 1_000
+        pageLimit: Int = 1_000, sleep: @escaping @Sendable (Double) throws(BackupError) -> Void = S3Client.sleep
     ) throws -> S3Storage {
-        let location = try S3Location("s3:http://\(host ?? self.host)/\(bucket)/\(prefix)")
+        let host = host ?? self.host
+        let location = try S3Location("s3:\(host.hasPrefix("http") ? host : "http://\(host)")/\(bucket)/\(prefix)")
         let client = S3Client(
             location: location, region: location.region(setting: options.region), http: try HTTPClient(settings: http),
-            credentials: try credentials(), observer: observer)
+            credentials: try credentials(), observer: observer, sleep: sleep)
         return try S3Storage(client, options: options, capabilities: capabilities, pageLimit: pageLimit)
     }
 

@@ -68,38 +68,23 @@ public final class ObjectServer: Sendable {
     public let version: String
     /// With the server's data and logs.
     public let folder: String
-    private let usesTLS: Bool
+    private let script: ServerScript
 
     /// Starts a server that the caller does not share.
     /// - Throws: when it does not answer, with what it printed. Nothing of it is left then.
-    public convenience init(_ kind: Kind = .seaweedfs, usesTLS: Bool = false) throws(Machine.Unusable) {
-        let folder = try TemporaryFolder.make((Machine.environment("TMPDIR") ?? "/tmp") + "/backupfs-server")
-        do {
-            try self.init(kind, usesTLS: usesTLS, folder: folder)
-        } catch {
-            try? FileSystem.removeTree(folder)
-            throw error
-        }
-    }
-
-    private init(_ kind: Kind, usesTLS: Bool, folder: String) throws(Machine.Unusable) {
-        let options = ["--until-end-of", "\(getpid())"] + (usesTLS ? ["--tls"] : [])
-        let output = try Self.run(kind, ["start", folder] + options)
-        var values: [String: String] = [:]
-        for line in output.split(separator: "\n") {
-            guard let equals = line.firstIndex(of: "=") else { continue }
-            values[String(line[..<equals])] = String(line[line.index(after: equals)...])
-        }
+    public init(_ kind: Kind = .seaweedfs, usesTLS: Bool = false) throws(Machine.Unusable) {
+        script = ServerScript(
+            name: kind.rawValue, folder: try ServerScript.makeFolder(), options: usesTLS ? ["--tls"] : [])
+        let values = try script.startForTests()
         func keys(_ prefix: String) -> Keys? {
             guard let access = values[prefix + "access_key"], let secret = values[prefix + "secret_key"] else { return nil }
             return Keys(accessKey: access, secretKey: secret)
         }
         guard let endpoint = values["endpoint"], let port = endpoint.split(separator: ":").last.flatMap({ Int($0) }),
             let region = values["region"], let administrator = keys("")
-        else { throw Machine.Unusable("the script of \(kind) printed no endpoint: \(output)") }
+        else { throw Machine.Unusable("the script of \(kind) printed no endpoint: \(values)") }
         self.kind = kind
-        self.usesTLS = usesTLS
-        self.folder = folder
+        folder = script.folder
         self.endpoint = endpoint
         self.port = port
         self.region = region
@@ -110,29 +95,15 @@ public final class ObjectServer: Sendable {
         version = values["version"] ?? ""
     }
 
-    deinit { remove() }
+    deinit { script.remove() }
 
     // MARK: Life
 
     /// Ends the server's processes. Its data stays, for `start`.
-    public func stop() throws(Machine.Unusable) { _ = try Self.run(kind, ["stop", folder]) }
+    public func stop() throws(Machine.Unusable) { try script.stop() }
 
     /// Starts the server again, on the same port and with the same data.
-    public func start() throws(Machine.Unusable) { _ = try Self.run(kind, ["start", folder] + (usesTLS ? ["--tls"] : [])) }
-
-    private func remove() {
-        try? stop()
-        try? FileSystem.removeTree(folder)
-    }
-
-    private static func run(_ kind: Kind, _ arguments: [String]) throws(Machine.Unusable) -> String {
-        let scratch = try TemporaryFolder.make((Machine.environment("TMPDIR") ?? "/tmp") + "/backupfs-server-output")
-        defer { try? FileSystem.removeTree(scratch) }
-        let script = "\(Machine.projectPath)/mount-scripts/object-servers/\(kind.rawValue).sh"
-        let result = try Job(["bash", script] + arguments, scratch: "\(scratch)/script").wait(limitSeconds: 300)
-        guard result.exitCode == 0 else { throw Machine.Unusable("\(script) \(arguments): \(result.text)") }
-        return result.output
-    }
+    public func start() throws(Machine.Unusable) { _ = try script.start() }
 
     // MARK: Sharing
 
@@ -152,18 +123,20 @@ public final class ObjectServer: Sendable {
     }
 
     private static func stopShared() {
-        for server in sharedServers.withLock({ $0.values.map { $0 } }) { server.remove() }
+        for server in sharedServers.withLock({ $0.values.map { $0 } }) { server.script.remove() }
     }
 
     // MARK: Use
 
     /// Makes a bucket with a new name, by curl or boto3.
+    /// - Parameter locksObjects: whether the bucket permits object lock. It then keeps all versions of its objects.
     /// - Returns: its name.
-    public func makeBucket() throws -> String {
+    public func makeBucket(locksObjects: Bool = false) throws -> String {
         let name = "bucket-" + RandomToken.make().lowercased()
         // The names of Swift's users have a colon, where curl would end them.
-        guard kind != .swift else {
-            _ = try boto3("s3.create_bucket(Bucket=sys.argv[1])", [name])
+        guard kind != .swift, !locksObjects else {
+            let lock = locksObjects ? ", ObjectLockEnabledForBucket=True" : ""
+            _ = try boto3("s3.create_bucket(Bucket=sys.argv[1]\(lock))", [name])
             return name
         }
         let result = try curl(["--request", "PUT", "\(endpoint)/\(name)"])

@@ -119,7 +119,7 @@ make_certificate() {
     openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj '/CN=localhost' \
         -keyout "$folder/tls/server.key" -out "$folder/tls/server.csr" 2>/dev/null
     openssl x509 -req -days 365 -in "$folder/tls/server.csr" -CA "$folder/tls/authority.pem" -CAkey "$folder/tls/authority.key" \
-        -CAcreateserial -extfile <(echo 'subjectAltName=DNS:localhost,DNS:*.localhost,IP:127.0.0.1') -out "$folder/tls/server.pem" 2>/dev/null
+        -CAcreateserial -extfile <(echo 'subjectAltName=DNS:localhost,DNS:*.localhost,IP:127.0.0.1,IP:::1') -out "$folder/tls/server.pem" 2>/dev/null
 }
 
 # The keys of a server in a test are no secrets, but each server has others: a client that talks to the wrong one is refused.
@@ -170,6 +170,7 @@ shutil.rmtree(folder, ignore_errors=True)
 
 main() {
     local command=${1:-} watched='' option
+    target=''
     [ -n "${2:-}" ] || fail "usage: $0 start FOLDER [--tls] [--until-end-of PROCESS] | stop FOLDER"
     folder=$(realpath -m "$2")
     readonly folder
@@ -180,6 +181,10 @@ main() {
         shift
         case $option in
             --tls) tls=yes ;;
+            --target)
+                target=${1:?HOST:PORT}
+                shift
+                ;;
             --until-end-of)
                 watched=${1:?a process}
                 shift

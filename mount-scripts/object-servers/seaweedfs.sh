@@ -28,7 +28,7 @@ prepare() {
    "actions": ["Read", "List"]}
 ], "policies": [
   {"name": "append-only", "content": $(jq -c . <<<"$append_policy" | jq -R .)}
-]}
+], "kms": {"default_provider": "tests", "providers": {"tests": {"type": "local", "enableOnDemandCreate": true}}}}
 EOF_JSON
     # Where `weed` looks for settings of its machine: it shall find none.
     mkdir -p "$folder/home"
@@ -40,7 +40,8 @@ launch_all() {
     if [ "$tls" = yes ]; then
         options+=(-s3.port.https="${ports[8]}" -s3.cert.file="$folder/tls/server.pem" -s3.key.file="$folder/tls/server.key")
     fi
-    HOME=$folder/home GOMEMLIMIT=512MiB launch seaweedfs weed -logtostderr=true server -dir="$folder/data" -ip=127.0.0.1 -ip.bind=127.0.0.1 \
+    # The key for what clients have it encrypt.
+    HOME=$folder/home GOMEMLIMIT=512MiB WEED_S3_SSE_KEY=backupfs-tests launch seaweedfs weed -logtostderr=true server -dir="$folder/data" -ip=127.0.0.1 -ip.bind=127.0.0.1 \
         -master.port="${ports[0]}" -master.port.grpc="${ports[1]}" -master.volumeSizeLimitMB=1024 -master.volumePreallocate=false \
         -metricsIp=127.0.0.1 -metricsPort="${ports[9]}" -master.telemetry=false -master.peers=none \
         -volume.port="${ports[2]}" -volume.port.grpc="${ports[3]}" -volume.max=1000 -volume.preStopSeconds=0 -volume.minFreeSpace=1 \

@@ -44,6 +44,21 @@ struct SyncFolderTests {
         return "\(bytes / 1_024).\(bytes % 1_024 * 10 / 1_024) KiB"
     }
 
+    @Test func `REM-01: one command sets up a remote, another one tries it`() throws {
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --app ev-charging-tracker --sample --store $S >/dev/null; mkdir $R/x")
+        let added = try sandbox.run("backupfs remote add ev $R/x --label iCloud --store $S")
+        #expect(added.exitCode == 0 && added.output.contains("Added the remote ev: \(sandbox("x"))\n"), "\(added)")
+        let tried = try sandbox.run("backupfs remote test ev --store $S")
+        #expect(tried.exitCode == 0, "\(tried)")
+        #expect(tried.output.contains("iCloud can be used. There is no copy of this repository yet.\n"), "\(tried)")
+        #expect(
+            try sandbox.sh("backupfs remote list --json --store $S | jq -c '.[] | [.name, .url, .label, .after_backup]'")
+                == #"["ev","\#(sandbox("x"))","iCloud",true]"#)
+        try sandbox.sh("rm -r $R/x")
+        #expect(try sandbox.run("backupfs remote test ev --store $S").exitCode == 1)
+    }
+
     @Test func `REM-06: a disk that is too small stays empty`() throws {
         let store = try store()
         try store.sandbox.sh("head -c 3000000 /dev/urandom > $R/noise")
