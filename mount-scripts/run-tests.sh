@@ -51,7 +51,7 @@ if [ -z "${TMPDIR:-}" ] && [ "${BACKUPFS_ROUNDS:-}" != all ]; then
     available_kib=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
     free_kib=$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)
     if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && [ "$available_kib" -ge 8388608 ] && [ "${free_kib:-0}" -ge 4194304 ]; then
-        memory=$(mktemp -d /dev/shm/backupfs-tests.XXXXXX)
+        memory=$(mktemp -d /dev/shm/bfs.XXXXXX)
         # As /tmp: some tests have programs of other users.
         chmod 1777 "$memory"
         # Linux has had extended attributes there since version 6.6.

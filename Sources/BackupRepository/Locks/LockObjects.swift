@@ -100,20 +100,25 @@ struct LockObjects: LockNotes {
 private final class KnownLockNotes: Sendable {
     static let shared = KnownLockNotes()
 
+    private typealias Notes = [ObjectName: (version: ObjectVersion, holder: LockHolder)]
+
     private static let countLimit = 256
 
-    private let known = Mutex<[ObjectName: (version: ObjectVersion, holder: LockHolder)]>([:])
+    /// The older ones go when there are too many newer ones: those of this moment's locks are never all forgotten.
+    private let known = Mutex<(newer: Notes, older: Notes)>(([:], [:]))
 
     func note(_ name: ObjectName, _ version: ObjectVersion, _ holder: LockHolder) {
         known.withLock { known in
-            if known.count >= Self.countLimit { known = [:] }
-            known[name] = (version, holder)
+            if known.newer.count >= Self.countLimit { known = ([:], known.newer) }
+            known.newer[name] = (version, holder)
         }
     }
 
     /// - Returns: `nil` for a note that is not known, or has changed.
     func holder(_ name: ObjectName, _ version: ObjectVersion) -> LockHolder? {
-        known.withLock { $0[name].flatMap { $0.version == version ? $0.holder : nil } }
+        known.withLock { known in
+            (known.newer[name] ?? known.older[name]).flatMap { $0.version == version ? $0.holder : nil }
+        }
     }
 }
 
