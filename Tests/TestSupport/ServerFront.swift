@@ -73,8 +73,8 @@ public final class ServerFront: Sendable {
         }
     }
 
-    /// Those that have ended since its first start, in this order. A tunnel of `CONNECT` ends with its connection.
-    /// - Parameter count: waits until there are so many: one is noted after the client has its answer.
+    /// The requests that have completed since its first start, in this order. A `CONNECT` tunnel completes when it is closed.
+    /// - Parameter count: the number of requests to wait for. Apache logs a request after it has sent the response.
     public func requests(atLeast count: Int = 0) throws -> [Request] {
         for _ in 0..<500 {
             // The one to `/` is the script's own, which waits for the start.

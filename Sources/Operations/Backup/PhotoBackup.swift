@@ -116,8 +116,6 @@ struct PhotoBackup {
         /// The paths of the starred photos, each with a zero byte after it.
         var stars: [UInt8] = []
 
-        mutating func noteStar(_ path: [UInt8]) { stars += path + [0] }
-
         var warning: BackupWarning? {
             if let missing { return BackupWarning(.photos, "the backup has no thumbnails of new photos: \(missing.message)") }
             return isLate ? BackupWarning(.photos, "reading the photos takes long: the next backups read the others") : nil
@@ -148,17 +146,14 @@ struct PhotoBackup {
         case .none: return
         case .enter(let folder): tree.enter(folder)
         case .leave: try tree.leave()
-        case .known(var record, let entry, let sidecar, let thumbnail):
-            record.isStarred = stars.contains(record.path)
-            if record.isStarred { counts.noteStar(record.path) }
-            try tree.append(record, entry, sidecar: sidecar, thumbnail: thumbnail)
+        case .known(let record, let entry, let sidecar, let thumbnail):
+            try append(record, entry, sidecar, thumbnail, to: &tree, &counts)
         case .reading(let entry, let path, let pending):
             var reading: PhotoReading?
             if let pending { reading = try self.reading(pending, &counts) }
             if reading == nil { counts.untried += 1 } else { counts.read += 1 }
             if pending == nil, reads != .nothing { counts.isLate = true }
-            let isListed = try store(entry, path, reading, into: &tree)
-            if isListed, stars.contains(path) { counts.noteStar(path) }
+            try store(entry, path, reading, into: &tree, &counts)
             note(counts)
         }
     }
@@ -182,28 +177,35 @@ struct PhotoBackup {
         return reading
     }
 
-    /// - Returns: whether the list has the file.
     private func store(
-        _ entry: TreeEntry, _ path: [UInt8], _ reading: PhotoReading?, into tree: inout PhotoTree
-    ) throws(BackupError) -> Bool {
-        guard let checksums = entry.checksums else { return false }
+        _ entry: TreeEntry, _ path: [UInt8], _ reading: PhotoReading?, into tree: inout PhotoTree, _ counts: inout Counts
+    ) throws(BackupError) {
+        guard let checksums = entry.checksums else { return }
         var record = PhotoRecord(
             path: path, sizeBytes: entry.size, modificationTime: entry.modificationTime, md5: checksums.md5,
             sha256: checksums.sha256, status: .unread)
-        record.isStarred = stars.contains(path)
         guard let reading else {
-            guard PhotoFiles.isNamedLikePhoto(entry.name) else { return false }
-            try tree.append(record, entry, sidecar: nil, thumbnail: nil)
-            return true
+            if PhotoFiles.isNamedLikePhoto(entry.name) { try append(record, entry, nil, nil, to: &tree, &counts) }
+            return
         }
-        guard record.take(reading.metadata) else { return false }
+        guard record.take(reading.metadata) else { return }
         let sidecar = try PhotoSidecar.text(of: checksums, sizeBytes: entry.size, reading.metadata).map {
             (text) throws(BackupError) in try writer.store(text, policy: .structuredText)
         }
         let thumbnail = try reading.thumbnail.map { (bytes) throws(BackupError) in try writer.store(bytes, policy: .media) }
         record.hasThumbnail = thumbnail != nil
+        try append(record, entry, sidecar, thumbnail, to: &tree, &counts)
+    }
+
+    /// Adds a photo to the list, with the star that it has now.
+    private func append(
+        _ record: PhotoRecord, _ entry: TreeEntry, _ sidecar: StoredFile?, _ thumbnail: StoredFile?, to tree: inout PhotoTree,
+        _ counts: inout Counts
+    ) throws(BackupError) {
+        var record = record
+        record.isStarred = stars.contains(record.path)
+        if record.isStarred { counts.stars += record.path + [0] }
         try tree.append(record, entry, sidecar: sidecar, thumbnail: thumbnail)
-        return true
     }
 
     private func note(_ counts: Counts) {
