@@ -33,7 +33,6 @@ struct MountRowTests {
         }
     }
 
-    /// The median of twenty: the machine may be briefly busy with something else.
     @Test func `PER-02: a thousand entries are listed and read in 50 ms`() throws {
         try Sandbox.use { sandbox in
             try sandbox.sh(
@@ -43,18 +42,14 @@ struct MountRowTests {
                 insert into entries select printf('%08x-0000-4000-8000-000000000000', i), '2026-01-02T00:00:00Z', 'Water', 1, 'cups', 1 from n"
                 """)
             try sandbox.mount()
-            let milliseconds = try sandbox.python(
+            try sandbox.python(
                 """
-                times = []
-                for turn in range(20):
-                    start = time.monotonic()
+                def look():
                     os.listdir(M + "/live/data")
                     count = len(json.load(open(M + "/live/data/entries.json")))
-                    times.append(time.monotonic() - start)
                     assert count == 1000, count
-                print(int(sorted(times)[10] * 1000))
+                assert answers_in(0.05, look), "it takes longer each time"
                 """)
-            #expect(try #require(Int(milliseconds)) < 50)
             try sandbox.unmount()
         }
     }

@@ -73,6 +73,14 @@ extension Sandbox {
                 time.sleep(0.01)
             return condition()
 
+        def answers_in(seconds, action):
+            """Whether an action takes less than some seconds, on a machine that may be busy with something else for a while."""
+            def took():
+                start = time.monotonic()
+                action()
+                return time.monotonic() - start
+            return until(lambda: took() < seconds, 30)
+
         """#
 
     /// Runs a Python script that must succeed, and returns its output without trailing newlines.
