@@ -37,17 +37,36 @@ struct MirrorListing {
     /// All objects that are no packs: one or two requests for a repository in which nothing is new.
     /// - Throws: errors of the storage, and those of `isKnown`.
     func records() throws(BackupError) -> [MirrorObject: ObjectFacts] {
-        if let expected, other != nil || expected.packCount > Self.packCountLimit { return try apart(expected) }
-        if !isFirst, let objects = try small(withPacks: false) { return objects }
-        return try apart(nil)
+        try twiceIfUnordered { () throws(BackupError) in try listRecords() }
     }
 
     /// All objects.
     /// - Throws: as `records`.
     func everything() throws(BackupError) -> [MirrorObject: ObjectFacts] {
-        if let objects = try small(withPacks: true) { return objects }
-        let objects = try apart(nil)
-        return try objects.merging(PackListing(storage: storage).packs()) { $1 }
+        try twiceIfUnordered { () throws(BackupError) in
+            if let objects = try small(withPacks: true) { return objects }
+            let objects = try apart(nil)
+            return try objects.merging(PackListing(storage: storage).packs()) { $1 }
+        }
+    }
+
+    /// Lists once more where a server turns out in the middle of a listing to keep no order of names: pages before may lack some
+    /// then. The storage sorts each listing after that.
+    private func twiceIfUnordered(
+        _ list: () throws(BackupError) -> [MirrorObject: ObjectFacts]
+    ) throws(BackupError) -> [MirrorObject: ObjectFacts] {
+        do throws(BackupError) {
+            return try list()
+        } catch {
+            guard error.code == .inputOutput else { throw error }
+            return try list()
+        }
+    }
+
+    private func listRecords() throws(BackupError) -> [MirrorObject: ObjectFacts] {
+        if let expected, other != nil || expected.packCount > Self.packCountLimit { return try apart(expected) }
+        if !isFirst, let objects = try small(withPacks: false) { return objects }
+        return try apart(nil)
     }
 
     /// The objects of a repository whose names fit on one page, with packs; `nil` if they do not.
