@@ -43,6 +43,7 @@ final class IndexBatchFolder: Sendable {
 
     private let layout: RepositoryLayout
     private let state = Mutex(State())
+    private let beingStored = Mutex<Set<IndexBatchID>>([])
 
     init(_ layout: RepositoryLayout) { self.layout = layout }
 
@@ -140,6 +141,15 @@ final class IndexBatchFolder: Sendable {
     }
 
     // MARK: Changes
+
+    /// Notes that this process stores a batch in the storage, to add it here: a listing may have it before.
+    func beginStoring(_ id: IndexBatchID) { beingStored.withLock { _ = $0.insert(id) } }
+
+    /// Ends what `beginStoring` began. The batch is here now, unless it could not be stored.
+    func endStoring(_ id: IndexBatchID) { beingStored.withLock { _ = $0.remove(id) } }
+
+    /// Whether this process stores a batch at this moment.
+    func isBeingStored(_ id: IndexBatchID) -> Bool { beingStored.withLock { $0.contains(id) } }
 
     /// Adds a batch, without waiting for the disk.
     /// - Parameter temporaryFolder: on the same file system.

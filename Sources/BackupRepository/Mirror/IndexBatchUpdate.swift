@@ -51,12 +51,15 @@ struct IndexBatchUpdate {
     ///   - packs: all packs in the storage, with their lengths in bytes.
     ///   - records: all records in the storage.
     ///   - isCompacting: whether batches are replaced of which a quarter or more names packs that are gone.
+    ///   - willStore: called with each batch before it is stored.
+    ///   - didEnd: called with the same ones at last, stored or not.
     ///   - didStore: called with each batch that was stored.
     ///   - didRemove: called with each batch that was removed, or that counts as removed.
     /// - Throws: errors of the storage. What was stored until then is valid.
     mutating func run(
         packs: [PackID: UInt64], records: Set<SnapshotID>, isCompacting: Bool,
         requireHeld: () throws(BackupError) -> Void,
+        willStore: (IndexBatchID) -> Void = { _ in }, didEnd: (IndexBatchID) -> Void = { _ in },
         didStore: (IndexBatchID, [UInt8]) throws(BackupError) -> Void,
         didRemove: (IndexBatchID) throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -72,6 +75,8 @@ struct IndexBatchUpdate {
         func store(_ bytes: [UInt8]) throws(BackupError) {
             try requireHeld()
             let id = IndexBatchID(SHA256Hasher.hash(bytes))
+            willStore(id)
+            defer { didEnd(id) }
             do throws(BackupError) {
                 _ = try storage.create(MirrorObject.indexBatch(id).name, ObjectDraft(bytes))
             } catch {

@@ -26,8 +26,12 @@ struct IndexBatchRefresh {
             if case .indexBatch(let id) = object { listed[id] = facts }
         }
         let replaced = before.replaced
+        // This machine may have stored some while the list was made. It adds each one before it counts as stored.
+        let own = listed.keys.filter { batches.isBeingStored($0) }
+        let now = try batches.contents()
         let missing = listed.filter { id, facts in
-            before.batches[id] == nil && !before.newer.contains(id) && !replaced.contains(id)
+            before.batches[id] == nil && now.batches[id] == nil && !own.contains(id)
+                && !before.newer.contains(id) && !replaced.contains(id)
                 && facts.sizeBytes <= UInt64(IndexBatch.sizeLimitBytes)
                 && versions.withLock { $0.version(of: facts.name) } != facts.version
         }

@@ -203,6 +203,7 @@ final class RemoteWriter: RepositoryUpstream {
         }
         try update.run(
             packs: PackFolder.list(layout), records: Set(records), isCompacting: isCompacting, requireHeld: requireHeld,
+            willStore: batches.beginStoring, didEnd: batches.endStoring,
             didStore: { [cache] (id, bytes) throws(BackupError) in
                 try batches.add(id, bytes, temporaryFolder: cache.temporaryFolder)
             }, didRemove: { (id) throws(BackupError) in try batches.remove(id) })
