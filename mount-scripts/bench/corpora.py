@@ -247,7 +247,8 @@ class Expenses(Corpus):
         shutil.rmtree(store)
         with sqlite3.connect(self.version(1)) as connection:
             connection.executemany(
-                "INSERT INTO cars VALUES (?, ?, 0, 60.5, '€', 500000, 0, '2024-01-01T00:00:00Z', '2020-01-01T00:00:00Z')",
+                "INSERT INTO cars (id, name, battery_capacity, expense_currency, current_mileage, milleage_synced_at, created_at) "
+                "VALUES (?, ?, 60.5, '€', 500000, '2024-01-01T00:00:00Z', '2020-01-01T00:00:00Z')",
                 [(1, "Blue"), (2, "Red"), (3, "White")])
             self.insert(connection, range(1, self.row_count + 1), "rows")
         connection.close()

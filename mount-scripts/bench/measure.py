@@ -25,6 +25,8 @@ class Measurement:
     was_stopped: bool = False
     # Of processors, the program's and the system's for it, together with what it started and waited for.
     cpu_seconds: float = 0
+    # From disks, by the program and what it started and waited for.
+    read_bytes: int = 0
 
 
 class Runner:
@@ -73,7 +75,8 @@ class Runner:
                 log.seek(beginning)
                 output = log.read().decode(errors="replace").strip()
             raise StepFailed(f"exit code {process.returncode}: {' '.join(map(str, command))}\n{output[-1500:]}")
-        return Measurement(seconds, peak_bytes, cpu_seconds=usage.ru_utime + usage.ru_stime)
+        return Measurement(
+            seconds, peak_bytes, cpu_seconds=usage.ru_utime + usage.ru_stime, read_bytes=usage.ru_inblock * 512)
 
 
 def settle():

@@ -6,9 +6,13 @@ import shutil
 from pathlib import Path
 
 import contenders
+from daemon import Daemon
 from measure import Measurement, StepFailed, drop_caches
+from object_server import BUCKET, ObjectServer
 
 SIDE = 256
+# Where the programs lie that come from PyPI, as in the tests.
+TOOLS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "backupfs-test" / "bin"
 
 
 class PhotoContender:
@@ -29,10 +33,20 @@ class PhotoContender:
     def thumbnails_folder(self) -> Path:
         return self.scratch / "thumbnails"
 
-    def run(self, *command) -> Measurement:
+    def run(self, *command, environment=None) -> Measurement:
         """From the disk, and with the output in a file, which a pipe or a terminal would slow down."""
         drop_caches()
-        return self.runner.run(["sh", "-c", 'output=$1; shift; exec "$@" > "$output"', "sh", self.output, *command])
+        return self.runner.run(
+            ["sh", "-c", 'output=$1; shift; exec "$@" > "$output"', "sh", self.output, *command], environment=environment)
+
+    def upload(self, data) -> Measurement:
+        """Into a new bucket, which has the photos then."""
+        with ObjectServer(self.scratch / "server") as server:
+            measurement = self.upload_to(server, data)
+            found = server.stored_bytes()
+        if found < data.stored_bytes:
+            raise StepFailed(f"{self.name}: the bucket has {found} bytes of {data.stored_bytes}")
+        return measurement
 
     def make_thumbnails(self, data, *command) -> Measurement:
         shutil.rmtree(self.thumbnails_folder, ignore_errors=True)
@@ -61,6 +75,45 @@ class BackupFS(PhotoContender):
         found = [document["metadata"] for document in documents if document["message_type"] == "photo"]
         if len(found) != data.count or any(fields["camera_make"] != "Acme" or fields["rating"] != 3 for fields in found):
             raise StepFailed("backupfs: the fields are not those of the photos")
+        return measurement
+
+    @property
+    def store(self) -> Path:
+        return self.scratch / "photo-store"
+
+    def first(self, data) -> Measurement:
+        shutil.rmtree(self.store, ignore_errors=True)
+        self.runner.run([
+            contenders.BackupFS.binary, "init", "--store", self.store, "--app", "photo-library", "--media", data.stored_folder])
+        measurement = self.back_up("first")
+        mountpoint = Path(os.environ["BENCH_DIR"]) / "mounts" / "photos"
+        command = [contenders.BackupFS.binary, "mount", "--foreground", "--store", self.store, mountpoint]
+        with Daemon(command, mountpoint, {}, self.runner.log):
+            lines = (mountpoint / "snapshots" / "first" / "photos.jsonl").read_text().splitlines()
+        photos = [json.loads(line) for line in lines]
+        if len(photos) != data.stored_count or not all(photo["status"] == "read" and photo["thumbnail"] for photo in photos):
+            raise StepFailed("backupfs: not all photos were read")
+        return measurement
+
+    def second(self, data) -> Measurement:
+        return self.back_up("second")
+
+    def back_up(self, label: str) -> Measurement:
+        return self.run(contenders.BackupFS.binary, "backup", "--store", self.store, "--label", label)
+
+    def upload_to(self, server, data) -> Measurement:
+        environment = server.environment()
+        url = f"s3:{server.endpoint}/{BUCKET}"
+        self.runner.run(
+            [contenders.BackupFS.binary, "remote", "add", "photos", url, "--kind", "photos", "--store", self.store],
+            environment=environment)
+        command = [contenders.BackupFS.binary, "star", "--rule", "date>=2024", "--store", self.store]
+        measurement = self.run(*command, environment=environment)
+        self.runner.run([
+            "sh", "-c", '"$1" star --list --json --store "$2" > "$3"', "sh", contenders.BackupFS.binary, self.store, self.output])
+        stages = [star["stage"] for star in json.loads(self.output.read_text())]
+        if stages != ["uploaded"] * data.stored_count:
+            raise StepFailed(f"backupfs: {stages.count('uploaded')} photos of {data.stored_count} are uploaded")
         return measurement
 
     def thumbnails(self, data) -> Measurement:
@@ -95,4 +148,22 @@ class VipsThumbnail(PhotoContender):
         return self.make_thumbnails(data, "vipsthumbnail", "--size", f"{SIDE}x{SIDE}", "--output", target, *data.files)
 
 
-ALL = [BackupFS, ExifTool, VipsThumbnail]
+class Rclone(PhotoContender):
+    name = "rclone"
+    program = TOOLS / "rclone"
+
+    @classmethod
+    def version(cls) -> str:
+        return contenders.first_line([cls.program, "version"]) + ", copy with --transfers 4, its default"
+
+    def upload_to(self, server, data) -> Measurement:
+        values = server.environment()
+        settings = {
+            "TYPE": "s3", "PROVIDER": "Other", "ENDPOINT": server.endpoint, "REGION": values["AWS_REGION"],
+            "ACCESS_KEY_ID": values["AWS_ACCESS_KEY_ID"], "SECRET_ACCESS_KEY": values["AWS_SECRET_ACCESS_KEY"]}
+        environment = {f"RCLONE_CONFIG_BENCH_{key}": value for key, value in settings.items()} | {"RCLONE_CONFIG": "/dev/null"}
+        return self.run(
+            self.program, "copy", data.stored_folder, f"bench:{BUCKET}/photos", environment=environment)
+
+
+ALL = [BackupFS, ExifTool, VipsThumbnail, Rclone]

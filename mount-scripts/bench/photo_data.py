@@ -8,6 +8,8 @@ from pathlib import Path
 
 # So many are made pixel by pixel; the others are copies of them that differ in their last bytes, which no program shows.
 DISTINCT_COUNT = 200
+# What is stored and uploaded is a part of them: the disk has them three times then.
+STORED_COUNT = 1_000
 WIDTH, HEIGHT = 4000, 3000
 # Of the noise, by which the files get their length.
 SIGMA = 14
@@ -21,6 +23,27 @@ class PhotoData:
     @property
     def files(self) -> list:
         return sorted(self.folder.glob("*.jpg"))
+
+    @property
+    def stored_count(self) -> int:
+        return min(self.count, STORED_COUNT)
+
+    @property
+    def stored_folder(self) -> Path:
+        """The first photos alone, as the same files."""
+        folder = self.folder.with_name(f"{self.folder.name}-stored")
+        if not folder.is_dir():
+            draft = folder.with_name(folder.name + ".draft")
+            shutil.rmtree(draft, ignore_errors=True)
+            draft.mkdir()
+            for path in self.files[:self.stored_count]:
+                os.link(path, draft / path.name)
+            draft.rename(folder)
+        return folder
+
+    @property
+    def stored_bytes(self) -> int:
+        return sum(path.stat().st_size for path in self.stored_folder.iterdir())
 
     @property
     def byte_count(self) -> int:

@@ -11,8 +11,8 @@ COUNT = 5_000
 
 # What is measured, in this order. Each is a method of the contenders that take part.
 READING = ["metadata", "thumbnails"]
-# Steps of a store: its first backup of the folder, one that touches nothing, an upload beside `rclone copy`. There are none so far.
-STORING: list = []
+# Of a part of the photos: a store's first backup of them, a second one of the same, and their upload to a bucket.
+STORING = ["first", "second", "upload"]
 
 
 def take_turn(contender, step: str, data) -> dict:
@@ -20,7 +20,8 @@ def take_turn(contender, step: str, data) -> dict:
     try:
         measurement = getattr(contender, step)(data)
         result |= {
-            "seconds": measurement.seconds, "cpu_seconds": measurement.cpu_seconds, "peak_bytes": measurement.peak_bytes}
+            "seconds": measurement.seconds, "cpu_seconds": measurement.cpu_seconds, "peak_bytes": measurement.peak_bytes,
+            "read_bytes": measurement.read_bytes}
         print(
             f"    {contender.name:14} {step:12} {measurement.seconds:8.2f} s, processors {measurement.cpu_seconds:8.2f} s"
             f" {measurement.peak_bytes / 1e6:6.0f} MB", flush=True)
@@ -41,6 +42,7 @@ def measure(folder: Path, scale: float, rounds: int, kinds: list, runner) -> dic
     data.build()
     run = {
         "versions": {kind.name: kind.version() for kind in kinds}, "results": [], "count": count, "bytes": data.byte_count,
+        "stored_count": data.stored_count, "stored_bytes": data.stored_bytes,
         "cores": len(os.sched_getaffinity(0))}
     # Another number of photos is a trial, which does not get onto the page.
     if count != COUNT:
