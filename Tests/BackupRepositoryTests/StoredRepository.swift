@@ -31,7 +31,10 @@ struct StoredRepository {
 
     /// Opens it, after asking the server what is there.
     static func open(on server: SimulatedServer, _ cache: String) throws -> StoredRepository {
-        let storage = SimulatedStorage(server)
+        try open(SimulatedStorage(server), cache)
+    }
+
+    static func open(_ storage: SimulatedStorage, _ cache: String) throws -> StoredRepository {
         let remote = try remote(storage, cache)
         try remote.refresh()
         return StoredRepository(

@@ -8,7 +8,7 @@ import Testing
 
 @testable import BackupRepository
 
-/// Whatever happens to a request of a backup, a removal or a prune: what was there stays whole.
+/// Whatever happens to a request of a backup, a removal, a prune or a restore: what was there stays whole.
 @Suite struct StoredRepositoryFaultTests {
     private static let faults: [SimulatedFault] = [
         .lostRequest, .lostAnswer, .late(requestCount: 3), .denied, .serverError, .truncated, .wrongBytes,
@@ -90,6 +90,44 @@ import Testing
             // A refresh in the background may still be adding something.
             try? FileManager.default.removeItem(atPath: cache)
         }
+    }
+
+    /// What a restore asks of the server, on a machine that has nothing of the repository yet.
+    private func readAll(_ storage: SimulatedStorage, _ cache: String) throws -> String? {
+        let stored = try StoredRepository.open(storage, cache)
+        for name: FileName in ["one", "three"] {
+            if let flaw = try RecordedHistory.flaw(of: name, in: stored.repository) { return flaw }
+        }
+        return nil
+    }
+
+    @Test func `each request of a restore fails in each way, and no wrong byte is read`() throws {
+        let server = SimulatedServer()
+        try prepare(server, folder("writer"), for: .backup)
+        let counted = SimulatedStorage(server)
+        #expect(try readAll(counted, folder("counted")) == nil)
+        let count = counted.requestCount
+        #expect(count >= 5)
+        let (objectCount, usedBytes) = (server.objectCount, server.usedBytes)
+        for number in 1...count {
+            for fault in Self.faults {
+                let comment: Comment = "request \(number) of \(count): \(Self.name(fault))"
+                let cache = folder("reader-\(RandomToken.make())")
+                let storage = SimulatedStorage(server)
+                var network = SimulatedNetwork.good
+                network.scheduled = [number: fault]
+                storage.network = network
+                // An error, or all bytes as they were stored.
+                var flaw: String?
+                do { flaw = try readAll(storage, cache) } catch { #expect(error is BackupError, comment) }
+                #expect(flaw == nil, comment)
+                // The cache believes nothing of what the failure has left in it.
+                #expect(try readAll(SimulatedStorage(server), cache) == nil, comment)
+                // A refresh in the background may still be adding something.
+                try? FileManager.default.removeItem(atPath: cache)
+            }
+        }
+        #expect(server.objectCount == objectCount && server.usedBytes == usedBytes)
     }
 
     private func requestCount(of step: Step) throws -> Int {

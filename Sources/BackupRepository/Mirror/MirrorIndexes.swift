@@ -79,7 +79,7 @@ struct MirrorIndexes {
     /// - Returns: `nil` for one that is gone, or damaged.
     private func bytes(of id: IndexBatchID) throws(BackupError) -> [UInt8]? {
         guard
-            let (bytes, _) = try storage.contents(of: MirrorObject.indexBatch(id).name, limitBytes: IndexBatch.sizeLimitBytes),
+            let (bytes, _) = try MirrorObject.indexBatch(id).contents(in: storage, limitBytes: IndexBatch.sizeLimitBytes),
             IndexBatchID(SHA256Hasher.hash(bytes)) == id
         else { return nil }
         return bytes

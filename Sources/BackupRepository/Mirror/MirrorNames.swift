@@ -1,5 +1,6 @@
 import BackupCore
 import ObjectStorage
+import SystemIO
 
 /// What an object of a mirror is, by its name. The names are those of the repository's files, so that a plain copy of all objects
 /// is a repository.
@@ -34,6 +35,25 @@ enum MirrorObject: Hashable {
         case .removed, .doomed: true
         default: false
         }
+    }
+
+    /// The SHA-256 of its bytes, for a small object that is named after them.
+    private var sha256: SHA256Digest? {
+        switch self {
+        case .snapshot(let id), .removed(let id): id.digest
+        case .indexBatch(let id): id.digest
+        default: nil
+        }
+    }
+
+    /// The bytes and the version in a storage; `nil` if the object certainly does not exist. What does not fit the name is read
+    /// once more: it may have changed on its way, and only what is the same twice is damaged there.
+    func contents(
+        in storage: any ObjectStorage, limitBytes: Int
+    ) throws(BackupError) -> (bytes: [UInt8], version: ObjectVersion)? {
+        let found = try storage.contents(of: name, limitBytes: limitBytes)
+        guard let found, let sha256, SHA256Hasher.hash(found.bytes) != sha256 else { return found }
+        return try storage.contents(of: name, limitBytes: limitBytes)
     }
 
     /// - Returns: `nil` for an object that a mirror does not have.

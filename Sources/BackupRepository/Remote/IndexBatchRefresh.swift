@@ -44,9 +44,8 @@ struct IndexBatchRefresh {
             missing.sorted { $0.key < $1.key }, sizeBytes: { $0.value.sizeBytes }
         ) { [self] (item) throws(BackupError) in
             let (id, facts) = item
-            guard let (bytes, version) = try storage.contents(of: facts.name, limitBytes: IndexBatch.sizeLimitBytes) else {
-                return
-            }
+            let found = try MirrorObject.indexBatch(id).contents(in: storage, limitBytes: IndexBatch.sizeLimitBytes)
+            guard let (bytes, version) = found else { return }
             let digest = SHA256Hasher.hash(bytes)
             guard IndexBatchID(digest) == id else {
                 damaged.withLock { $0.append((facts.name, digest, version)) }

@@ -183,7 +183,7 @@ struct RemoteRefresh {
         if isNew, case .snapshot(let id) = object, let bytes = batches.record(of: id), UInt64(bytes.count) == facts.sizeBytes {
             return (bytes, facts.version.unread)
         }
-        return try storage.contents(of: facts.name, limitBytes: object.byteCountLimit)
+        return try object.contents(in: storage, limitBytes: object.byteCountLimit)
     }
 
     /// Removes from the cache what the storage no longer has, each record before its packs.
