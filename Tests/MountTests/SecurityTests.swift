@@ -203,6 +203,26 @@ struct SecurityTests {
         }
     }
 
+    /// The secret of a remote is as much worth as a password.
+    @Test func `a process that has the key of a remote leaves no core file`() throws {
+        try Sandbox.use { sandbox in
+            try sandbox.sh(
+                """
+                backupfs init --app ev-charging-tracker --store $S >/dev/null
+                end=$(tail -n 1 $S/store.yaml); sed -i '$d' $S/store.yaml
+                printf 'remotes:\n  away:\n    url: s3:http://127.0.0.1:9/bucket/cars\n%s\n' "$end" >> $S/store.yaml
+                """)
+            let secrets = ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "xyzzy"]
+            let job = try sandbox.start("ulimit -c unlimited; cd $R; exec backupfs mount -f --store $S $M", secrets)
+            try sandbox.wait(for: sandbox.mountpoint + "/status.json")
+            #expect(
+                try sandbox.sh("grep '^Max core file size' /proc/\(job.process)/limits | tr -s ' '")
+                    == "Max core file size 0 0 bytes ")
+            try sandbox.unmount()
+            _ = try job.wait()
+        }
+    }
+
     /// Other users cannot read its environment, but can read its arguments.
     private static func daemon(of sandbox: Sandbox) throws -> pid_t? {
         pid_t(try sandbox.sh("pgrep -f -- '--foreground --store '$S"))

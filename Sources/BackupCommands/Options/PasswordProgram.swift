@@ -41,13 +41,10 @@ enum PasswordProgram {
         let errors = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 10)
         guard errors >= 0 else { throw SystemCall.error(errno, action: "start a command", path: command) }
         defer { close(errors) }
-        let environment = Subprocess.currentEnvironment().filter {
-            !$0.hasPrefix("BACKUPFS_") && !$0.hasPrefix("NOTIFY_SOCKET=")
-        }
         // Not in a process group of its own: from there, it could not ask on the terminal.
         return try Subprocess(
-            "/bin/sh", ["/bin/sh", "-c", command], environment: environment, descriptors: [output.rawValue, errors],
-            label: ("start a command", command))
+            "/bin/sh", ["/bin/sh", "-c", command], environment: Subprocess.environmentForOthers(),
+            descriptors: [output.rawValue, errors], label: ("start a command", command))
     }
 
     /// Reads all of its output, so that a command with more lines does not fail for want of a reader.

@@ -68,8 +68,12 @@ public final class S3CredentialSource: Sendable {
     private let now: @Sendable () -> Timestamp
     private let state = Monitor(State())
 
-    /// Asks nothing yet.
-    public convenience init(_ origin: Origin) { self.init(origin) { SystemClock.systemTime() } }
+    /// Asks nothing yet. From now on the process leaves no core file, and other programs of the user cannot read its environment,
+    /// where the secret may be.
+    public convenience init(_ origin: Origin) {
+        ProcessSecrecy.begin()
+        self.init(origin) { SystemClock.systemTime() }
+    }
 
     init(_ origin: Origin, now: @escaping @Sendable () -> Timestamp) {
         self.origin = origin

@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import SystemIO
 
 extension Store {
     /// Opens a store and finishes what a crash interrupted.
@@ -13,7 +14,10 @@ extension Store {
         _ path: String, log: LogOverrides = .environment, secret: RepositorySecretSource? = nil, look: ServerLook = .news
     ) throws(BackupError) -> Store {
         let paths = try trusted(path)
-        let access = try RepositoryAccess.own(StoreSettings.read(paths.settings), in: paths, secret: secret, look: look)
+        let settings = try StoreSettings.read(paths.settings)
+        // The environment may have the secret of a remote, whether that is used soon or later.
+        if settings.remotes.contains(where: \.isOnServer) { ProcessSecrecy.begin() }
+        let access = try RepositoryAccess.own(settings, in: paths, secret: secret, look: look)
         let store = try Store(paths: paths, log: log, access: access)
         try store.recover()
         store.upgradeOwnDatabase()

@@ -87,6 +87,12 @@ public struct Subprocess: Sendable {
         return variables
     }
 
+    /// As `currentEnvironment`, for another program: without this program's own variables and without the secrets of remotes.
+    public static func environmentForOthers() -> [String] {
+        let withheld = ["BACKUPFS_", "NOTIFY_SOCKET=", "AWS_SECRET_ACCESS_KEY=", "AWS_SESSION_TOKEN="]
+        return currentEnvironment().filter { variable in !withheld.contains { variable.hasPrefix($0) } }
+    }
+
     /// Waits until the program has ended.
     /// - Returns: its exit code as a shell shows it: 128 plus the signal's number when a signal ended it.
     public func wait() -> Int32 {
@@ -107,13 +113,15 @@ public struct Subprocess: Sendable {
         return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
     }
 
-    /// Runs a small program to completion.
+    /// Runs a small program to completion, with `environmentForOthers`.
     /// - Parameter program: absolute path.
     /// - Returns: its exit code, and its standard output and standard error, up to 64 KiB.
     public static func run(_ program: String, _ arguments: [String]) throws(BackupError) -> (exitCode: Int32, message: String) {
         let pipe = try Pipe()
         let writer = try OwnedDescriptor.duplicate(pipe.writer, from: 10)
-        let process = try Subprocess(program, [program] + arguments, descriptors: [writer.rawValue, writer.rawValue])
+        let process = try Subprocess(
+            program, [program] + arguments, environment: environmentForOthers(),
+            descriptors: [writer.rawValue, writer.rawValue])
         _ = consume writer
         let output = (try? pipe.takeReader().readToEnd(limitBytes: 1 << 16)) ?? []
         return (process.wait(), String(decoding: output, as: UTF8.self))

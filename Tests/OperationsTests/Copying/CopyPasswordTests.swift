@@ -43,9 +43,10 @@ struct CopyPasswordTests {
             let refused = try sandbox.run("\(copy) --other-password-command '\(command)'")
             #expect(refused.exitCode == code && refused.errors.contains(message), "\(command): \(refused.text)")
         }
-        // Its errors are shown, and it sees nothing of this program's own variables.
+        // Its errors are shown, and it sees nothing of this program's own variables, nor the secrets of remotes.
         let shown = try sandbox.run(
-            "\(copy) --other-password-command 'env | grep ^BACKUPFS_ >&2; echo unlock it >&2; echo horse'")
+            "\(copy) --other-password-command 'env | grep -E \"^BACKUPFS_|xyzzy\" >&2; echo unlock it >&2; echo horse'",
+            ["AWS_SECRET_ACCESS_KEY": "xyzzy1", "AWS_SESSION_TOKEN": "xyzzy2"])
         #expect(shown.exitCode == 0 && shown.errors == "unlock it\n", "\(shown.text)")
         let both = try sandbox.run("\(copy) --other-password-command 'echo horse' --other-password-file $R/horse")
         #expect(both.exitCode == 2 && both.errors.contains("but not both"), "\(both.text)")
