@@ -359,4 +359,19 @@ import Testing
         #expect(try storage.bytes(named("limited")).count == 1_500_000)
         #expect(Double(SystemClock.monotonicNanoseconds() - second) / 1e9 > 0.5)
     }
+
+    /// As a mount reads while a backup uploads, each with connections of its own.
+    @Test func `two storages of one remote keep its limit together`() throws {
+        var settings = HTTPSettings()
+        settings.downloadBytesPerSecond = 1_000_000
+        settings.limitGroup = prefix
+        let (one, two) = (try server.storage(prefix, http: settings), try server.storage(prefix, http: settings))
+        _ = try one.create(named("limited"), draft([UInt8](repeating: 1, count: 1_000_000)))
+        let start = SystemClock.monotonicNanoseconds()
+        let other = try SystemThread { #expect(throws: Never.self) { _ = try two.bytes(named("limited")) } }
+        #expect(try one.bytes(named("limited")).count == 1_000_000)
+        other.join()
+        // A fifth of a second's bytes are free; by themselves, each would take less than a second.
+        #expect(Double(SystemClock.monotonicNanoseconds() - start) / 1e9 > 1.6)
+    }
 }

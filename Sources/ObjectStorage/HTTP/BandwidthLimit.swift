@@ -1,4 +1,5 @@
 import BackupCore
+import Synchronization
 import SystemIO
 
 /// Limits the bytes per second of all transfers that share it, in one direction.
@@ -6,7 +7,28 @@ final class BandwidthLimit: Sendable {
     /// A wait is divided so that it notices a cancellation and a new limit.
     private static let longestWaitNanoseconds: UInt64 = 100_000_000
 
+    private struct Weak {
+        weak var limit: BandwidthLimit?
+    }
+
+    private static let groups = Mutex<[String: Weak]>([:])
+
     private let bucket: Monitor<TokenBucket>
+
+    /// The limit that all of a group share, as long as one of them is there. The rate is the one that was given last.
+    /// - Parameter group: `nil` for a limit of its own.
+    static func of(_ group: String?, _ bytesPerSecond: UInt64?) -> BandwidthLimit {
+        guard let group else { return BandwidthLimit(bytesPerSecond: bytesPerSecond) }
+        let limit = groups.withLock { groups in
+            if let known = groups[group]?.limit { return known }
+            groups = groups.filter { $0.value.limit != nil }
+            let new = BandwidthLimit(bytesPerSecond: bytesPerSecond)
+            groups[group] = Weak(limit: new)
+            return new
+        }
+        limit.change(bytesPerSecond: bytesPerSecond)
+        return limit
+    }
 
     /// - Parameter bytesPerSecond: `nil` for no limit.
     init(bytesPerSecond: UInt64?) {

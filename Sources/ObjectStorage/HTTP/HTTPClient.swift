@@ -31,8 +31,8 @@ final class HTTPClient: Sendable {
                 remedy: "Name a readable file in PEM form, or leave the setting out.")
         }
         self.settings = settings
-        uploadLimit = BandwidthLimit(bytesPerSecond: settings.uploadBytesPerSecond)
-        downloadLimit = BandwidthLimit(bytesPerSecond: settings.downloadBytesPerSecond)
+        uploadLimit = BandwidthLimit.of(settings.limitGroup.map { "up \($0)" }, settings.uploadBytesPerSecond)
+        downloadLimit = BandwidthLimit.of(settings.limitGroup.map { "down \($0)" }, settings.downloadBytesPerSecond)
     }
 
     /// Also for the transfers that run now. In bytes per second; `nil` for no limit.

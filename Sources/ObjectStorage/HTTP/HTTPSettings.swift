@@ -9,10 +9,12 @@ public struct HTTPSettings: Sendable, Equatable {
     public var stallSeconds = 60.0
     /// Further requests wait; at least 1.
     public var parallelRequests = 8
-    /// Of all requests together, in bytes per second; `nil` for no limit.
+    /// Of all requests of a group together, in bytes per second; `nil` for no limit.
     public var uploadBytesPerSecond: UInt64?
-    /// Of all requests together, in bytes per second; `nil` for no limit.
+    /// Of all requests of a group together, in bytes per second; `nil` for no limit.
     public var downloadBytesPerSecond: UInt64?
+    /// All clients of this process with the same name share their limits; `nil` for a client by itself.
+    public var limitGroup: String?
 
     public init() {}
 }

@@ -75,6 +75,7 @@ extension RemoteSettings {
         http.parallelRequests = parallelRequests
         http.uploadBytesPerSecond = uploadBytesPerSecond
         http.downloadBytesPerSecond = downloadBytesPerSecond
+        http.limitGroup = url
         return try S3Storage(
             location(), credentials: S3CredentialSource(credentialsCommand.map { .command($0) } ?? .standard(profile: profile)),
             options: options, http: http, capabilities: capabilities, observer: observer)
