@@ -72,6 +72,21 @@ struct QueueSafetyTests {
         #expect(try PhotoBucketNames.all(other).count { $0.hasPrefix("photos/") } == 2)
     }
 
+    @Test func `an empty folder in which photos were is a disk that is not mounted`() throws {
+        let fixture = try PhotoFixture()
+        try fixture.star(fixture.write("a.jpg", to: "a.jpg"))
+        let (place, disk) = (fixture.folder("usb"), fixture.folder("disk"))
+        try FileSystem.makeDirectories(place)
+        #expect(try fixture.upload(FolderStorage(path: place)).uploadedCount == 1)
+        try FileSystem.rename(place, to: disk)
+        try FileSystem.makeDirectories(place)
+        #expect(failure { _ = try fixture.upload(FolderStorage(path: place)) }?.code == .offline)
+        #expect(try FileSystem.names(in: place).allSatisfy { $0 == ".backupfs-storage" })
+        // The user says that it is a new folder.
+        try fixture.queue.keep(try PhotoBucket(FolderStorage(path: place)).rebuildCatalog().catalog)
+        #expect(try fixture.upload(FolderStorage(path: place)).uploadedCount == 1)
+    }
+
     @Test func `folders and names need not be in English`() throws {
         let fixture = try PhotoFixture()
         let photos = PhotoFolder(root: fixture.folder("Фото 写真"))

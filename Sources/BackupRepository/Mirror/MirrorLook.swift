@@ -18,6 +18,9 @@ public struct MirrorLook: Sendable {
     /// What the configuration says; `nil` when there is none.
     let configuration: RepositoryFacts?
 
+    /// Whether there is a mirror, complete or not.
+    public var hasMirror: Bool { configuration != nil }
+
     var isFresh: Bool { SystemClock.bootNanoseconds() - begin < Self.freshNanoseconds }
 }
 

@@ -67,7 +67,9 @@ public struct SyncOperation: Sendable {
             // A power cut that takes this away leaves a sync to be done, or a state that is unknown.
             defer { if !watch.isGone { try? state.write(to: files.state, isDurable: state.failure != nil) } }
             do throws(BackupError) {
-                let (result, position) = try cancellable(watch) { () throws(BackupError) in try upload(stateFile, progress) }
+                let (result, position) = try cancellable(watch) { () throws(BackupError) in
+                    try upload(stateFile, hadCopy: state.syncedAt != nil, progress)
+                }
                 facts.sizeBytes = result.summary.uploadedBytes
                 state.note(result.removed.count, result.notice, at: SystemClock.now())
                 if let damage = result.damage {
@@ -93,7 +95,10 @@ public struct SyncOperation: Sendable {
         return try CancellingSignals.run { () throws(BackupError) in try cancellation.run(body) }
     }
 
-    private func upload(_ stateFile: FileStatus?, _ progress: ProgressHandler?) throws(BackupError) -> (Result, SyncedPosition) {
+    /// - Parameter hadCopy: whether a sync has ended well at this place.
+    private func upload(
+        _ stateFile: FileStatus?, hadCopy: Bool, _ progress: ProgressHandler?
+    ) throws(BackupError) -> (Result, SyncedPosition) {
         var messages = RemoteMessages(label: remote.shownLabel, location: remote.url)
         do throws(BackupError) {
             progress?(OperationProgress(phase: "Connecting..."))
@@ -101,6 +106,7 @@ public struct SyncOperation: Sendable {
             let storage: any ObjectStorage
             if let known { storage = known.storage } else { storage = try remote.open(in: store.paths) }
             messages.location = storage.location
+            let found = hadCopy ? try requireCopy(in: storage, known?.look) : known?.look
             try store.repository.refresh()
             // Before the mirror lists the backups: one that is made meanwhile counts as pending, also if it is uploaded.
             let position = SyncedPosition(endOf: store.ownSnapshots(), source: store.source)
@@ -113,7 +119,7 @@ public struct SyncOperation: Sendable {
             var state = before
             defer { files.write(state, isDurable: selection.isPartial && state != before) }
             let summary = try mirror.update(
-                &state, selecting: selection, beginningWith: known?.look, progress: progress
+                &state, selecting: selection, beginningWith: found, progress: progress
             ) { (size) throws(BackupError) in try requireSpace(size, storage) }
             if let copy { prepareLooks(copy) }
             let verification = try verified.map { (subset) throws(BackupError) in
@@ -127,6 +133,23 @@ public struct SyncOperation: Sendable {
         } catch {
             throw isLocal(error, messages.location) ? error : messages.uploading(error)
         }
+    }
+
+    /// A disk that is not mounted may leave an empty folder in its place. A new copy there would fill the disk of this machine,
+    /// and take the place of the one that is elsewhere.
+    /// - Returns: the look at the folder; for a server the given one.
+    private func requireCopy(in storage: any ObjectStorage, _ known: MirrorLook?) throws(BackupError) -> MirrorLook? {
+        guard storage is FolderStorage else { return known }
+        let found: MirrorLook
+        if let known { found = known } else { found = try RepositoryMirror.look(at: storage) }
+        guard found.hasMirror else {
+            throw BackupError(
+                .offline, "the copy that was in this folder is not there", path: storage.location,
+                remedy:
+                    "Mount its disk. To begin a new copy in this folder, remove the remote and add it again: backupfs remote remove \(remote.name)"
+            )
+        }
+        return found
     }
 
     private func look(_ stateFile: FileStatus?) throws(BackupError) -> (storage: any ObjectStorage, look: MirrorLook)? {

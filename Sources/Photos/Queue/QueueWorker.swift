@@ -1,6 +1,7 @@
 import BackupCore
 import Formats
 import Glibc
+import ObjectStorage
 import PhotoData
 import SystemIO
 
@@ -70,6 +71,7 @@ public final class QueueWorker: Sendable {
                 state.publishedAt = SystemClock.monotonicNanoseconds()
             }
             let local = hasMoved ? PhotoCatalog() : queue.localCatalog()
+            if local.count > 0, published.count == 0 { try requireFolder() }
             // Another bucket, or an emptied one.
             if local.count == 0 || local.entries.contains(where: { published[$0.md5] == nil }) {
                 try queue.requeueMissing(from: published)
@@ -88,6 +90,16 @@ public final class QueueWorker: Sendable {
         try Cancellation.shielded { () throws(BackupError) in try publish() }
         try Cancellation.check()
         return state.withLock { $0.summary }
+    }
+
+    /// A disk that is not mounted may leave an empty folder in its place. All photos would be copied to the disk of this machine
+    /// then.
+    private func requireFolder() throws(BackupError) {
+        guard let folder = bucket.storage as? FolderStorage, try folder.list(prefix: "", after: nil, limit: 1).objects.isEmpty
+        else { return }
+        throw BackupError(
+            .offline, "the photos that were in this folder are not there", path: folder.location,
+            remedy: "Mount its disk. To begin again in this folder, run: backupfs star --rebuild-catalog")
     }
 
     /// - Parameter hasMoved: whether what was uploaded before is in another bucket.

@@ -122,6 +122,29 @@ struct SyncFolderTests {
         #expect(try store.sync().exitCode == 0)
     }
 
+    /// The folder in which a disk was mounted is there without the disk, too.
+    @Test func `a folder that is empty after a sync is a disk that is not mounted`() throws {
+        let store = try store()
+        #expect(try store.backUp("one").exitCode == 0)
+        try store.sandbox.sh("mv $R/cloud $R/disk; mkdir $R/cloud")
+        // The backup is good, and waits for the disk.
+        let two = try store.backUp("two")
+        #expect(two.exitCode == 0 && two.errors.contains("the copy that was in this folder is not there"), "\(two.text)")
+        #expect(try store.sync("cloud").exitCode != 0)
+        #expect(try store.status("[.state, .pendingSnapshots]") == #"["pendingRetry",1]"#)
+        #expect(try store.sandbox.sh("ls -A $R/cloud | grep -v '^.backupfs-storage$' || true") == "")
+        try store.sandbox.sh("rm -r $R/cloud; mv $R/disk $R/cloud")
+        #expect(try store.sync("cloud").exitCode == 0)
+        #expect(try objects(store) == store.expectedObjects())
+        // A new copy, because the user says so.
+        try store.sandbox.sh(
+            """
+            rm -r $R/cloud; mkdir $R/cloud; backupfs remote remove cloud --store $S >/dev/null
+            backupfs remote add cloud $R/cloud --store $S >/dev/null; backupfs sync --store $S >/dev/null
+            """)
+        #expect(try objects(store) == store.expectedObjects())
+    }
+
     @Test func `a remote that has moved to another folder gets everything there`() throws {
         let store = try store()
         #expect(try store.backUp("one").exitCode == 0)
