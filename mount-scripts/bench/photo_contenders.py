@@ -11,8 +11,9 @@ from measure import Measurement, StepFailed, drop_caches
 from object_server import BUCKET, ObjectServer
 
 SIDE = 256
-# Where the programs lie that come from PyPI, as in the tests.
-TOOLS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "backupfs-test" / "bin"
+# Where the programs lie that come from PyPI, as for the tests.
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+TOOLS = Path(os.environ.get("BACKUPFS_TEST_TOOLS") or CACHE / "backupfs-test") / "venv" / "bin"
 
 
 class PhotoContender:
@@ -39,15 +40,6 @@ class PhotoContender:
         return self.runner.run(
             ["sh", "-c", 'output=$1; shift; exec "$@" > "$output"', "sh", self.output, *command], environment=environment)
 
-    def upload(self, data) -> Measurement:
-        """Into a new bucket, which has the photos then."""
-        with ObjectServer(self.scratch / "server") as server:
-            measurement = self.upload_to(server, data)
-            found = server.stored_bytes()
-        if found < data.stored_bytes:
-            raise StepFailed(f"{self.name}: the bucket has {found} bytes of {data.stored_bytes}")
-        return measurement
-
     def make_thumbnails(self, data, *command) -> Measurement:
         shutil.rmtree(self.thumbnails_folder, ignore_errors=True)
         self.thumbnails_folder.mkdir()
@@ -61,7 +53,18 @@ class PhotoContender:
         return measurement
 
 
-class BackupFS(PhotoContender):
+class Uploader(PhotoContender):
+    def upload(self, data) -> Measurement:
+        """Into a new bucket, which has the photos then."""
+        with ObjectServer(self.scratch / "server") as server:
+            measurement = self.upload_to(server, data)
+            found = server.stored_bytes()
+        if found < data.stored_bytes:
+            raise StepFailed(f"{self.name}: the bucket has {found} bytes of {data.stored_bytes}")
+        return measurement
+
+
+class BackupFS(Uploader):
     name = "backupfs"
     is_under_test = True
 
@@ -148,7 +151,7 @@ class VipsThumbnail(PhotoContender):
         return self.make_thumbnails(data, "vipsthumbnail", "--size", f"{SIDE}x{SIDE}", "--output", target, *data.files)
 
 
-class Rclone(PhotoContender):
+class Rclone(Uploader):
     name = "rclone"
     program = TOOLS / "rclone"
 

@@ -12,8 +12,8 @@ TITLES = {
     "upload": "upload of the part to a bucket, cold"}
 # Whom we are compared with, and how much of their time we may take. Without a number it is shown only.
 BARS = {"metadata": ("exiftool", 0.3), "thumbnails": ("vipsthumbnail", 1.0), "upload": ("rclone", None)}
-# A second backup reads folders and what it knows of the photos, and none of the photos: this part of their bytes at most.
-SECOND_READS = 0.01
+# A second backup reads the program, folders and what it knows of the photos, and none of the photos: this part of their bytes at most.
+SECOND_READS = 0.02
 
 
 def values(run, step, contender, key) -> list:
