@@ -73,7 +73,7 @@ public final class VirtualTree: TreeOperations {
         if node.waitsForNetwork, aim != .change, aim != .attributes || !node.hasKnownAttributes { return .network }
         switch aim {
         case .change: return node.looksAtTheRepository || node is SnapshotsFolder ? .change : nil
-        case .writing: return node is any DropFolder || node is DroppedFile ? .drop : nil
+        case .writing: return node is any DropFolder || node is DroppedFile || node.looksAtTheStore ? .drop : nil
         case .extendedAttribute where node.computesChecksums: return .checksums
         case .content where node.computesContent: return .checksums
         case .attributes where node.hasKnownAttributes: return nil
@@ -82,6 +82,7 @@ public final class VirtualTree: TreeOperations {
         case .extendedAttribute where node.looksAtTheRepository && node is any FolderNode: return nil
         default: break
         }
+        if node.looksAtTheStore { return .store }
         if node.looksAtTheApp { return .app }
         return node.looksAtTheRepository ? .repository : nil
     }

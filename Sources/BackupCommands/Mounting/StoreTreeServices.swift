@@ -22,6 +22,8 @@ final class StoreTreeServices: TreeServices {
     private let onBackup = Mutex<@Sendable () -> Void>({})
     private let copies: RemoteCopies
     private let photos: LivePhotos?
+    /// Kept copies of photos that were read and found intact, as they were then.
+    private let intactCopies = Mutex<[SHA256Digest: FileStatus]>([:])
 
     /// A little longer than the waits inside the status itself.
     private static let stateNanoseconds: UInt64 = 300_000_000
@@ -42,6 +44,7 @@ final class StoreTreeServices: TreeServices {
         firstState = StorageQuery(StorageTimeout(nanoseconds: Self.firstNanoseconds), ask: ask)
         // The mount lock is held, so no other mount can have dropped files here.
         try clearSpool()
+        try QueueFolder(root: store.paths.photos).copies.sweepDrafts()
         // The storage may no longer respond when the status is first requested. The app's database is left alone: no program has
         // asked for it.
         try? SystemThread { [self] in
@@ -112,22 +115,65 @@ final class StoreTreeServices: TreeServices {
 
     private func stars() throws(BackupError) -> StarredPhotos { try StarredPhotos(store) }
 
-    private func shown(_ item: QueueItem) -> StarredPhoto {
-        StarredPhoto(path: item.path, status: item.stage.text, starredAt: item.queuedAt)
+    private func shown(_ item: QueueItem, _ copies: KeptCopies) throws(BackupError) -> StarredPhoto {
+        var copy: StarredPhoto.Copy?
+        if let sha256 = item.copy, let status = try copies.status(of: sha256) {
+            copy = StarredPhoto.Copy(sha256: sha256, sizeBytes: status.size, modificationTime: status.modificationTime)
+        }
+        return StarredPhoto(path: item.path, status: item.stage.text, starredAt: item.queuedAt, copy: copy)
     }
 
-    func starredPhotos() throws(BackupError) -> [StarredPhoto] { try stars().all().map(shown) }
+    func starredPhotos() throws(BackupError) -> [StarredPhoto] {
+        let stars = try stars()
+        let copies = stars.queue.copies
+        return try stars.all().map { (item) throws(BackupError) in try shown(item, copies) }
+    }
 
     func star(ofPhoto path: [UInt8]) throws(BackupError) -> StarredPhoto? {
         guard let path = String(validating: path, as: UTF8.self) else { return nil }
-        return try stars().star(of: path).map(shown)
+        let stars = try stars()
+        return try stars.star(of: path).map { (item) throws(BackupError) in try shown(item, stars.queue.copies) }
     }
 
     func setStarred(photo path: [UInt8], _ isStarred: Bool) throws(BackupError) {
         guard let path = String(validating: path, as: UTF8.self) else {
             throw BackupError(.invalidArgument, "its name is not UTF-8", path: MessageText.name(path))
         }
-        _ = isStarred ? try stars().star(path) : try stars().unstar(path)
+        _ = isStarred ? try stars().star(path) : try stars().unstar(path, acceptsBackups: false)
+    }
+
+    func makePhotoDraft() throws(BackupError) -> CopyDraft { try stars().queue.copies.makeDraft() }
+
+    func starPhoto(
+        _ draft: CopyDraft, named name: FileName, over starred: StarredPhoto?, if isWanted: () -> Bool
+    ) throws(BackupError) -> SHA256Digest {
+        guard let photos else { throw BackupError(.notFound, "there is no such file or folder", path: "photos") }
+        do throws(BackupError) {
+            let replaced = starred.flatMap { star in star.copy.map { (path: star.path, copy: $0.sha256) } }
+            let stars = try stars()
+            return try stars.star(draft, named: name, over: replaced, if: isWanted) { (content, sizeBytes) throws(BackupError) in
+                try photos.photo(withContent: content, sizeBytes: sizeBytes, named: name, where: stars.canCopy)
+            }
+        } catch {
+            // close(2) can only return a number.
+            Terminal.writeError("backupfs: the photo cannot be starred. \(error.fullText)")
+            throw error
+        }
+    }
+
+    func openKeptPhoto(_ sha256: SHA256Digest) throws(BackupError) -> SharedFile {
+        guard let file = try stars().queue.copies.open(sha256) else {
+            throw BackupError(.notFound, "the copy of this photo is not kept any more", path: sha256.hexadecimal)
+        }
+        let status = try file.status()
+        if intactCopies.withLock({ $0[sha256] }) == status { return file }
+        guard try file.sha256() == sha256 else {
+            throw BackupError(
+                .damagedContent, "the copy that the store keeps of this photo is damaged", path: file.path,
+                remedy: "Copy the photo again from where it came from.")
+        }
+        intactCopies.withLock { $0[sha256] = status }
+        return file
     }
 
     func photoQueueFiles(in folder: PhotoQueueFolder?) throws(BackupError) -> [FileName] {

@@ -180,7 +180,7 @@ struct UnstarCommand: ParsableCommand {
     func run() throws {
         let stars = try StarredPhotos(try store.open())
         for file in files {
-            for change in try stars.unstar(stars.folder.relativePath(of: file)) {
+            for change in try stars.unstar(stars.folder.relativePath(of: file), acceptsBackups: true) {
                 StarReport.write(change, isJSON: output.json)
             }
         }

@@ -29,7 +29,7 @@ public final class LivePhotos: Sendable {
     }
 
     private let store: Store
-    private let media: LiveMedia
+    let media: LiveMedia
     private let catalog: LiveMediaCatalog
     private let newest: NewestMediaCatalog
     private let newestIndex = Mutex<(id: SnapshotID, index: PhotoIndex?)?>(nil)
@@ -59,6 +59,9 @@ public final class LivePhotos: Sendable {
             return index
         }
     }
+
+    /// The last list, which may be out of date; `nil` before the first.
+    var heldIndex: PhotoIndex? { state.withLock { $0.index } }
 
     /// What the newest backup knows of a file, if it looks unchanged. It reads no photo.
     public func known(path: [UInt8], sizeBytes: UInt64, modificationTime: Timestamp) -> PhotoRecord? {

@@ -45,7 +45,11 @@ public struct PhotoUpload: Sendable {
             options.note = note
             let summary = try Self.cancellable { () throws(BackupError) in
                 let bucket = try openBucket()
-                return try QueueWorker(stars.queue, of: stars.folder, to: bucket, options: options, progress: progress).run()
+                let worker = QueueWorker(stars.queue, of: stars.folder, to: bucket, options: options, progress: progress)
+                let summary = try worker.run()
+                // What stays is looked at again at the next run.
+                try? stars.tidyCopies(bucket: bucket)
+                return summary
             }
             facts.sizeBytes = summary.uploadedBytes
             if let error = summary.stop ?? summary.failures.first?.error {
@@ -54,6 +58,12 @@ public struct PhotoUpload: Sendable {
             }
             return summary
         }
+    }
+
+    /// Removes kept copies that are elsewhere by now.
+    func tidyCopies() throws(BackupError) {
+        let bucket = try openBucket()
+        try stars.tidyCopies(bucket: bucket)
     }
 
     /// Makes the catalog again from what is in the bucket.

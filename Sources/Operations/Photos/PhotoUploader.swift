@@ -3,13 +3,17 @@ import Photos
 import SystemIO
 
 /// Uploads starred photos while the store is mounted, on a separate thread: what was left at the start of the mount, what is
-/// starred meanwhile, and again what the network has failed. The status and the log have the results.
+/// starred meanwhile, and again what the network has failed. It also removes kept copies that are elsewhere by now. The status
+/// and the log have the results of uploads.
 public final class PhotoUploader: Sendable {
     /// Other processes star photos, too.
     private static let longestWaitNanoseconds: UInt64 = 5_000_000_000
     /// The waits after runs that have failed in a row grow to this.
     private static let longestRetryNanoseconds: UInt64 = 600_000_000_000
     private static let firstRetryNanoseconds: UInt64 = 15_000_000_000
+
+    /// How often kept copies are looked at: most of the time, all are young or there are none.
+    private static let tidyNanoseconds: UInt64 = 600_000_000_000
 
     private let thread: WakeableThread
 
@@ -19,12 +23,17 @@ public final class PhotoUploader: Sendable {
         thread = try WakeableThread {
             var failureCount: UInt64 = 0
             var retryAt: UInt64 = 0
+            var tidyAt: UInt64 = 0
             return { isWoken, cancellation in
                 let now = SystemClock.monotonicNanoseconds()
                 guard isWoken || now >= retryAt, QueueFolder(root: store.paths.photos).exists else {
                     return Self.longestWaitNanoseconds
                 }
                 store.reloadSettings()
+                if now >= tidyAt {
+                    tidyAt = now + Self.tidyNanoseconds
+                    _ = try? cancellation.run { () throws(BackupError) in try StarredPhotos(store).tidyCopiesOfMount() }
+                }
                 guard let upload = try? PhotoUpload(store: store, isAutomatic: true), upload.hasWork else {
                     return Self.longestWaitNanoseconds
                 }

@@ -29,6 +29,7 @@ public struct StarredPhotos: Sendable {
 
     public let queue: QueueFolder
     public let folder: PhotoFolder
+    let store: Store
 
     /// - Throws: `usage` for an app without a media folder.
     public init(_ store: Store) throws(BackupError) {
@@ -37,6 +38,7 @@ public struct StarredPhotos: Sendable {
                 .usage, "this app has no media folder, so there are no photos to star", path: store.paths.settings,
                 remedy: "Stars are for apps whose definition has a media folder.")
         }
+        self.store = store
         queue = QueueFolder(root: store.paths.photos)
         folder = PhotoFolder(root: mediaPath)
     }
@@ -50,14 +52,14 @@ public struct StarredPhotos: Sendable {
         try queue.make()
         let path = try folder.original(of: path)
         let pair = try folder.pair(of: path)
-        var changes = [Change(path: path, outcome: try star(path, pair: pair))]
-        if let pair { changes.append(Change(path: pair, outcome: try star(pair, pair: path))) }
+        var changes = [Change(path: path, outcome: try star(path, pair: pair, copy: nil))]
+        if let pair { changes.append(Change(path: pair, outcome: try star(pair, pair: path, copy: nil))) }
         return changes
     }
 
-    private func star(_ path: String, pair: String?) throws(BackupError) -> Outcome {
+    /// - Parameter copy: the bytes that the star stands for, if a copy of them is kept.
+    func star(_ path: String, pair: String?, copy: SHA256Digest?) throws(BackupError) -> Outcome {
         let state = try folder.state(of: path)
-        let pairID = pair.map { QueueItem.id(of: $0) }
         let known: QueueItem?
         do throws(BackupError) {
             known = try queue.item(QueueItem.id(of: path))
@@ -66,23 +68,39 @@ public struct StarredPhotos: Sendable {
             guard error.code == .damagedContent else { throw error }
             known = nil
         }
-        if let known, known.stage == .uploaded, known.content?.file == state { return .alreadyUploaded }
+        let kept = try known.flatMap { (known) throws(BackupError) in try keptCopy(of: known, besides: copy) }
+        if let known {
+            if known.stage == .uploaded, kept == nil, copy == nil, known.content?.file == state { return .alreadyUploaded }
+            // The same bytes as those that were starred: only where they are kept is new.
+            if let copy = copy ?? kept, try note(copy, of: known) {
+                return known.stage == .uploaded ? .alreadyUploaded : .queued
+            }
+        }
         var item = QueueItem(path: path, source: folder.source(of: path), queuedAt: SystemClock.now())
-        item.pairID = pairID
+        item.pairID = pair.map { QueueItem.id(of: $0) }
         // Not hashed again unless the file has changed.
         item.content = known?.content
+        item.copy = copy ?? kept
         try queue.add(item)
         return .queued
     }
 
     /// Takes a star away, from both parts of a Live Photo. Objects in the bucket stay.
-    /// - Parameter path: in the media folder; the file need not be there any more.
-    public func unstar(_ path: String) throws(BackupError) -> [Change] {
+    /// - Parameters:
+    ///   - path: in the media folder; the file need not be there any more.
+    ///   - acceptsBackups: whether a star may go whose photo is otherwise only in a backup. Not for Live Photos.
+    /// - Throws: `notPermitted` when the copy that the store keeps is the only one. The other part of a Live Photo of which that
+    ///   is so keeps its star.
+    public func unstar(_ path: String, acceptsBackups: Bool) throws(BackupError) -> [Change] {
         try queue.make()
         let path = try folder.original(of: path)
         var changes: [Change] = []
         var next = [QueueItem.id(of: path)]
         while let id = next.popLast() {
+            if let item = try queue.item(id), try hasOnlyCopy(of: item, acceptsBackups: acceptsBackups && item.pairID == nil) {
+                guard !changes.isEmpty else { throw onlyCopy(item) }
+                continue
+            }
             guard let item = try queue.remove(id) else { continue }
             changes.append(Change(path: item.path, outcome: item.stage == .uploaded ? .unstarredUploaded : .unstarred))
             if let pair = item.pairID { next.append(pair) }

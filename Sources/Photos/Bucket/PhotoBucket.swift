@@ -32,7 +32,7 @@ public final class PhotoBucket: Sendable {
 
     /// Whether the original is there.
     /// - Throws: `conflict` when something else has its name.
-    func isStored(_ key: PhotoKey, sizeBytes: UInt64, sha256: SHA256Digest) throws(BackupError) -> Bool {
+    public func isStored(_ key: PhotoKey, sizeBytes: UInt64, sha256: SHA256Digest) throws(BackupError) -> Bool {
         let name = try ObjectName.checked(key.text)
         guard let (facts, metadata) = try lookWithMetadata(name) else { return false }
         guard facts.sizeBytes == sizeBytes else { throw other(key) }

@@ -92,6 +92,29 @@ public final class PhotoIndex: Sendable {
         try first(byContent, Self.prefix(sha256), { $0.content }) { $0.sha256 == sha256 }
     }
 
+    /// All photos with these bytes, in the order of the list.
+    public func records(sha256: SHA256Digest) throws(BackupError) -> [PhotoRecord] {
+        let key = Self.prefix(sha256)
+        var place = byContent.partitioningIndex { items[Int($0)].content >= key }
+        var found: [PhotoRecord] = []
+        while place < byContent.count, items[Int(byContent[place])].content == key {
+            let record = try record(at: Int(byContent[place]))
+            if record.sha256 == sha256 { found.append(record) }
+            place += 1
+        }
+        return found
+    }
+
+    /// The photos of this size whose bytes nothing is known of: they are not in a backup yet.
+    public func recordsWithoutChecksums(sizeBytes: UInt64) throws(BackupError) -> [PhotoRecord] {
+        var found: [PhotoRecord] = []
+        for index in items.indices where items[index].content == 0 {
+            let record = try record(at: index)
+            if record.sha256 == nil, record.sizeBytes == sizeBytes { found.append(record) }
+        }
+        return found
+    }
+
     private func first(
         _ order: [Int32], _ key: UInt64, _ keyOf: (Item) -> UInt64, _ isWanted: (PhotoRecord) -> Bool
     ) throws(BackupError) -> PhotoRecord? {

@@ -13,16 +13,18 @@ struct PhotoDownloads: Sendable {
     private static let spaceCheckBytes: UInt64 = 16 << 20
 
     private let folder: PhotoFolder
+    private let copies: KeptCopies
     private let bucket: PhotoBucket
     /// Where downloads lie until they are uploaded.
     private let place: String
     /// How long one download may take.
     private let seconds: Double
 
-    init(_ folder: PhotoFolder, _ bucket: PhotoBucket, place: String, seconds: Double) {
+    init(_ folder: PhotoFolder, _ bucket: PhotoBucket, _ queue: QueueFolder, seconds: Double) {
         self.folder = folder
         self.bucket = bucket
-        self.place = place
+        copies = queue.copies
+        place = queue.downloads
         self.seconds = seconds
     }
 
@@ -33,11 +35,26 @@ struct PhotoDownloads: Sendable {
         let state: QueueItem.FileState
         /// Whether it is no download.
         let isHere: Bool
+        /// Whether it is a kept copy, whose bytes must be those of its name.
+        var isCopy = false
     }
 
-    /// The photo, downloaded if it is not here.
-    /// - Parameter willDownload: called before a download.
-    func open(_ item: QueueItem, _ willDownload: () throws(BackupError) -> Void) throws(BackupError) -> OpenPhoto {
+    /// Whether a photo is in this state: its kept copy, or the file in the media folder.
+    func isPhoto(_ item: QueueItem, in state: QueueItem.FileState) throws(BackupError) -> Bool {
+        if let copy = item.copy, let status = try copies.status(of: copy) { return QueueItem.FileState(status) == state }
+        return try folder.state(of: item.path) == state
+    }
+
+    /// The photo, downloaded if it is not here. A kept copy has precedence: it has the bytes that were starred.
+    /// - Parameters:
+    ///   - skipsCopy: for a damaged copy.
+    ///   - willDownload: called before a download.
+    func open(
+        _ item: QueueItem, skipsCopy: Bool = false, _ willDownload: () throws(BackupError) -> Void
+    ) throws(BackupError) -> OpenPhoto {
+        if !skipsCopy, let copy = item.copy, let file = try copies.open(copy) {
+            return OpenPhoto(file: file, state: QueueItem.FileState(try file.status()), isHere: true, isCopy: true)
+        }
         guard let stub = try folder.stub(of: item.path) else {
             let file = try SharedFile(folder.open(item.path))
             return OpenPhoto(file: file, state: QueueItem.FileState(try file.status()), isHere: true)

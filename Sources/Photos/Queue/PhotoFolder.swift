@@ -35,7 +35,7 @@ public struct PhotoFolder: Sendable {
     }
 
     /// The file at a path in the folder. No folder on the way may be a link, which could lead out of it.
-    func open(_ path: String) throws(BackupError) -> OwnedDescriptor {
+    public func open(_ path: String) throws(BackupError) -> OwnedDescriptor {
         let names = BytePath.components(of: Array(path.utf8))
         guard let last = names.last, names.allSatisfy(\.isSafeComponent) else {
             throw BackupError(.invalidArgument, "this is no path in the media folder", path: path)
@@ -47,6 +47,19 @@ public struct PhotoFolder: Sendable {
     /// - Throws: `notFound`, and others when it cannot be opened.
     public func state(of path: String) throws(BackupError) -> QueueItem.FileState {
         QueueItem.FileState(try open(stub(of: path) ?? path).status())
+    }
+
+    /// Whether a file has these bytes now. Reads all of it if it has their number.
+    /// - Throws: when it cannot be read, unless it is gone.
+    public func has(_ sha256: SHA256Digest, sizeBytes: UInt64, at path: String) throws(BackupError) -> Bool {
+        do throws(BackupError) {
+            let file = try SharedFile(open(path))
+            guard file.size == sizeBytes else { return false }
+            return try file.sha256() == sha256
+        } catch {
+            guard [.notFound, .notADirectory, .isADirectory, .notSupported].contains(error.code) else { throw error }
+            return false
+        }
     }
 
     /// Names in the folder of a path.
@@ -76,6 +89,15 @@ public struct PhotoFolder: Sendable {
         // Two stills of one name are no Live Photo.
         guard found.count == 1 else { return nil }
         return folder.isEmpty ? found[0] : "\(folder)/\(found[0])"
+    }
+
+    /// The paths that the other part of a Live Photo may have, in any place.
+    public func possiblePairs(of path: String) -> [String] {
+        let (folder, base, suffix) = Self.parts(path)
+        let isVideo = Self.videoExtensions.contains(suffix)
+        guard isVideo || Self.stillExtensions.contains(suffix) else { return [] }
+        return (isVideo ? Self.stillExtensions : Self.videoExtensions).sorted().flatMap { [$0, $0.uppercased()] }
+            .map { (folder.isEmpty ? "" : "\(folder)/") + "\(base).\($0)" }
     }
 
     private static func parts(_ path: String) -> (folder: String, base: String, suffix: String) {

@@ -31,11 +31,17 @@ final class PhotoReader {
         of item: QueueItem, isLive: Bool, catalog: (String) -> CatalogEntry?, month: PhotoKey?,
         willDownload: () throws(BackupError) -> Void
     ) throws(BackupError) -> QueueItem.Content {
-        if let known = item.content, try folder.state(of: item.path) == known.file { return known }
+        if let known = item.content, try downloads.isPhoto(item, in: known.file) { return known }
+        var skipsCopy = false
         for _ in 0..<Self.tryLimit {
-            let opened = try downloads.open(item, willDownload)
+            let opened = try downloads.open(item, skipsCopy: skipsCopy, willDownload)
             var hasher = MD5Hasher()
             let sha256 = try opened.file.sha256 { hasher.update($0) }
+            if opened.isCopy, sha256 != item.copy {
+                // Damaged: the photo may still be in the media folder.
+                skipsCopy = true
+                continue
+            }
             let photo = try metadata(of: opened, item)
             guard try isUnchanged(opened, item) else { continue }
             return try content(
@@ -93,7 +99,8 @@ final class PhotoReader {
 
     /// All that is to be stored of a photo.
     func package(_ item: QueueItem, _ content: QueueItem.Content) throws(BackupError) -> BackupPackage {
-        let opened = try downloads.open(item) {}
+        var opened = try downloads.open(item) {}
+        if opened.isCopy, opened.state != content.file { opened = try downloads.open(item, skipsCopy: true) {} }
         let photo = try metadata(of: opened, item)
         var thumbnail: [UInt8]?
         switch try opened.file.withDescriptor({ (file) throws(BackupError) in try helper.thumbnail(of: file) }) {

@@ -30,6 +30,8 @@ public struct QueueFolder: Sendable {
     /// Held by the process that uploads.
     public var workerLock: String { "\(root)/worker.lock" }
     private var itemLock: String { "\(root)/items.lock" }
+    /// The bytes of photos that were copied into `photos/starred/`.
+    public var copies: KeptCopies { KeptCopies(root: root) }
 
     /// Makes the folders.
     public func make() throws(BackupError) {
@@ -95,14 +97,20 @@ public struct QueueFolder: Sendable {
 
     /// Runs `body` while no other process changes an item.
     func withLock<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
-        let end = SystemClock.monotonicNanoseconds() + Self.lockTimeoutNanoseconds
+        try Self.withLock(itemLock, body)
+    }
+
+    static func withLock<Result>(
+        _ path: String, _ body: () throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        let end = SystemClock.monotonicNanoseconds() + lockTimeoutNanoseconds
         while true {
             do throws(BackupError) {
-                let lock = try AdvisoryLock(path: itemLock)
+                let lock = try AdvisoryLock(path: path)
                 defer { withExtendedLifetime(lock) {} }
                 return try body()
             } catch {
-                guard error.code == .busy, error.path == itemLock, SystemClock.monotonicNanoseconds() < end else { throw error }
+                guard error.code == .busy, error.path == path, SystemClock.monotonicNanoseconds() < end else { throw error }
                 try Cancellation.check()
                 usleep(2_000)
             }
@@ -116,8 +124,11 @@ public struct QueueFolder: Sendable {
     func write(_ item: QueueItem, isNew: Bool = false) throws(BackupError) -> Bool {
         let path = "\(queue)/\(item.id)\(Self.suffix)"
         return try withLock { () throws(BackupError) in
+            var item = item
             if !isNew {
                 guard let there = try read(path), there.queuedAt == item.queuedAt else { return false }
+                // A copy may have been kept, or removed, since the item was read.
+                item.copy = there.copy
             }
             try FileSystem.writeFileAtomically(path, item.encoded)
             // Starred again: the file has changed since.
@@ -128,6 +139,25 @@ public struct QueueFolder: Sendable {
 
     /// Adds a star, or has a photo uploaded again. Durable when it returns.
     public func add(_ item: QueueItem) throws(BackupError) { try write(item, isNew: true) }
+
+    /// Notes the kept copy of a star, or that there is none any more. Nothing else of the star changes. Durable when it returns.
+    /// - Parameter isWanted: asked with the star as it is now.
+    /// - Returns: whether it was noted.
+    public func setCopy(
+        _ sha256: SHA256Digest?, of id: String, if isWanted: (QueueItem) -> Bool
+    ) throws(BackupError) -> Bool {
+        try withLock { () throws(BackupError) in
+            for folder in [queue, uploaded] {
+                let path = "\(folder)/\(id)\(Self.suffix)"
+                guard var item = try read(path) else { continue }
+                guard isWanted(item) else { return false }
+                item.copy = sha256
+                try FileSystem.writeFileAtomically(path, item.encoded)
+                return true
+            }
+            return false
+        }
+    }
 
     /// Takes an uploaded item out of the queue, once the catalog has it.
     /// - Parameter queuedAt: of the star that the catalog has.
@@ -208,7 +238,7 @@ public struct QueueFolder: Sendable {
     }
 
     /// Whether this machine's catalog and uploaded stars are of the bucket at a place.
-    func isOf(_ place: String) throws(BackupError) -> Bool {
+    public func isOf(_ place: String) throws(BackupError) -> Bool {
         try FileSystem.readFileIfPresent(self.place, limitBytes: Self.itemLimitBytes) == Array("\(place)\n".utf8)
     }
 

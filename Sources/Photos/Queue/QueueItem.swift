@@ -84,6 +84,9 @@ public struct QueueItem: Sendable, Equatable {
     public var error: String?
     /// What is known of the content after it was read once.
     public var content: Content?
+    /// The bytes that the star stands for, if they were copied into `photos/starred/` and are kept (`KeptCopies`): the photo may
+    /// have been moved out of the media folder. `nil` for the photo at its path.
+    public var copy: SHA256Digest?
 
     /// The result of reading the file.
     public struct Content: Sendable, Equatable {
@@ -121,7 +124,7 @@ public struct QueueItem: Sendable, Equatable {
             "source": source.json, "path": path, "originalFilename": originalFilename, "stage": stage.text, "attempts": attempts,
             "error": error, "queuedAt": queuedAt, "pairId": pairID, "livePhotoPair": content?.livePhotoPair,
             "sha256": content?.sha256.hexadecimal, "livePhotoIdentifier": content?.livePhotoIdentifier,
-            "hasThumbnail": content?.hasThumbnail, "file": content?.file.json ?? .null,
+            "hasThumbnail": content?.hasThumbnail, "file": content?.file.json ?? .null, "copy": copy?.hexadecimal,
         ]
         return document.prettyText
     }
@@ -138,6 +141,7 @@ public struct QueueItem: Sendable, Equatable {
         attempts = Int(json["attempts"]?.wholeValue ?? 0)
         error = json["error"]?.textValue
         pairID = json["pairId"]?.textValue
+        copy = json["copy"]?.textValue.flatMap { SHA256Digest(hexadecimal: $0) }
         if let key = json["s3Key"]?.textValue.flatMap({ PhotoKey(parsing: $0) }), let metadata = BackupMetadata(json["metadata"]),
             let file = FileState(json["file"]),
             let sha256 = json["sha256"]?.textValue.flatMap({ SHA256Digest(hexadecimal: $0) })

@@ -213,7 +213,7 @@ public final class QueueWorker: Sendable {
     }
 
     private func workInThread() {
-        let downloads = PhotoDownloads(folder, bucket, place: queue.downloads, seconds: options.downloadSeconds)
+        let downloads = PhotoDownloads(folder, bucket, queue, seconds: options.downloadSeconds)
         let reader = PhotoReader(folder: folder, downloads: downloads, helper: options.helper, now: options.now)
         while let asset = state.withLock({ state in state.summary.stop == nil ? state.waiting.popLast() : nil }) {
             do throws(BackupError) {

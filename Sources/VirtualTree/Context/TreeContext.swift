@@ -16,6 +16,7 @@ final class TreeContext: Sendable {
     let places = ChunkLocationCache()
     let snapshotPhotos = SnapshotPhotos()
     let livePhotos = LivePhotoViews()
+    let copiedPhotos = CopiedPhotos()
     private let own = SnapshotListCache<[SnapshotKind: [Snapshot]]>()
     private let exportFiles = SnapshotListCache<FlatFiles>()
     private let safetyFiles = SnapshotListCache<FlatFiles>()

@@ -1,6 +1,7 @@
 import BackupCore
 import BackupRepository
 import Photos
+import SystemIO
 
 /// What the tree needs from the rest of the program: actions, and rendering of data that is not stored. The main program
 /// implements it; tests use a small implementation of their own.
@@ -34,8 +35,25 @@ public protocol TreeServices: AnyObject, Sendable {
     /// The star of a file of the app's media folder; `nil` without one.
     func star(ofPhoto path: [UInt8]) throws(BackupError) -> StarredPhoto?
     /// Stars a photo, or takes its star away. Durable when it returns; the upload follows in the background.
-    /// - Throws: `notFound` for a file that is not there; `invalidArgument` for a path that is not UTF-8.
+    /// - Throws: `notFound` for a file that is not there; `invalidArgument` for a path that is not UTF-8; `notPermitted` for a
+    ///   star whose kept copy is the only one.
     func setStarred(photo path: [UInt8], _ isStarred: Bool) throws(BackupError)
+    /// Makes a file in the store for a photo that is copied.
+    func makePhotoDraft() throws(BackupError) -> CopyDraft
+    /// Keeps copied bytes, and stars the photo of the app's media folder that has them. Durable when it returns.
+    /// - Parameters:
+    ///   - name: of the copy.
+    ///   - starred: the star that has this name already, of which a copy is kept.
+    ///   - isWanted: asked before anything is kept: whether the name is still there.
+    /// - Returns: the bytes.
+    /// - Throws: `invalidArgument` when no photo has them; `alreadyExists` for other bytes than those of `starred`; `busy` when
+    ///   it is not wanted. Nothing is kept then.
+    func starPhoto(
+        _ draft: CopyDraft, named name: FileName, over starred: StarredPhoto?, if isWanted: () -> Bool
+    ) throws(BackupError) -> SHA256Digest
+    /// A kept copy, whose bytes were checked.
+    /// - Throws: `notFound`; `damagedContent`.
+    func openKeptPhoto(_ sha256: SHA256Digest) throws(BackupError) -> SharedFile
     /// The files about the uploads of starred photos: `catalog.jsonl`, and those in `queue` and `status`.
     /// - Parameter folder: `nil` for those at the top.
     func photoQueueFiles(in folder: PhotoQueueFolder?) throws(BackupError) -> [FileName]
@@ -99,11 +117,30 @@ public struct StarredPhoto: Sendable {
     public let status: String
     /// When it was starred last.
     public let starredAt: Timestamp
+    /// `nil` for one that is only in the media folder, or in the bucket.
+    public let copy: Copy?
 
-    public init(path: String, status: String, starredAt: Timestamp) {
+    /// The bytes that the store keeps of a photo that was copied into `photos/starred/`.
+    public struct Copy: Sendable {
+        /// Of the bytes.
+        public let sha256: SHA256Digest
+        /// Their number.
+        public let sizeBytes: UInt64
+        /// That of the photo.
+        public let modificationTime: Timestamp
+
+        public init(sha256: SHA256Digest, sizeBytes: UInt64, modificationTime: Timestamp) {
+            self.sha256 = sha256
+            self.sizeBytes = sizeBytes
+            self.modificationTime = modificationTime
+        }
+    }
+
+    public init(path: String, status: String, starredAt: Timestamp, copy: Copy? = nil) {
         self.path = path
         self.status = status
         self.starredAt = starredAt
+        self.copy = copy
     }
 }
 

@@ -19,6 +19,8 @@ protocol Node: AnyObject, Sendable {
     var looksAtTheApp: Bool { get }
     /// Whether an access may wait for the storage of the repository.
     var looksAtTheRepository: Bool { get }
+    /// Whether an access may wait for the storage of the store, to which nothing of the repository belongs.
+    var looksAtTheStore: Bool { get }
     /// Whether an access may wait for the network: the repository lies elsewhere.
     var waitsForNetwork: Bool { get }
     /// Whether its attributes are nevertheless available without waiting.
@@ -43,6 +45,7 @@ extension Node {
     var mimeType: String? { nil }
     var looksAtTheApp: Bool { false }
     var looksAtTheRepository: Bool { false }
+    var looksAtTheStore: Bool { false }
     var waitsForNetwork: Bool { false }
     var hasKnownAttributes: Bool { false }
     var computesChecksums: Bool { false }

@@ -1,5 +1,6 @@
 import BackupCore
 import Photos
+import SystemIO
 
 /// An app without photos.
 extension TreeServices {
@@ -9,6 +10,11 @@ extension TreeServices {
     public func starredPhotos() throws(BackupError) -> [StarredPhoto] { [] }
     public func star(ofPhoto path: [UInt8]) throws(BackupError) -> StarredPhoto? { nil }
     public func setStarred(photo path: [UInt8], _ isStarred: Bool) throws(BackupError) { throw .readOnlyHere }
+    public func makePhotoDraft() throws(BackupError) -> CopyDraft { throw .readOnlyHere }
+    public func starPhoto(
+        _ draft: CopyDraft, named name: FileName, over starred: StarredPhoto?, if isWanted: () -> Bool
+    ) throws(BackupError) -> SHA256Digest { throw .readOnlyHere }
+    public func openKeptPhoto(_ sha256: SHA256Digest) throws(BackupError) -> SharedFile { throw .readOnlyHere }
     public func photoQueueFiles(in folder: PhotoQueueFolder?) throws(BackupError) -> [FileName] { [] }
     public func photoQueueFile(_ name: FileName, in folder: PhotoQueueFolder?) throws(BackupError) -> [UInt8] {
         throw .notFound(name)

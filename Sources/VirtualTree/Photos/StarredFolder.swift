@@ -2,8 +2,8 @@ import BackupCore
 import Photos
 import SystemIO
 
-/// `photos/starred/`: links to the starred photos of the app's media folder. A link that is made here stars a photo, and removing
-/// one takes the star away.
+/// `photos/starred/`: links to the starred photos of the app's media folder, and files for those that were copied here. A link or
+/// a copy that is made here stars a photo, and removing one takes the star away.
 final class StarredFolder: FolderNode {
     let inode: InodeNumber
     private let context: TreeContext
@@ -13,6 +13,8 @@ final class StarredFolder: FolderNode {
         self.context = context
     }
 
+    var looksAtTheStore: Bool { true }
+    var hasKnownAttributes: Bool { true }
     func attributes() throws(BackupError) -> NodeAttributes { context.folderAttributes(inode, time: context.mountTime) }
 
     /// The stars by the names of their links. Two photos of one name get numbers, in the order of their paths.
@@ -22,8 +24,11 @@ final class StarredFolder: FolderNode {
             .map { (names.name(for: BytePath.lastComponent(of: Array($0.path.utf8))), $0) }.sorted { $0.0 < $1.0 }
     }
 
-    private func node(_ link: (name: FileName, photo: StarredPhoto)) -> PhotoLink {
-        PhotoLink(
+    private func node(_ link: (name: FileName, photo: StarredPhoto)) -> any Node {
+        if let copy = link.photo.copy {
+            return KeptPhoto(link.photo, copy, named: link.name, in: inode, context: context)
+        }
+        return PhotoLink(
             to: Array("../../live/media/\(link.photo.path)".utf8), link.photo.starredAt, inode: inode.child(link.name),
             isImmutable: false)
     }
@@ -34,17 +39,70 @@ final class StarredFolder: FolderNode {
     }
 
     func child(named name: FileName) throws(BackupError) -> any Node {
+        if let copy = context.copiedPhotos.file(named: name) { return copy }
         // File managers and shells probe for dozens of hidden names.
         if name.bytes.first == UInt8(ascii: ".") { throw .notFound(name) }
         return node(try star(named: name))
     }
 
-    func listing() throws(BackupError) -> FolderListing { FolderListing(try links().map { ($0.name, node($0)) }) }
+    func listing() throws(BackupError) -> FolderListing {
+        let copies = context.copiedPhotos.sortedFiles.map { (name: $0.name, node: $0.file as any Node) }
+        let copied = Set(copies.map(\.name))
+        return FolderListing(try links().filter { !copied.contains($0.name) }.map { ($0.name, node($0)) } + copies)
+    }
 
     func removeFile(_ name: FileName) throws(BackupError) {
+        if let copy = copy(named: name) {
+            context.copiedPhotos.take(copy)
+            // Its star has another name, unless it was made just now.
+            guard copy.discard() != nil, !DropName.isUnfinished(name) else { return }
+        }
         let path = Array(try star(named: name).photo.path.utf8)
         try context.services.setStarred(photo: path, false)
     }
+
+    // MARK: Copies
+
+    private func copy(named name: FileName) -> CopiedPhoto? { context.copiedPhotos.file(named: name) as? CopiedPhoto }
+
+    func createFile(_ name: FileName) throws(BackupError) -> any FileNode {
+        try requireUsable(name)
+        // Another process may have made it since the kernel has looked.
+        if let link = try links().first(where: { $0.name == name }) {
+            guard let file = node(link) as? any FileNode else { throw Self.isThere(name) }
+            return file
+        }
+        return context.copiedPhotos.add(CopiedPhoto(name: name, folder: inode, context: context), as: name)
+    }
+
+    private func requireUsable(_ name: FileName) throws(BackupError) {
+        guard name.isSafeComponent, !DropName.isTrash(name) else {
+            throw BackupError(.notPermitted, "this name cannot be used here", path: name.description)
+        }
+    }
+
+    private static func isThere(_ name: FileName) -> BackupError {
+        BackupError(.alreadyExists, "another photo has a star of that name already", path: name.description)
+    }
+
+    /// Programs copy under a temporary name first. Once the copy is complete, its star has the name of its photo.
+    func rename(
+        _ name: FileName, to newName: FileName, in newParent: any FolderNode, mayReplace: Bool
+    ) throws(BackupError) {
+        guard let copy = copy(named: name) else {
+            _ = try star(named: name)
+            throw .readOnlyHere
+        }
+        guard newParent is StarredFolder else { throw .readOnlyHere }
+        try requireUsable(newName)
+        let there = try links().first { $0.name == newName }
+        if !mayReplace, there != nil || context.copiedPhotos.file(named: newName) != nil { throw Self.isThere(newName) }
+        if let starred = try copy.starredContent(), let there, there.photo.copy?.sha256 != starred { throw Self.isThere(newName) }
+        _ = (context.copiedPhotos.rename(copy, to: newName) as? CopiedPhoto)?.discard()
+        if !copy.rename(to: newName) { context.copiedPhotos.take(copy) }
+    }
+
+    // MARK: Links
 
     func makeSymbolicLink(_ name: FileName, to target: [UInt8]) throws(BackupError) -> any Node {
         guard let path = mediaPath(of: target) else { throw Self.notAPhoto(name) }
