@@ -194,7 +194,7 @@ let package = Package(
             name: "OperationsTests",
             dependencies: [
                 "TestSupport", "Operations", "Restore", "SnapshotFormats", "BackupRepository", "ObjectStorage", "AppData",
-                "Formats", "SystemIO", "BackupCore", "backupfs",
+                "Formats", "Photos", "SystemIO", "BackupCore", "backupfs",
             ],
             exclude: [
                 "Generated/change_database.py", "Generated/describe_database.py", "Generated/generate_database.py",
@@ -203,7 +203,8 @@ let package = Package(
         .testTarget(
             name: "VirtualTreeTests",
             dependencies: [
-                "TestSupport", "VirtualTree", "SnapshotFormats", "BackupRepository", "ObjectStorage", "Formats", "SystemIO",
+                "TestSupport", "VirtualTree", "SnapshotFormats", "BackupRepository", "ObjectStorage", "Formats", "Photos",
+                "SystemIO",
                 "BackupCore",
             ],
             swiftSettings: settings),

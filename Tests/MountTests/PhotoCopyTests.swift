@@ -265,4 +265,84 @@ import Testing
             try sandbox.unmount()
         }
     }
+
+    @Test func `a damaged copy is not shown as the photo, and the photo is, if it is still there`() throws {
+        try Sandbox.use { sandbox in
+            try Self.makeLibrary(in: sandbox)
+            try sandbox.mount()
+            try sandbox.sh(
+                """
+                cd $R/Photos; cp -p IMG_1.jpg $M/photos/starred/; mv IMG_2.jpg $M/photos/starred/
+                [ -z "$(rsync -ani --no-p --no-g --no-o IMG_1.jpg $M/photos/starred/)" ]
+                cd $M/photos/starred; cat IMG_1.jpg IMG_2.jpg > /dev/null
+                for f in $S/photos/copies/*; do printf x | dd of=$f conv=notrunc bs=1 seek=1000 status=none; done
+                cmp IMG_1.jpg $R/originals/IMG_1.jpg
+                """)
+            try sandbox.fails("cat $M/photos/starred/IMG_2.jpg", saying: "Bad message", exitCode: 1)
+            // It keeps no star, and is put right by the same bytes.
+            try sandbox.sh("cp $R/originals/IMG_2.jpg $M/photos/starred/; cmp $M/photos/starred/IMG_2.jpg $R/originals/IMG_2.jpg")
+            try sandbox.sh("for f in $S/photos/copies/*; do : > $f; done; rm $M/photos/starred/IMG_*")
+            #expect(try sandbox.sh(Self.stars) == "")
+            try sandbox.unmount()
+        }
+    }
+
+    @Test func `storage of the store that stalls does not hang the rest of the mount`() throws {
+        try Sandbox.use { sandbox in
+            try sandbox.withDisk { disk in
+                sandbox.variables["S"] = "\(disk.path)/store"
+                try Self.makeLibrary(in: sandbox)
+                try sandbox.mount()
+                try sandbox.sh(
+                    "ls $M $M/live; mv $R/Photos/IMG_1.jpg $M/photos/starred/; cat $M/photos/starred/IMG_1.jpg >/dev/null")
+                disk.stall()
+                // More of them than the mount has threads for all requests.
+                let readers = try (0..<60).map { _ in try sandbox.start("cat $M/photos/starred/IMG_1.jpg | sha256sum") }
+                try sandbox.sh(
+                    "timeout 20 stat -c %F $M $M/photos $M/README.txt $M/snapshots >/dev/null; timeout 20 cat $M/README.txt >/dev/null"
+                )
+                disk.goOn()
+                let expected = try sandbox.sh("sha256sum < $R/originals/IMG_1.jpg")
+                for reader in readers { #expect(try reader.wait(limitSeconds: 60).output == expected + "\n") }
+                try sandbox.unmountStore()
+            }
+        }
+    }
+
+    @Test(.enabled(if: Machine.isRoot, "NOT TESTED: a full disk needs root to mount a small one"))
+    func `a full disk refuses a copy, and nothing of it is left`() throws {
+        try Sandbox.use { sandbox in
+            try sandbox.sh("mkdir $R/disk; mount -t tmpfs -o size=8m tmpfs $R/disk")
+            sandbox.variables["S"] = "\(sandbox.path)/disk/store"
+            try Self.makeLibrary(in: sandbox)
+            try sandbox.mount()
+            try sandbox.sh("head -c 100M /dev/zero > $R/disk/ballast 2>/dev/null || true; truncate -s -100K $R/disk/ballast")
+            try sandbox.fails("cp $R/Photos/IMG_1.jpg $M/photos/starred/", saying: "No space left on device", exitCode: 1)
+            try sandbox.fails("mv $R/Photos/IMG_2.jpg $M/photos/starred/", saying: "No space left on device", exitCode: 1)
+            try sandbox.sh(
+                "wait_until '[ $(ls -A $M/photos/starred $S/photos/copies | wc -l) = 3 ]'; cmp $R/Photos/IMG_2.jpg $R/originals/IMG_2.jpg"
+            )
+            try sandbox.sh(
+                "rm $R/disk/ballast; mv $R/Photos/IMG_2.jpg $M/photos/starred/; cmp $M/photos/starred/IMG_2.jpg $R/originals/IMG_2.jpg"
+            )
+            try sandbox.unmountStore()
+            try sandbox.sh("wait_until umount $R/disk")
+        }
+    }
+
+    @Test func `a large video takes little memory`() throws {
+        try Sandbox.use { sandbox in
+            try Self.makeLibrary(in: sandbox)
+            try sandbox.sh("(printf '\\377\\330\\377\\340'; head -c 150M /dev/urandom) > $R/Photos/large.jpg")
+            try sandbox.mount()
+            let daemon = try #require(sandbox.daemons.first)
+            let peak = "grep VmHWM /proc/\(daemon)/status | tr -dc 0-9"
+            try sandbox.sh("cp $R/Photos/IMG_1.jpg $M/photos/starred/")
+            let before = try #require(Int(try sandbox.sh(peak)))
+            try sandbox.sh("cp $R/Photos/large.jpg $M/photos/starred/; cmp $R/Photos/large.jpg $M/photos/starred/large.jpg")
+            let after = try #require(Int(try sandbox.sh(peak)))
+            #expect(after - before < 64 << 10)
+            try sandbox.unmount()
+        }
+    }
 }

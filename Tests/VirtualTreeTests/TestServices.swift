@@ -2,6 +2,7 @@ import BackupCore
 import BackupRepository
 import Formats
 import Glibc
+import Photos
 import Synchronization
 import SystemIO
 import TestSupport
@@ -40,6 +41,10 @@ final class TestServices: TreeServices {
         var incompleteness: BackupError?
         /// The repositories of the remotes; a failure for one that cannot be reached.
         var remotes: [String: Result<Repository, BackupError>] = [:]
+        /// Where photos that are copied are kept.
+        var photoCopies: KeptCopies?
+        /// Stars a photo that was copied.
+        var starring: (@Sendable (CopyDraft) throws(BackupError) -> SHA256Digest)?
     }
 
     let repository: Repository
@@ -57,6 +62,19 @@ final class TestServices: TreeServices {
     func remoteRepository(named name: String) throws(BackupError) -> Repository {
         guard let found = state.withLock({ $0.remotes[name] }) else { throw BackupError(.notFound, "there is no such remote") }
         return try found.get()
+    }
+
+    func makePhotoDraft() throws(BackupError) -> CopyDraft {
+        guard let copies = state.withLock({ $0.photoCopies }) else { throw .readOnlyHere }
+        return try copies.makeDraft()
+    }
+
+    func starPhoto(
+        _ draft: CopyDraft, named name: FileName, over starred: StarredPhoto?, if isWanted: () -> Bool
+    ) throws(BackupError) -> SHA256Digest {
+        guard isWanted() else { throw BackupError(.busy, "the name is gone") }
+        guard let starring = state.withLock({ $0.starring }) else { throw .readOnlyHere }
+        return try starring(draft)
     }
 
     var spoolPath: String { folder.path + "/spool" }

@@ -161,19 +161,23 @@ final class StoreTreeServices: TreeServices {
         }
     }
 
-    func openKeptPhoto(_ sha256: SHA256Digest) throws(BackupError) -> SharedFile {
-        guard let file = try stars().queue.copies.open(sha256) else {
-            throw BackupError(.notFound, "the copy of this photo is not kept any more", path: sha256.hexadecimal)
+    func openKeptPhoto(_ sha256: SHA256Digest, orPhoto path: String?) throws(BackupError) -> SharedFile {
+        let stars = try stars()
+        if let file = try stars.queue.copies.open(sha256) {
+            let status = try file.status()
+            if intactCopies.withLock({ $0[sha256] }) == status { return file }
+            if try file.sha256() == sha256 {
+                intactCopies.withLock { $0[sha256] = status }
+                return file
+            }
         }
-        let status = try file.status()
-        if intactCopies.withLock({ $0[sha256] }) == status { return file }
-        guard try file.sha256() == sha256 else {
-            throw BackupError(
-                .damagedContent, "the copy that the store keeps of this photo is damaged", path: file.path,
-                remedy: "Copy the photo again from where it came from.")
+        if let path, let file = try stars.folder.file(with: sha256, at: path) { return file }
+        guard try stars.queue.copies.status(of: sha256) != nil else {
+            throw BackupError(.notFound, "the copy of this photo is not kept any more", path: path ?? sha256.hexadecimal)
         }
-        intactCopies.withLock { $0[sha256] = status }
-        return file
+        throw BackupError(
+            .damagedContent, "the copy that the store keeps of this photo is damaged", path: path ?? sha256.hexadecimal,
+            remedy: "Copy the photo again from where it came from.")
     }
 
     func photoQueueFiles(in folder: PhotoQueueFolder?) throws(BackupError) -> [FileName] {

@@ -44,13 +44,22 @@ public final class CopyDraft: Sendable {
         try file.read(at: offset, into: buffer)
     }
 
+    /// What is kept, or was removed, does not change any more.
+    private func requireOpen() throws(BackupError) {
+        if isOver.load(ordering: .sequentiallyConsistent) {
+            throw BackupError(.badHandle, "the file is not open", path: file.path)
+        }
+    }
+
     /// Writes all bytes.
     public func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(BackupError) {
+        try requireOpen()
         try file.write(bytes, at: offset)
     }
 
     /// Cuts the file off, or fills it with zeros up to a size.
     public func truncate(to size: UInt64) throws(BackupError) {
+        try requireOpen()
         try file.withDescriptor { (descriptor) throws(BackupError) in try descriptor.truncate(to: size) }
     }
 

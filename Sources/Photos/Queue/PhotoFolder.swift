@@ -52,13 +52,22 @@ public struct PhotoFolder: Sendable {
     /// Whether a file has these bytes now. Reads all of it if it has their number.
     /// - Throws: when it cannot be read, unless it is gone.
     public func has(_ sha256: SHA256Digest, sizeBytes: UInt64, at path: String) throws(BackupError) -> Bool {
+        try file(with: sha256, sizeBytes: sizeBytes, at: path) != nil
+    }
+
+    /// A file that has these bytes now. Reads all of it.
+    /// - Parameter sizeBytes: their number, if it is known.
+    /// - Returns: `nil` for one that has others, or is gone.
+    public func file(
+        with sha256: SHA256Digest, sizeBytes: UInt64? = nil, at path: String
+    ) throws(BackupError) -> SharedFile? {
         do throws(BackupError) {
             let file = try SharedFile(open(path))
-            guard file.size == sizeBytes else { return false }
-            return try file.sha256() == sha256
+            if let sizeBytes, file.size != sizeBytes { return nil }
+            return try file.sha256() == sha256 ? file : nil
         } catch {
             guard [.notFound, .notADirectory, .isADirectory, .notSupported].contains(error.code) else { throw error }
-            return false
+            return nil
         }
     }
 

@@ -51,9 +51,10 @@ public protocol TreeServices: AnyObject, Sendable {
     func starPhoto(
         _ draft: CopyDraft, named name: FileName, over starred: StarredPhoto?, if isWanted: () -> Bool
     ) throws(BackupError) -> SHA256Digest
-    /// A kept copy, whose bytes were checked.
+    /// A kept copy, whose bytes were checked. When it is damaged or gone, the photo with these bytes in the media folder.
+    /// - Parameter path: of that photo, below the media folder; `nil` when it is not known.
     /// - Throws: `notFound`; `damagedContent`.
-    func openKeptPhoto(_ sha256: SHA256Digest) throws(BackupError) -> SharedFile
+    func openKeptPhoto(_ sha256: SHA256Digest, orPhoto path: String?) throws(BackupError) -> SharedFile
     /// The files about the uploads of starred photos: `catalog.jsonl`, and those in `queue` and `status`.
     /// - Parameter folder: `nil` for those at the top.
     func photoQueueFiles(in folder: PhotoQueueFolder?) throws(BackupError) -> [FileName]

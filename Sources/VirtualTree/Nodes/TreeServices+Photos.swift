@@ -14,7 +14,9 @@ extension TreeServices {
     public func starPhoto(
         _ draft: CopyDraft, named name: FileName, over starred: StarredPhoto?, if isWanted: () -> Bool
     ) throws(BackupError) -> SHA256Digest { throw .readOnlyHere }
-    public func openKeptPhoto(_ sha256: SHA256Digest) throws(BackupError) -> SharedFile { throw .readOnlyHere }
+    public func openKeptPhoto(_ sha256: SHA256Digest, orPhoto path: String?) throws(BackupError) -> SharedFile {
+        throw .readOnlyHere
+    }
     public func photoQueueFiles(in folder: PhotoQueueFolder?) throws(BackupError) -> [FileName] { [] }
     public func photoQueueFile(_ name: FileName, in folder: PhotoQueueFolder?) throws(BackupError) -> [UInt8] {
         throw .notFound(name)

@@ -61,7 +61,9 @@ final class KeptPhoto: FileNode {
 
     /// Writing over it is a new copy, which must have the same bytes.
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
-        guard flags.asksToWrite else { return OpenKeptPhoto(try context.services.openKeptPhoto(copy.sha256)) }
+        guard flags.asksToWrite else {
+            return OpenKeptPhoto(try context.services.openKeptPhoto(copy.sha256, orPhoto: photo.path))
+        }
         return try CopiedPhoto(name: name, folder: folder, over: photo, context: context)
             .open(flags: flags, process: process)
     }

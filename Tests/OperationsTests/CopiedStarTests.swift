@@ -1,0 +1,145 @@
+import BackupCore
+import Photos
+import SystemIO
+import TestSupport
+import Testing
+
+@testable import Operations
+
+/// Which copies of starred photos the store keeps, and when their stars can go.
+@Suite struct CopiedStarTests {
+    private static let later = SystemClock.systemTime().adding(seconds: 3_600)
+
+    /// A library of photos `1.jpg` to `4.jpg`, with a backup of them and a bucket.
+    private func sandbox() throws -> Sandbox {
+        let sandbox = try Sandbox()
+        try sandbox.sh(
+            """
+            mkdir $R/Photos $R/bucket; for i in 1 2 3 4; do printf '\\377\\330\\377\\340 photo %s' $i > $R/Photos/$i.jpg; done
+            backupfs init --store $S --app photo-library --media $R/Photos >/dev/null
+            backupfs remote add pictures $R/bucket --kind photos --store $S >/dev/null
+            """)
+        return sandbox
+    }
+
+    private func copy(_ name: String, _ stars: StarredPhotos, _ live: LivePhotos) throws -> SHA256Digest {
+        let draft = try stars.queue.copies.makeDraft()
+        let bytes = try readFile("\(stars.folder.root)/\(name)")
+        try bytes.withUnsafeBytesThrowing { (buffer) throws(BackupError) in try draft.write(buffer, at: 0) }
+        return try stars.star(draft, named: FileName(name), over: nil, if: { true }) { (content, size) throws(BackupError) in
+            try live.photo(withContent: content, sizeBytes: size, named: FileName(name), where: stars.canCopy)
+        }
+    }
+
+    private func open(_ sandbox: Sandbox) throws -> (StarredPhotos, LivePhotos) {
+        let store = try Store.open(sandbox.storePath)
+        return (try StarredPhotos(store), try #require(try LivePhotos(store: store)))
+    }
+
+    @Test func `a copy goes when the newest backup and the media folder have it, and is ten minutes old`() throws {
+        let sandbox = try sandbox()
+        let (stars, live) = try open(sandbox)
+        let copies = try ["1.jpg", "2.jpg", "3.jpg", "4.jpg"].map { try copy($0, stars, live) }
+        try stars.tidyCopies(bucket: nil, now: Self.later)
+        #expect(try stars.queue.copies.all().count == 4)
+        try sandbox.sh(
+            "backupfs backup --store $S --label one >/dev/null; rm $R/Photos/2.jpg; printf '\\377\\330\\377\\340 photo 5' > $R/Photos/3.jpg"
+        )
+        // Too young, or of the future.
+        for now in [SystemClock.systemTime(), Self.later.adding(seconds: -7_200)] {
+            try stars.tidyCopies(bucket: nil, now: now)
+            #expect(try stars.queue.copies.all().count == 4)
+        }
+        // Of a star that was taken away: its photo is in the backup.
+        #expect(try stars.unstar("4.jpg", acceptsBackups: false).map(\.outcome) == [.unstarred])
+        try stars.tidyCopies(bucket: nil, now: Self.later)
+        #expect(try Set(stars.queue.copies.all()) == [copies[1], copies[2]])
+        #expect(try stars.all().map(\.copy) == [nil, copies[1], copies[2]])
+        // The newest backup does not have it any more, and neither bucket nor media folder.
+        try sandbox.sh("backupfs backup --store $S --label two >/dev/null")
+        try stars.tidyCopies(bucket: nil, now: Self.later)
+        #expect(try Set(stars.queue.copies.all()) == [copies[1], copies[2]])
+    }
+
+    @Test func `a copy goes when the bucket has it, which is asked`() throws {
+        let sandbox = try sandbox()
+        let (stars, live) = try open(sandbox)
+        let copies = try ["1.jpg", "2.jpg", "3.jpg"].map { try copy($0, stars, live) }
+        try sandbox.sh("rm $R/Photos/*; backupfs star --upload --store $S >/dev/null")
+        #expect(try stars.all().map(\.stage) == [.uploaded, .uploaded, .uploaded])
+        // One is gone from the bucket, and another one has the bytes of something else. They keep no other copy.
+        try sandbox.sh(
+            """
+            cd $R/bucket/photos/*/*; one=$(printf '\\377\\330\\377\\340 photo 1' | md5sum | cut -c1-32) two=$(printf '\\377\\330\\377\\340 photo 2' | md5sum | cut -c1-32)
+            rm $one.jpg; printf x > $two.jpg
+            """)
+        let storage = try #require(try Store.open(sandbox.storePath).settings.photosRemote).open(in: stars.store.paths)
+        try stars.tidyCopies(bucket: PhotoBucket(storage), now: SystemClock.systemTime())
+        #expect(try stars.queue.copies.all().count == 3)
+        try stars.tidyCopies(bucket: nil, now: Self.later)
+        #expect(try stars.queue.copies.all().count == 3)
+        try stars.tidyCopies(bucket: PhotoBucket(storage), now: Self.later)
+        #expect(try Set(stars.queue.copies.all()) == [copies[0], copies[1]])
+    }
+
+    @Test func `a star goes unless its copy is the only one`() throws {
+        let sandbox = try sandbox()
+        let (stars, live) = try open(sandbox)
+        let copies = try ["1.jpg", "2.jpg", "3.jpg", "4.jpg"].map { try copy($0, stars, live) }
+        try sandbox.sh("backupfs backup --store $S --label one >/dev/null; rm $R/Photos/*; mkdir $R/other")
+        #expect(errorCode { _ = try stars.unstar("1.jpg", acceptsBackups: false) } == .notPermitted)
+        #expect(try stars.unstar("1.jpg", acceptsBackups: true).map(\.outcome) == [.unstarred])
+        // A damaged copy keeps no star.
+        try writeFile("\(stars.queue.copies.folder)/\(copies[1].hexadecimal)", Array("damaged".utf8))
+        #expect(try stars.unstar("2.jpg", acceptsBackups: false).map(\.outcome) == [.unstarred])
+        // The bucket has it, but not if it is that of another place.
+        try sandbox.sh("backupfs star --upload --store $S >/dev/null; backupfs remote remove pictures --store $S >/dev/null")
+        #expect(errorCode { _ = try open(sandbox).0.unstar("3.jpg", acceptsBackups: false) } == .notPermitted)
+        try sandbox.sh("backupfs remote add pictures $R/other --kind photos --store $S >/dev/null")
+        #expect(errorCode { _ = try open(sandbox).0.unstar("3.jpg", acceptsBackups: false) } == .notPermitted)
+        try sandbox.sh(
+            "backupfs remote remove pictures --store $S >/dev/null; backupfs remote add pictures $R/bucket --kind photos --store $S >/dev/null"
+        )
+        #expect(try open(sandbox).0.unstar("3.jpg", acceptsBackups: false).map(\.outcome) == [.unstarredUploaded])
+        // No star takes a copy with it.
+        #expect(try stars.queue.copies.all().count == 4 && stars.all().map(\.path) == ["4.jpg"])
+    }
+
+    @Test func `a star is given again, and its copy stays what it stands for`() throws {
+        let sandbox = try sandbox()
+        let (stars, live) = try open(sandbox)
+        let first = try copy("1.jpg", stars, live)
+        let before = try #require(try stars.star(of: "1.jpg"))
+        #expect(before.copy == first)
+        #expect(try stars.star("1.jpg").map(\.outcome) == [.queued])
+        #expect(try copy("1.jpg", stars, live) == first && stars.star(of: "1.jpg") == before)
+        // Other bytes under its path: those that were copied would be lost from sight.
+        try sandbox.sh("cp $R/Photos/2.jpg $R/Photos/1.jpg; rm $R/Photos/2.jpg")
+        #expect(errorCode { _ = try stars.star("1.jpg") } == .alreadyExists)
+        #expect(throws: BackupError.self) { try copy("1.jpg", stars, live) }
+        #expect(try stars.star(of: "1.jpg") == before && stars.queue.copies.all() == [first])
+        try writeFile("\(stars.queue.copies.folder)/\(first.hexadecimal)", Array("damaged".utf8))
+        #expect(try stars.star("1.jpg").map(\.outcome) == [.queued])
+        #expect(try stars.star(of: "1.jpg")?.copy == nil)
+    }
+
+    @Test func `a star that was made by its path and is uploaded gets a copy, and is not uploaded again`() throws {
+        let sandbox = try sandbox()
+        try sandbox.sh("backupfs star $R/Photos/1.jpg --store $S >/dev/null")
+        let (stars, live) = try open(sandbox)
+        var before = try #require(try stars.star(of: "1.jpg"))
+        #expect(before.stage == .uploaded)
+        before.copy = try copy("1.jpg", stars, live)
+        #expect(try stars.star(of: "1.jpg") == before)
+    }
+
+    @Test func `a damaged star may stand for any copy`() throws {
+        let sandbox = try sandbox()
+        let (stars, live) = try open(sandbox)
+        for name in ["1.jpg", "2.jpg"] { _ = try copy(name, stars, live) }
+        try sandbox.sh(
+            "backupfs backup --store $S --label one >/dev/null; for f in $S/photos/queue/*; do echo x > $f; break; done")
+        try stars.tidyCopies(bucket: nil, now: Self.later)
+        #expect(try stars.queue.copies.all().count == 2)
+    }
+}
