@@ -74,6 +74,18 @@ struct QueueWorkerTests {
         #expect(try fixture.bytes(thumbnails[0]).starts(with: [0xFF, 0xD8, 0xFF]))
     }
 
+    /// As a backup has it: to make one takes longer than to send the photo.
+    @Test func `a thumbnail that was made before is taken over`() throws {
+        let fixture = try PhotoFixture()
+        try fixture.star(fixture.write("one", to: "one.jpg"))
+        try fixture.star(fixture.write("two", to: "two.jpg"))
+        let known = SHA256Hasher.hash(Array("one".utf8))
+        try fixture.upload { options in options.thumbnail = { $0 == known ? Array("a picture".utf8) : nil } }
+        let thumbnails = try fixture.names("thumbnails/")
+        #expect(thumbnails.count == 1)
+        #expect(try fixture.text(#require(thumbnails.first)) == "a picture")
+    }
+
     @Test func `REM-16, CHK-05: starring twice sends and hashes once`() throws {
         let fixture = try PhotoFixture()
         try fixture.write("one", to: "a.jpg")

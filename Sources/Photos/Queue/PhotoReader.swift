@@ -8,17 +8,19 @@ final class PhotoReader {
     private let folder: PhotoFolder
     private let downloads: PhotoDownloads
     private let helper: MediaHelper
+    private let known: (@Sendable (SHA256Digest) -> [UInt8]?)?
     private let now: @Sendable () -> Timestamp
     /// How often a file is read that changes meanwhile.
     private static let tryLimit = 3
     /// Whether a photo is accepted that the helper cannot read for a reason that may pass.
     var isLastTry = false
 
-    init(folder: PhotoFolder, downloads: PhotoDownloads, helper: String?, now: @escaping @Sendable () -> Timestamp) {
+    init(folder: PhotoFolder, downloads: PhotoDownloads, _ options: QueueWorker.Options) {
         self.folder = folder
         self.downloads = downloads
-        self.helper = MediaHelper(program: helper)
-        self.now = now
+        helper = MediaHelper(program: options.helper)
+        known = options.thumbnail
+        now = options.now
     }
 
     /// What is known of a photo; a file that is as it was is not read again.
@@ -97,17 +99,22 @@ final class PhotoReader {
         }
     }
 
+    /// - Returns: `nil` for a file of which there is no picture.
+    private func makeThumbnail(of opened: PhotoDownloads.OpenPhoto) throws(BackupError) -> [UInt8]? {
+        switch try opened.file.withDescriptor({ (file) throws(BackupError) in try helper.thumbnail(of: file) }) {
+        case .found(let bytes): return bytes
+        case .nothing, .unreadable: return nil
+        case .helperMissing(let error): throw error
+        }
+    }
+
     /// All that is to be stored of a photo.
     func package(_ item: QueueItem, _ content: QueueItem.Content) throws(BackupError) -> BackupPackage {
         var opened = try downloads.open(item) {}
         if opened.isCopy, opened.state != content.file { opened = try downloads.open(item, skipsCopy: true) {} }
         let photo = try metadata(of: opened, item)
-        var thumbnail: [UInt8]?
-        switch try opened.file.withDescriptor({ (file) throws(BackupError) in try helper.thumbnail(of: file) }) {
-        case .found(let bytes): thumbnail = bytes
-        case .nothing, .unreadable: break
-        case .helperMissing(let error): throw error
-        }
+        var thumbnail = known?(content.sha256)
+        if thumbnail == nil { thumbnail = try makeThumbnail(of: opened) }
         var sidecar = photo.map { PhotoDocument(photo: $0, hasTags: true).json } ?? .object([])
         sidecar = sidecar.adding([
             "md5": content.key.md5, "original_filename": item.originalFilename, "source": item.source.word,

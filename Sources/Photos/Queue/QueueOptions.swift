@@ -17,6 +17,8 @@ extension QueueWorker {
         public var retried = Retried.all
         /// The program that reads photos.
         public var helper: String? = MediaHelper.installedProgram
+        /// Thumbnails that were made before, by the SHA-256 of the photo; called by several threads.
+        public var thumbnail: (@Sendable (SHA256Digest) -> [UInt8]?)?
         /// For keys of photos without a date, and for the catalog.
         public var now: @Sendable () -> Timestamp = { SystemClock.now() }
         /// Where the bucket is, as long as it is the same one; `nil` for what the storage says.

@@ -214,7 +214,7 @@ public final class QueueWorker: Sendable {
 
     private func workInThread() {
         let downloads = PhotoDownloads(folder, bucket, queue, seconds: options.downloadSeconds)
-        let reader = PhotoReader(folder: folder, downloads: downloads, helper: options.helper, now: options.now)
+        let reader = PhotoReader(folder: folder, downloads: downloads, options)
         while let asset = state.withLock({ state in state.summary.stop == nil ? state.waiting.popLast() : nil }) {
             do throws(BackupError) {
                 try work(asset, reader)

@@ -5,7 +5,7 @@ import SnapshotFormats
 
 /// What the previous backup knows of the photos: whether a photo's bytes were read before, at the same path or at another one.
 /// What of it is unreadable counts as unknown.
-struct KnownPhotos {
+struct KnownPhotos: Sendable {
     /// What a file of this backup is.
     enum Match {
         /// Its record, for its present path, and what belongs to it.
@@ -18,6 +18,9 @@ struct KnownPhotos {
     static let version = "1"
     /// The same for a backup in which some files were not tried: what has no record there may be a photo all the same.
     static let partialVersion = "1 partial"
+
+    /// Those that backups have are smaller.
+    private static let thumbnailLimitBytes = 50_000
 
     private let isComplete: Bool
     /// Whether photos that could not be read are tried again.
@@ -70,6 +73,14 @@ struct KnownPhotos {
         record.path = path
         record.modificationTime = file.modificationTime
         return .photo(record, sidecar: sidecar, thumbnail: thumbnail)
+    }
+
+    /// The thumbnail of a content; `nil` if the backup has none that can be read.
+    func thumbnail(of content: SHA256Digest, in repository: Repository) -> [UInt8]? {
+        guard let record = (try? index?.record(sha256: content)).flatMap({ $0 }), record.hasThumbnail,
+            let file = companion(of: record, in: thumbnails, PhotoPlaces.thumbnailName)
+        else { return nil }
+        return try? repository.bytes(of: file.content, limitBytes: Self.thumbnailLimitBytes)
     }
 
     private func isUnchanged(_ file: TreeEntry, _ path: [UInt8]) -> Bool {
