@@ -70,6 +70,13 @@ public final class VirtualTree: TreeOperations {
 
     public func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait? {
         guard let node = try? nodes.node(inode) else { return nil }
+        switch aim {
+        case .closing where !(node is CopiedPhoto || node is KeptPhoto): return nil
+        // A repository elsewhere has the list of photos that is looked at.
+        case .closing: return context.isRemote ? .network : .star
+        case .change where node is StarredFolder || node is KeptPhoto: return context.isRemote ? .network : .star
+        default: break
+        }
         if node.waitsForNetwork, aim != .change, aim != .attributes || !node.hasKnownAttributes { return .network }
         switch aim {
         case .change: return node.looksAtTheRepository || node is SnapshotsFolder ? .change : nil
@@ -209,6 +216,8 @@ public final class VirtualTree: TreeOperations {
     ) throws(BackupError) -> Int {
         try files.get(handle).read(at: offset, into: buffer)
     }
+
+    public func noteWriter(_ process: Int32, of handle: HandleNumber) { (try? files.get(handle))?.noteWriter(process) }
 
     public func write(_ handle: HandleNumber, at offset: UInt64, _ bytes: UnsafeRawBufferPointer) throws(BackupError) {
         try files.get(handle).write(at: offset, bytes)

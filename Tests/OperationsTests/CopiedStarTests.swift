@@ -9,6 +9,7 @@ import Testing
 /// Which copies of starred photos the store keeps, and when their stars can go.
 @Suite struct CopiedStarTests {
     private static let later = SystemClock.systemTime().adding(seconds: 3_600)
+    private static let twoDaysLater = SystemClock.systemTime().adding(seconds: 172_800)
 
     /// A library of photos `1.jpg` to `4.jpg`, with a backup of them and a bucket.
     private func sandbox() throws -> Sandbox {
@@ -36,28 +37,28 @@ import Testing
         return (try StarredPhotos(store), try #require(try LivePhotos(store: store)))
     }
 
-    @Test func `a copy goes when the newest backup and the media folder have it, and is ten minutes old`() throws {
+    @Test func `a copy goes when the newest backup and the media folder have it, and is a day old`() throws {
         let sandbox = try sandbox()
         let (stars, live) = try open(sandbox)
         let copies = try ["1.jpg", "2.jpg", "3.jpg", "4.jpg"].map { try copy($0, stars, live) }
-        try stars.tidyCopies(bucket: nil, now: Self.later)
+        try stars.tidyCopies(bucket: nil, now: Self.twoDaysLater)
         #expect(try stars.queue.copies.all().count == 4)
         try sandbox.sh(
             "backupfs backup --store $S --label one >/dev/null; rm $R/Photos/2.jpg; printf '\\377\\330\\377\\340 photo 5' > $R/Photos/3.jpg"
         )
         // Too young, or of the future.
-        for now in [SystemClock.systemTime(), Self.later.adding(seconds: -7_200)] {
+        for now in [SystemClock.systemTime(), Self.later, Self.later.adding(seconds: -7_200)] {
             try stars.tidyCopies(bucket: nil, now: now)
             #expect(try stars.queue.copies.all().count == 4)
         }
         // Of a star that was taken away: its photo is in the backup.
         #expect(try stars.unstar("4.jpg", acceptsBackups: false).map(\.outcome) == [.unstarred])
-        try stars.tidyCopies(bucket: nil, now: Self.later)
+        try stars.tidyCopies(bucket: nil, now: Self.twoDaysLater)
         #expect(try Set(stars.queue.copies.all()) == [copies[1], copies[2]])
         #expect(try stars.all().map(\.copy) == [nil, copies[1], copies[2]])
         // The newest backup does not have it any more, and neither bucket nor media folder.
         try sandbox.sh("backupfs backup --store $S --label two >/dev/null")
-        try stars.tidyCopies(bucket: nil, now: Self.later)
+        try stars.tidyCopies(bucket: nil, now: Self.twoDaysLater)
         #expect(try Set(stars.queue.copies.all()) == [copies[1], copies[2]])
     }
 
@@ -76,7 +77,7 @@ import Testing
         let storage = try #require(try Store.open(sandbox.storePath).settings.photosRemote).open(in: stars.store.paths)
         try stars.tidyCopies(bucket: PhotoBucket(storage), now: SystemClock.systemTime())
         #expect(try stars.queue.copies.all().count == 3)
-        try stars.tidyCopies(bucket: nil, now: Self.later)
+        try stars.tidyCopies(bucket: nil, now: Self.twoDaysLater)
         #expect(try stars.queue.copies.all().count == 3)
         try stars.tidyCopies(bucket: PhotoBucket(storage), now: Self.later)
         #expect(try Set(stars.queue.copies.all()) == [copies[0], copies[1]])
@@ -139,7 +140,78 @@ import Testing
         for name in ["1.jpg", "2.jpg"] { _ = try copy(name, stars, live) }
         try sandbox.sh(
             "backupfs backup --store $S --label one >/dev/null; for f in $S/photos/queue/*; do echo x > $f; break; done")
-        try stars.tidyCopies(bucket: nil, now: Self.later)
+        try stars.tidyCopies(bucket: nil, now: Self.twoDaysLater)
         #expect(try stars.queue.copies.all().count == 2)
+    }
+
+    @Test func `a copy without a star stays while the media folder does not have it, and is given back to its star`() throws {
+        let sandbox = try sandbox()
+        let (stars, live) = try open(sandbox)
+        let copies = try ["1.jpg", "2.jpg", "3.jpg"].map { try copy($0, stars, live) }
+        try sandbox.sh("backupfs backup --store $S --label one >/dev/null; backupfs star --upload --store $S >/dev/null")
+        #expect(try stars.all().map(\.stage) == [.uploaded, .uploaded, .uploaded])
+        // As an earlier version writes them. One has no star at all, and another photo is in the place of another.
+        for path in ["1.jpg", "2.jpg", "3.jpg"] {
+            #expect(try stars.queue.setCopy(nil, of: QueueItem.id(of: path)) { _ in true })
+        }
+        #expect(try stars.unstar("2.jpg", acceptsBackups: false).map(\.outcome) == [.unstarredUploaded])
+        try sandbox.sh("rm $R/Photos/1.jpg $R/Photos/2.jpg; cp $R/Photos/4.jpg $R/Photos/3.jpg")
+        try stars.tidyCopies(bucket: nil, now: Self.twoDaysLater)
+        #expect(try Set(stars.queue.copies.all()) == Set(copies))
+        #expect(try stars.all().map(\.copy) == [copies[0], nil])
+        // Under any name that the backup has for it.
+        try sandbox.sh("printf '\\377\\330\\377\\340 photo 2' > $R/Photos/2.jpg")
+        try stars.tidyCopies(bucket: nil, now: Self.twoDaysLater)
+        #expect(try Set(stars.queue.copies.all()) == [copies[0], copies[2]])
+    }
+
+    @Test func `what was decided about a star counts only while it is so`() throws {
+        let sandbox = try sandbox()
+        let (stars, live) = try open(sandbox)
+        _ = try copy("1.jpg", stars, live)
+        var item = try #require(try stars.star(of: "1.jpg"))
+        let reason = try #require(try stars.reasonToGo(of: item, acceptsBackups: false))
+        #expect(try stars.holds(reason, of: item))
+        // A program has moved it.
+        try sandbox.sh("rm $R/Photos/1.jpg")
+        #expect(try !stars.holds(reason, of: item))
+        #expect(try stars.reasonToGo(of: item, acceptsBackups: false) == nil)
+        // A star without a copy, which gets one.
+        _ = try stars.star("2.jpg")
+        item = try #require(try stars.star(of: "2.jpg"))
+        let nothingKept = try #require(try stars.reasonToGo(of: item, acceptsBackups: false))
+        #expect(try stars.holds(nothingKept, of: item))
+        let prospect = try stars.prospect("2.jpg", pair: nil, copy: nil)
+        #expect(try stars.isCurrent(prospect))
+        _ = try copy("2.jpg", stars, live)
+        #expect(try !stars.holds(nothingKept, of: item) && !stars.isCurrent(prospect))
+        // The photo in the media folder is another file now, of the same bytes.
+        item = try #require(try stars.star(of: "2.jpg"))
+        let photo = try #require(try stars.reasonToGo(of: item, acceptsBackups: false))
+        try sandbox.sh("cd $R/Photos; cp 2.jpg new.jpg; mv new.jpg 2.jpg")
+        #expect(try !stars.holds(photo, of: item))
+    }
+
+    @Test func `a photo that has just come into the media folder can be copied`() throws {
+        let sandbox = try sandbox()
+        let (stars, live) = try open(sandbox)
+        _ = try live.index()
+        try sandbox.sh("printf '\\377\\330\\377\\340 photo 5' > $R/Photos/5.jpg")
+        _ = try copy("5.jpg", stars, live)
+        #expect(try stars.all().map(\.path) == ["5.jpg"])
+        // A hidden name could not be opened in `photos/starred/`.
+        try sandbox.sh("mv $R/Photos/4.jpg $R/Photos/.trashed-4.jpg")
+        #expect(errorCode { _ = try copy(".trashed-4.jpg", stars, live) } == .invalidArgument)
+    }
+
+    @Test func `a part of a Live Photo that was moved keeps its star when the other part loses it`() throws {
+        let sandbox = try sandbox()
+        try sandbox.sh("cd $R/Photos; mv 1.jpg A.HEIC; mv 2.jpg A.MOV")
+        let (stars, live) = try open(sandbox)
+        _ = try copy("A.HEIC", stars, live)
+        try sandbox.sh("rm $R/Photos/A.HEIC; backupfs star --upload --store $S >/dev/null")
+        // As `mv` does before it writes over the star.
+        #expect(try stars.unstar("A.MOV", acceptsBackups: false).map(\.path) == ["A.MOV"])
+        #expect(try stars.all().map(\.path) == ["A.HEIC"])
     }
 }

@@ -131,16 +131,35 @@ import Testing
 
     @Test func `a damaged copy is not uploaded, and the photo in the media folder is`() throws {
         let fixture = try PhotoFixture()
-        for path in ["here.jpg", "gone.jpg"] {
+        for path in ["here.jpg", "gone.jpg", "replaced.jpg"] {
             let copy = try Self.keep(Array(path.utf8), in: fixture.queue.copies)
             try star(fixture, path, copy)
             try writeFile("\(fixture.queue.copies.folder)/\(copy.hexadecimal)", Array("damaged".utf8))
         }
         try fixture.write("here.jpg", to: "here.jpg")
+        // The star stands for the bytes that were copied.
+        try fixture.write("another", to: "replaced.jpg")
         let summary = try fixture.upload()
-        #expect(summary.uploadedCount == 1 && summary.failures.map(\.path) == ["gone.jpg"])
+        #expect(summary.uploadedCount == 1 && Set(summary.failures.map(\.path)) == ["gone.jpg", "replaced.jpg"])
         #expect(try uploaded(fixture) == ["here.jpg"])
-        #expect(try fixture.queue.items().map(\.stage) == [.failed(.photoNotFound), .uploaded])
+        #expect(try fixture.queue.items().map(\.stage) == [.failed(.photoNotFound), .uploaded, .failed(.photoNotFound)])
+    }
+
+    @Test func `a photo that is moved during its upload is uploaded from its copy`() throws {
+        let fixture = try PhotoFixture()
+        try fixture.star(fixture.write("one", to: "a.jpg"))
+        let copy = try Self.keep(Array("one".utf8), in: fixture.queue.copies)
+        let summary = try fixture.upload(nil) { options in
+            options.note = { item in
+                guard item.stage == .uploading, item.copy == nil else { return }
+                _ = try? fixture.queue.setCopy(copy, of: item.id) { $0.copy == nil }
+                try? FileSystem.removeFile(fixture.folder("media/a.jpg"))
+            }
+        }
+        #expect(summary.uploadedCount == 1 && summary.failures.isEmpty)
+        #expect(try uploaded(fixture) == ["one"])
+        let item = try #require(try fixture.queue.item(QueueItem.id(of: "a.jpg")))
+        #expect(item.stage == .uploaded && item.copy == copy)
     }
 
     @Test func `a copy that is noted during its upload stays noted`() throws {

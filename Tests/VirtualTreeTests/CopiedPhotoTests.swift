@@ -94,27 +94,123 @@ import Testing
         other.release()
     }
 
-    @Test func `a child that closes an inherited file decides nothing while its parent lives`() throws {
-        let count = Atomic<Int>(0)
+    /// - Returns: a counter of what is judged.
+    private func setUp(_ code: BackupError.Code? = nil) -> Monitor<Int> {
+        let count = Monitor(0)
         test.services.state.withLock { state in
             state.photoCopies = copies
             state.starring = { (draft) throws(BackupError) in
-                count.add(1, ordering: .relaxed)
+                count.withLock { $0 += 1 }
+                if let code { throw BackupError(code, "refused") }
                 return try draft.sha256()
             }
         }
-        let open = try copy("a.jpg").open(flags: O_WRONLY, process: getpid())
+        return count
+    }
+
+    @Test func `a process that closes a file in the middle of the copy of another one decides nothing`() throws {
+        let count = setUp()
+        let open = try copy("a.jpg").open(flags: O_WRONLY, process: getppid())
+        open.noteWriter(getpid())
         try write("photo", to: open)
         try open.flush(process: getppid())
-        #expect(count.load(ordering: .relaxed) == 0)
+        #expect(count.withLock { $0 } == 0)
+        // The child that has written it is promised that it is kept.
+        try open.flush(process: getpid())
+        #expect(count.withLock { $0 } == 1)
+        try open.flush(process: getppid())
         open.release()
-        #expect(count.load(ordering: .relaxed) == 1)
+        #expect(count.withLock { $0 } == 1)
+        #expect(try FileSystem.names(in: copies.folder) == [])
+    }
+
+    @Test func `a part that a child has written is no failure, unless its parent closes the file, too`() throws {
+        let count = setUp(.invalidArgument)
+        let open = try copy("a.jpg").open(flags: O_WRONLY, process: getppid())
+        open.noteWriter(getpid())
+        try write("half", to: open)
+        try open.flush(process: getpid())
+        #expect(errorCode { try open.flush(process: getppid()) } == .invalidArgument)
+        open.release()
+        #expect(count.withLock { $0 } == 2)
+        #expect(try FileSystem.names(in: copies.folder) == [])
         // Of a parent that is gone, there is no other close.
         let orphan = try copy("b.jpg").open(flags: O_WRONLY, process: try goneProcess())
-        try write("photo", to: orphan)
-        try orphan.flush(process: getpid())
-        #expect(count.load(ordering: .relaxed) == 2)
+        orphan.noteWriter(getpid())
+        try write("half", to: orphan)
+        #expect(errorCode { try orphan.flush(process: getpid()) } == .invalidArgument)
         orphan.release()
+        #expect(try FileSystem.names(in: copies.folder) == [])
+    }
+
+    @Test(arguments: [BackupError.Code.invalidArgument, .noSpace])
+    func `what no program knows to have failed is set aside`(code: BackupError.Code) throws {
+        _ = setUp(.invalidArgument)
+        let open = try copy("a.jpg").open(flags: O_WRONLY, process: getppid())
+        open.noteWriter(getpid())
+        try write("photo", to: open)
+        try open.flush(process: getpid())
+        _ = setUp(code)
+        open.release()
+        try copies.sweepDrafts()
+        let names = try FileSystem.names(in: copies.folder).map(\.description)
+        let name = try #require(names.first)
+        #expect(names.count == 1 && name.hasSuffix(".unclaimed"))
+        #expect(try readFile("\(copies.folder)/\(name)") == Array("photo".utf8))
+        #expect(try copies.all() == [])
+    }
+
+    @Test func `what was removed on purpose is not set aside`() throws {
+        _ = setUp(.invalidArgument)
+        let photo = copy("a.jpg")
+        let open = try photo.open(flags: O_WRONLY, process: getppid())
+        open.noteWriter(getpid())
+        try write("photo", to: open)
+        try open.flush(process: getpid())
+        #expect(photo.discard() == nil)
+        open.release()
+        #expect(try FileSystem.names(in: copies.folder) == [])
+    }
+
+    private static func star(_ path: String, _ text: String) -> StarredPhoto {
+        let bytes = Array(text.utf8)
+        let copy = StarredPhoto.Copy(
+            sha256: SHA256Hasher.hash(bytes), sizeBytes: UInt64(bytes.count), modificationTime: Timestamp(seconds: 1_000))
+        return StarredPhoto(path: path, status: "queued", starredAt: Timestamp(seconds: 2_000), copy: copy)
+    }
+
+    @Test func `a copy gets the name of its own star, also where nothing may be replaced`() throws {
+        _ = setUp()
+        test.services.state.withLock { $0.stars = [Self.star("a.jpg", "photo"), Self.star("b.jpg", "other")] }
+        let folder = StarredFolder(inode: InodeNumber(7), context: context)
+        let open = try folder.createFile(".a.part").open(flags: O_WRONLY, process: getpid())
+        try write("photo", to: open)
+        try open.flush(process: getpid())
+        open.release()
+        for mayReplace in [false, true] {
+            let code = errorCode { try folder.rename(".a.part", to: "b.jpg", in: folder, mayReplace: mayReplace) }
+            #expect(code == .alreadyExists)
+        }
+        try folder.rename(".a.part", to: "a.jpg", in: folder, mayReplace: false)
+        #expect(context.copiedPhotos.sortedFiles.isEmpty)
+        // One that has no bytes yet is no photo of that star.
+        _ = try folder.createFile(".c.part").open(flags: O_WRONLY, process: getpid())
+        #expect(errorCode { try folder.rename(".c.part", to: "a.jpg", in: folder, mayReplace: false) } == .alreadyExists)
+    }
+
+    @Test func `what reads whole photos does not wait among the requests that read none`() throws {
+        _ = setUp()
+        test.services.state.withLock { $0.stars = [Self.star("a.jpg", "photo")] }
+        let tree = try test.remounted()
+        let (folder, photo) = (try tree.find("photos/starred").inode, try tree.find("photos/starred/a.jpg").inode)
+        #expect(tree.wait(of: photo, for: .content) == .checksums && tree.wait(of: photo, for: .attributes) == nil)
+        #expect(tree.wait(of: photo, for: .closing) == .star && tree.wait(of: photo, for: .change) == .star)
+        #expect(tree.wait(of: folder, for: .change) == .star && tree.wait(of: folder, for: .closing) == nil)
+        let copy = try tree.createFile("b.jpg", in: folder, flags: O_WRONLY, process: getpid())
+        #expect(tree.wait(of: copy.attributes.inode, for: .closing) == .star)
+        #expect(tree.wait(of: copy.attributes.inode, for: .writing) == .drop)
+        tree.release(copy.file.handle)
+        #expect(tree.wait(of: .root, for: .closing) == nil)
     }
 
     private func goneProcess() throws -> Int32 {

@@ -43,6 +43,8 @@ final class TestServices: TreeServices {
         var remotes: [String: Result<Repository, BackupError>] = [:]
         /// Where photos that are copied are kept.
         var photoCopies: KeptCopies?
+        /// Of an app with photos.
+        var stars: [StarredPhoto] = []
         /// Stars a photo that was copied.
         var starring: (@Sendable (CopyDraft) throws(BackupError) -> SHA256Digest)?
     }
@@ -63,6 +65,10 @@ final class TestServices: TreeServices {
         guard let found = state.withLock({ $0.remotes[name] }) else { throw BackupError(.notFound, "there is no such remote") }
         return try found.get()
     }
+
+    var hasPhotos: Bool { state.withLock { !$0.stars.isEmpty } }
+
+    func starredPhotos() throws(BackupError) -> [StarredPhoto] { state.withLock { $0.stars } }
 
     func makePhotoDraft() throws(BackupError) -> CopyDraft {
         guard let copies = state.withLock({ $0.photoCopies }) else { throw .readOnlyHere }

@@ -161,6 +161,17 @@ final class StoreTreeServices: TreeServices {
         }
     }
 
+    func setAside(_ draft: CopyDraft, named name: FileName) {
+        // Nothing to keep: some programs create a file, and write nothing.
+        if let size = try? draft.status().size, size == 0 { return draft.discard() }
+        do throws(BackupError) {
+            let path = try draft.setAside()
+            Terminal.writeError("warning: the copy \(name) in photos/starred/ has no star. Its bytes are kept in \(path)")
+        } catch {
+            Terminal.writeError("backupfs: the bytes of \(name) in photos/starred/ are in no safe place. \(error.fullText)")
+        }
+    }
+
     func openKeptPhoto(_ sha256: SHA256Digest, orPhoto path: String?) throws(BackupError) -> SharedFile {
         let stars = try stars()
         if let file = try stars.queue.copies.open(sha256) {

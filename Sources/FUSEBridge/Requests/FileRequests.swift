@@ -51,6 +51,7 @@ enum FileRequests {
         let request = Request(raw)
         do throws(BackupError) {
             guard offset >= 0 else { throw BackupError(.invalidArgument, "a write at \(offset) is out of range") }
+            request.tree.noteWriter(request.process, of: HandleNumber(handle))
             try request.tree.write(HandleNumber(handle), at: UInt64(offset), bytes)
             request.reply(writtenBytes: bytes.count)
         } catch {
@@ -67,6 +68,7 @@ enum FileRequests {
             guard sourceOffset >= 0, offset >= 0, size >= 0 else {
                 throw BackupError(.invalidArgument, "a copy of \(size) bytes from \(sourceOffset) to \(offset) is out of range")
             }
+            request.tree.noteWriter(request.process, of: HandleNumber(target))
             let count = try request.tree.copy(
                 from: HandleNumber(source), at: UInt64(sourceOffset), to: HandleNumber(target), at: UInt64(offset),
                 count: UInt64(size))

@@ -25,8 +25,8 @@ struct RequestHeader {
         process = bytes.loadUnaligned(fromByteOffset: Self.processOffset, as: Int32.self)
     }
 
-    /// Its subject; `nil` for requests that never wait (forgetting, interrupting), and for closing and for creating folders,
-    /// which are few.
+    /// Its subject; `nil` for requests that never wait (forgetting, interrupting), and for creating folders and links, which are
+    /// few.
     func aim(_ bytes: UnsafeRawBufferPointer) -> RequestAim? {
         switch opcode {
         // GETATTR
@@ -39,9 +39,14 @@ struct RequestHeader {
         case 10, 11, 12, 21, 24, 45: return .change
         // SETATTR, WRITE, FSYNC, CREATE
         case 4, 16, 20, 35: return .writing
+        // RELEASE, FLUSH
+        case 18, 25: return .closing
         default: return nil
         }
     }
+
+    /// Whether it is the last close of a file (RELEASE): it is always served, since bytes may be lost otherwise.
+    var isLastClose: Bool { opcode == 18 }
 
     /// Whether it opens a folder to list it (OPENDIR).
     var opensFolder: Bool { opcode == 27 }
@@ -181,6 +186,14 @@ final class ParkedRequests: Sendable {
 }
 
 extension [[UInt8]] {
+    /// Removes the requests that need not be served.
+    /// - Returns: their headers.
+    mutating func removeDispensable() -> [RequestHeader] {
+        let headers = map { $0.withUnsafeBytes { RequestHeader($0) } }
+        self = zip(headers, self).filter { $0.0.isLastClose }.map(\.1)
+        return headers.filter { !$0.isLastClose }
+    }
+
     /// Removes the request with this number.
     /// - Returns: whether it was there.
     mutating func remove(_ number: UInt64) -> Bool {

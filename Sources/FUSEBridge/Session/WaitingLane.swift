@@ -63,12 +63,12 @@ final class WaitingLane: Sendable {
 
     /// - Parameters:
     ///   - number: of the request that has been served.
-    ///   - isEnding: if true, queued requests stay unanswered: the kernel ends them with the mount.
+    ///   - isEnding: if true, queued requests stay unanswered, but for last closes: the kernel ends them with the mount.
     /// - Returns: the request to serve next; `leave` must follow again.
     func leave(_ number: UInt64, _ activity: ThreadActivity, isEnding: Bool) -> [UInt8]? {
         state.withLock { state in
             state.served[number] = nil
-            if isEnding { state.queue = [] }
+            if isEnding { _ = state.queue.removeDispensable() }
             guard !state.queue.isEmpty else { return nil }
             let next = state.queue.removeFirst()
             let header = next.withUnsafeBytes { RequestHeader($0) }
@@ -139,8 +139,7 @@ final class WaitingLane: Sendable {
                 }
             }
             if state.served.count >= limit, state.served.values.allSatisfy({ $0.isAnswered }) {
-                stalled += state.queue.map { $0.withUnsafeBytes { RequestHeader($0) } }
-                state.queue = []
+                stalled += state.queue.removeDispensable()
             }
             return stalled
         }
@@ -254,10 +253,11 @@ enum StallLimits {
     /// For tests.
     private static let shortest = Environment.stallSeconds
 
-    /// - Returns: `nil` if requests are never given up: readers of the live data may wait for another one that renders them.
+    /// - Returns: `nil` if requests are never given up: readers of the live data may wait for another one that renders them. And
+    ///   the bytes of a large photo may wait for a slow disk.
     static func idleSeconds(of wait: RequestWait) -> Double? {
         switch wait {
-        case .app, .store, .drop: nil
+        case .app, .store, .drop, .star: nil
         case .repository, .checksums, .network: shortest ?? repositorySeconds
         case .change: min(shortest ?? changeSeconds, changeSeconds)
         }

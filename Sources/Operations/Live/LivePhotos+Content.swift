@@ -16,9 +16,12 @@ extension LivePhotos {
         let held = heldIndex
         // A walk through the folder for each of a thousand copies would take hours.
         if let held, let found = try photo(in: held, sha256, sizeBytes, name, isAccepted, &failure) { return found }
-        failure = nil
-        let index = try index()
-        if index !== held, let found = try photo(in: index, sha256, sizeBytes, name, isAccepted, &failure) { return found }
+        // The photo may have come just now.
+        let index = try index(looksAgain: true)
+        if index !== held {
+            failure = nil
+            if let found = try photo(in: index, sha256, sizeBytes, name, isAccepted, &failure) { return found }
+        }
         if let failure { throw failure }
         return nil
     }

@@ -49,10 +49,11 @@ public final class LivePhotos: Sendable {
     }
 
     /// All photos; the same object until the media folder or the newest backup changes.
+    /// - Parameter looksAgain: whether the state of a moment ago does not count.
     /// - Throws: when the media folder cannot be read. A photo that cannot be read costs its own fields.
-    public func index() throws(BackupError) -> PhotoIndex {
+    public func index(looksAgain: Bool = false) throws(BackupError) -> PhotoIndex {
         try state.withLock { (state) throws(BackupError) in
-            let now = try catalog.state()
+            let now = try catalog.state(looksAgain: looksAgain)
             if let index = state.index, state.mediaState == now { return index }
             let (index, isWhole) = try makeIndex(&state.read)
             (state.index, state.mediaState) = (index, isWhole ? now : nil)

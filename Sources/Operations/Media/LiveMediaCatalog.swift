@@ -60,9 +60,14 @@ final class LiveMediaCatalog: MediaCatalog {
     }
 
     /// A digest of the paths, sizes and times of all files, and of the newest backup's knowledge about them.
-    func state() throws(BackupError) -> String? {
+    func state() throws(BackupError) -> String? { try state(looksAgain: false) }
+
+    /// - Parameter looksAgain: whether the folder is walked in any case.
+    func state(looksAgain: Bool) throws(BackupError) -> String? {
         let now = SystemClock.monotonicNanoseconds()
-        if let walked = walked.withLock({ $0 }), now - walked.time < Self.stateLifetimeNanoseconds { return walked.state }
+        if !looksAgain, let walked = walked.withLock({ $0 }), now - walked.time < Self.stateLifetimeNanoseconds {
+            return walked.state
+        }
         var hasher = SHA256Hasher()
         let earlier = earlier()
         Array((earlier?.state() ?? "").utf8).withUnsafeBytes { hasher.update($0) }

@@ -22,7 +22,7 @@ extension StarredPhotos {
     ///   - find: finds the photo with these bytes, of this size.
     /// - Returns: the bytes.
     /// - Throws: `invalidArgument` when no photo has the bytes; `alreadyExists`; `busy` when the name is gone. Nothing is kept
-    ///   then.
+    ///   then, but for the first part of a Live Photo whose second one fails: that has its star.
     public func star(
         _ draft: CopyDraft, named name: FileName, over starred: (path: String, copy: SHA256Digest)?, if isWanted: () -> Bool,
         finding find: (SHA256Digest, UInt64) throws(BackupError) -> FoundPhoto?
@@ -47,29 +47,45 @@ extension StarredPhotos {
         let pairs = [pair ?? moved, found.path]
         try queue.make()
         try FaultInjection.reached("star.copied")
-        try queue.copies.withLock { () throws(BackupError) in
-            guard isWanted() else { throw Self.isGone(name) }
-            var new: [Part] = []
-            do throws(BackupError) {
-                for (part, pair) in zip(parts, pairs) {
-                    if let draft = part.draft, try queue.copies.keep(draft, as: part.copy) { new.append(part) }
-                    try FaultInjection.reached("star.kept")
-                    _ = try star(part.path, pair: pair, copy: part.copy)
-                }
-            } catch {
-                // Without a star, nothing would show it.
-                for part in new where (try? queue.item(QueueItem.id(of: part.path))?.copy) != part.copy {
-                    try? queue.copies.remove(part.copy)
-                }
-                throw error
+        for _ in 0..<Self.tryLimit {
+            var prospects: [Prospect] = []
+            for (part, pair) in zip(parts, pairs) { prospects.append(try prospect(part.path, pair: pair, copy: part.copy)) }
+            let isDone = try queue.copies.withLock { () throws(BackupError) -> Bool in
+                guard isWanted() else { throw Self.isGone(name) }
+                for prospect in prospects { guard try isCurrent(prospect) else { return false } }
+                try keep(parts, prospects)
+                return true
             }
+            guard isDone else { continue }
+            try FaultInjection.reached("star.made")
+            return sha256
         }
-        try FaultInjection.reached("star.made")
-        return sha256
+        throw isBusy(found.path)
     }
 
-    /// Whether a copy of a photo stars it: one of an edited version must not star its original.
-    public func canCopy(_ path: String) -> Bool { (try? folder.original(of: path)) == path }
+    /// Within the lock of the copies.
+    private func keep(_ parts: [Part], _ prospects: [Prospect]) throws(BackupError) {
+        var new: [Part] = []
+        do throws(BackupError) {
+            for (part, prospect) in zip(parts, prospects) {
+                if let draft = part.draft, try queue.copies.keep(draft, as: part.copy) { new.append(part) }
+                try FaultInjection.reached("star.kept")
+                _ = try star(prospect)
+            }
+        } catch {
+            // Without a star, nothing would show it.
+            for part in new where (try? queue.item(QueueItem.id(of: part.path))?.copy) != part.copy {
+                try? queue.copies.remove(part.copy)
+            }
+            throw error
+        }
+    }
+
+    /// Whether a copy of a photo stars it: one of an edited version must not star its original, and hidden names cannot be opened
+    /// in `photos/starred/`.
+    public func canCopy(_ path: String) -> Bool {
+        !FileSystem.lastComponent(path).hasPrefix(".") && (try? folder.original(of: path)) == path
+    }
 
     /// A photo, or a part of a Live Photo, whose bytes are kept.
     private struct Part {
@@ -170,20 +186,63 @@ extension StarredPhotos {
             remedy: "Upload it with: backupfs star --upload. Or copy it back into the media folder: \(folder.root)")
     }
 
-    /// Whether the bytes of a star are only in the copy that the store keeps for it.
-    func hasOnlyCopy(of item: QueueItem, acceptsBackups: Bool) throws(BackupError) -> Bool {
-        guard let copy = item.copy, let status = try queue.copies.status(of: copy) else { return false }
-        if try isInBucket(copy, item) { return false }
-        if try folder.has(copy, sizeBytes: status.size, at: item.path) { return false }
-        // Another star shows the same copy.
-        for other in try queue.items() where other.id != item.id {
-            if other.copy == copy { return false }
-            if try isInBucket(copy, other) { return false }
-        }
-        if acceptsBackups, try NewestPhotos(store).list()?.record(sha256: copy) != nil { return false }
-        // Nothing can be lost of a damaged one.
-        return try queue.copies.isIntact(copy)
+    /// Why nothing is lost with a star.
+    enum Reason {
+        /// The store has no copy that is worth anything; its status, if there is one.
+        case noCopy(FileStatus?)
+        /// A star says that the bytes are in the bucket, or stands for the same copy.
+        case star(String)
+        /// The photo in the media folder has the bytes, in this state.
+        case photo(QueueItem.FileState)
+        /// The newest backup has them.
+        case backup
     }
+
+    /// Finds out why a star can go. May read large files.
+    /// - Returns: `nil` when the bytes are only in the copy that the store keeps for it.
+    func reasonToGo(of item: QueueItem, acceptsBackups: Bool) throws(BackupError) -> Reason? {
+        guard let copy = item.copy, let status = try queue.copies.status(of: copy) else { return .noCopy(nil) }
+        if try isInBucket(copy, item) { return .star(item.id) }
+        if let state = try photoState(copy, status, at: item.path) { return .photo(state) }
+        for other in try queue.items() where other.id != item.id {
+            if try shows(copy, other) { return .star(other.id) }
+        }
+        if acceptsBackups, try NewestPhotos(store).list()?.record(sha256: copy) != nil { return .backup }
+        // Nothing can be lost of a damaged one.
+        return try queue.copies.isIntact(copy) ? nil : .noCopy(status)
+    }
+
+    /// Whether a reason still holds. Reads no large file. Within the lock of the copies.
+    func holds(_ reason: Reason, of item: QueueItem) throws(BackupError) -> Bool {
+        guard let there = try queue.item(item.id), there.copy == item.copy, there.queuedAt == item.queuedAt else { return false }
+        guard let copy = item.copy else { return true }
+        switch reason {
+        case .noCopy(let status): return try queue.copies.status(of: copy) == status
+        case .star(item.id): return try isInBucket(copy, there)
+        case .star(let id):
+            guard let other = try queue.item(id) else { return false }
+            return try shows(copy, other)
+        case .photo(let state): return isPhoto(state, at: item.path)
+        case .backup: return true
+        }
+    }
+
+    private func shows(_ copy: SHA256Digest, _ other: QueueItem) throws(BackupError) -> Bool {
+        if other.copy == copy { return true }
+        return try isInBucket(copy, other)
+    }
+
+    /// The state of a photo in the media folder that has the bytes of a copy. Reads all of it.
+    /// - Returns: `nil` for one that has others, or is gone.
+    func photoState(
+        _ copy: SHA256Digest, _ status: FileStatus, at path: String
+    ) throws(BackupError) -> QueueItem.FileState? {
+        let state = try? folder.state(of: path)
+        return try folder.has(copy, sizeBytes: status.size, at: path) ? state : nil
+    }
+
+    /// Whether a photo of the media folder is still in this state. What cannot be looked at is not.
+    func isPhoto(_ state: QueueItem.FileState, at path: String) -> Bool { (try? folder.state(of: path)) == state }
 
     /// Whether a star says that these bytes are in the bucket that is in the settings now.
     func isInBucket(_ sha256: SHA256Digest, _ item: QueueItem) throws(BackupError) -> Bool {

@@ -52,32 +52,85 @@ public struct StarredPhotos: Sendable {
         try queue.make()
         let path = try folder.original(of: path)
         let pair = try folder.pair(of: path)
-        var changes = [Change(path: path, outcome: try star(path, pair: pair, copy: nil))]
-        if let pair { changes.append(Change(path: pair, outcome: try star(pair, pair: path, copy: nil))) }
+        var changes = [Change(path: path, outcome: try starUncopied(path, pair: pair))]
+        if let pair { changes.append(Change(path: pair, outcome: try starUncopied(pair, pair: path))) }
         return changes
     }
 
-    /// - Parameter copy: the bytes that the star stands for, if a copy of them is kept.
-    func star(_ path: String, pair: String?, copy: SHA256Digest?) throws(BackupError) -> Outcome {
-        let state = try folder.state(of: path)
-        let known: QueueItem?
-        do throws(BackupError) {
-            known = try queue.item(QueueItem.id(of: path))
-        } catch {
-            // A damaged item is made again.
-            guard error.code == .damagedContent else { throw error }
-            known = nil
+    /// How often it is decided again what is to be done, since the star has changed meanwhile.
+    static let tryLimit = 10
+
+    func isBusy(_ path: String) -> BackupError {
+        BackupError(.busy, "another operation is running", path: path, remedy: "Wait until it has finished and try again.")
+    }
+
+    private func starUncopied(_ path: String, pair: String?) throws(BackupError) -> Outcome {
+        for _ in 0..<Self.tryLimit {
+            let prospect = try prospect(path, pair: pair, copy: nil)
+            let outcome = try queue.copies.withLock { () throws(BackupError) -> Outcome? in
+                try isCurrent(prospect) ? try star(prospect) : nil
+            }
+            if let outcome { return outcome }
         }
-        let kept = try known.flatMap { (known) throws(BackupError) in try keptCopy(of: known, besides: copy) }
+        throw isBusy(path)
+    }
+
+    /// What is found out about a photo before it gets a star: that may read files, or wait for the storage of the media folder,
+    /// while other programs need the lock of the copies.
+    struct Prospect {
+        let path: String
+        let pair: String?
+        /// The bytes that the star stands for, if a copy of them is kept.
+        let copy: SHA256Digest?
+        let state: QueueItem.FileState
+        /// The copy of the star that is there, as it was then, and whether it stays.
+        let known: (copy: SHA256Digest, status: FileStatus?)?
+        let kept: SHA256Digest?
+    }
+
+    /// - Throws: `alreadyExists` when the star stands for other bytes that are kept.
+    func prospect(_ path: String, pair: String?, copy: SHA256Digest?) throws(BackupError) -> Prospect {
+        let state = try folder.state(of: path)
+        guard let item = try known(path), let there = item.copy else {
+            return Prospect(path: path, pair: pair, copy: copy, state: state, known: nil, kept: nil)
+        }
+        let status = try queue.copies.status(of: there)
+        let kept = try keptCopy(of: item, besides: copy)
+        return Prospect(path: path, pair: pair, copy: copy, state: state, known: (there, status), kept: kept)
+    }
+
+    /// Whether what was found out about the copy of a star still holds. Within the lock of the copies.
+    func isCurrent(_ prospect: Prospect) throws(BackupError) -> Bool {
+        guard try known(prospect.path)?.copy == prospect.known?.copy else { return false }
+        guard let known = prospect.known else { return true }
+        return try queue.copies.status(of: known.copy) == known.status
+    }
+
+    /// - Returns: `nil` without a star. A damaged one is made again.
+    private func known(_ path: String) throws(BackupError) -> QueueItem? {
+        do throws(BackupError) {
+            return try queue.item(QueueItem.id(of: path))
+        } catch {
+            guard error.code == .damagedContent else { throw error }
+            return nil
+        }
+    }
+
+    /// Within the lock of the copies.
+    func star(_ prospect: Prospect) throws(BackupError) -> Outcome {
+        let (path, copy, kept) = (prospect.path, prospect.copy, prospect.kept)
+        let known = try known(path)
         if let known {
-            if known.stage == .uploaded, kept == nil, copy == nil, known.content?.file == state { return .alreadyUploaded }
+            if known.stage == .uploaded, kept == nil, copy == nil, known.content?.file == prospect.state {
+                return .alreadyUploaded
+            }
             // The same bytes as those that were starred: only where they are kept is new.
             if let copy = copy ?? kept, try note(copy, of: known) {
                 return known.stage == .uploaded ? .alreadyUploaded : .queued
             }
         }
         var item = QueueItem(path: path, source: folder.source(of: path), queuedAt: SystemClock.now())
-        item.pairID = pair.map { QueueItem.id(of: $0) }
+        item.pairID = prospect.pair.map { QueueItem.id(of: $0) }
         // Not hashed again unless the file has changed.
         item.content = known?.content
         item.copy = copy ?? kept
@@ -85,7 +138,8 @@ public struct StarredPhotos: Sendable {
         return .queued
     }
 
-    /// Takes a star away, from both parts of a Live Photo. Objects in the bucket stay.
+    /// Takes a star away; of a Live Photo also that of the other part, if that is in the media folder. Objects in the bucket
+    /// stay.
     /// - Parameters:
     ///   - path: in the media folder; the file need not be there any more.
     ///   - acceptsBackups: whether a star may go whose photo is otherwise only in a backup. Not for Live Photos.
@@ -97,15 +151,40 @@ public struct StarredPhotos: Sendable {
         var changes: [Change] = []
         var next = [QueueItem.id(of: path)]
         while let id = next.popLast() {
-            if let item = try queue.item(id), try hasOnlyCopy(of: item, acceptsBackups: acceptsBackups && item.pairID == nil) {
-                guard !changes.isEmpty else { throw onlyCopy(item) }
+            let item: QueueItem?
+            do throws(BackupError) {
+                item = try remove(id, acceptsBackups: acceptsBackups)
+            } catch {
+                guard error.code == .notPermitted, !changes.isEmpty else { throw error }
                 continue
             }
-            guard let item = try queue.remove(id) else { continue }
+            guard let item else { continue }
             changes.append(Change(path: item.path, outcome: item.stage == .uploaded ? .unstarredUploaded : .unstarred))
-            if let pair = item.pairID { next.append(pair) }
+            // A part that was moved away before stays: `mv` removes a star that it writes over.
+            if let pair = try item.pairID.flatMap({ (id) throws(BackupError) in try queue.item(id) }),
+                (try? folder.state(of: pair.path)) != nil
+            {
+                next.append(pair.id)
+            }
         }
         return changes.isEmpty ? [Change(path: path, outcome: .notStarred)] : changes.sorted { $0.path < $1.path }
+    }
+
+    /// Takes one star away. What is decided by reading files is decided before; then it must still be so.
+    /// - Returns: `nil` if there is none.
+    private func remove(_ id: String, acceptsBackups: Bool) throws(BackupError) -> QueueItem? {
+        for _ in 0..<Self.tryLimit {
+            guard let item = try queue.item(id) else { return nil }
+            let acceptsBackups = acceptsBackups && item.pairID == nil
+            guard let reason = try reasonToGo(of: item, acceptsBackups: acceptsBackups) else { throw onlyCopy(item) }
+            let isRemoved = try queue.copies.withLock { () throws(BackupError) -> Bool in
+                guard try holds(reason, of: item) else { return false }
+                _ = try queue.remove(id)
+                return true
+            }
+            if isRemoved { return item }
+        }
+        throw isBusy((try? queue.item(id))?.path ?? id)
     }
 
     /// All stars, in the order of their paths.

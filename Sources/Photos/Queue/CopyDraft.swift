@@ -29,6 +29,18 @@ public final class CopyDraft: Sendable {
         try? FileSystem.removeFile(file.path)
     }
 
+    /// Keeps the bytes under a name that no one removes: no star stands for them, and the original may be gone.
+    /// - Returns: their path.
+    public func setAside() throws(BackupError) -> String {
+        // Whatever fails now, the bytes are not removed.
+        isOver.store(true, ordering: .sequentiallyConsistent)
+        let path = "\(file.path.dropLast(KeptCopies.draftSuffix.utf8.count)).unclaimed"
+        try rename(to: path)
+        try file.synchronize()
+        try FileSystem.synchronizeDirectory(FileSystem.parentPath(path))
+        return path
+    }
+
     func rename(to path: String) throws(BackupError) {
         try FileSystem.rename(file.path, to: path)
         isOver.store(true, ordering: .sequentiallyConsistent)

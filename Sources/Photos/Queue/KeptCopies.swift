@@ -5,7 +5,7 @@ import SystemIO
 /// The bytes of photos that were copied into `photos/starred/`: `photos/copies/` in the store, a file for each content, with the
 /// SHA-256 as its name. A program that moves a photo copies it and then removes the original: this may be the only copy.
 public struct KeptCopies: Sendable {
-    private static let draftSuffix = ".draft"
+    static let draftSuffix = ".draft"
 
     /// `photos/copies` in the store.
     public let folder: String
@@ -77,7 +77,8 @@ public struct KeptCopies: Sendable {
         try FileSystem.synchronizeDirectory(folder)
     }
 
-    /// Removes the drafts of processes that were killed. Their programs were not informed that anything was copied.
+    /// Removes the drafts of processes that were killed. Their programs were not informed that anything was copied. What was set
+    /// aside stays.
     public func sweepDrafts() throws(BackupError) {
         for name in try FileSystem.names(in: folder) where name.description.hasSuffix(Self.draftSuffix) {
             let path = "\(folder)/\(name)"

@@ -44,6 +44,11 @@ final class PhotoReader {
                 skipsCopy = true
                 continue
             }
+            if skipsCopy, sha256 != item.copy {
+                throw BackupError(
+                    .damagedContent, "the copy that the store keeps of this photo is damaged",
+                    path: "\(folder.root)/\(item.path)", remedy: "Copy the photo again from where it came from.")
+            }
             let photo = try metadata(of: opened, item)
             guard try isUnchanged(opened, item) else { continue }
             return try content(

@@ -234,8 +234,10 @@ public final class QueueWorker: Sendable {
             attempt += 1
             reader.isLastTry = attempt >= options.tryLimit
             guard let failed = try attempts(rest, reader) else { return }
-            let isLast =
+            var isLast =
                 attempt >= options.tryLimit || !Self.isWorthAnotherTry(failed.error) || failed.failure == .iCloudDownloadFailed
+            // It was moved out of the media folder meanwhile.
+            if isLast, let there = try queue.queuedItem(failed.item.id), there.copy != failed.item.copy { isLast = false }
             try note(failed, isLast: isLast)
             guard isLast else {
                 try pause(options.retryMilliseconds << UInt64(min(attempt - 1, 10)))

@@ -38,6 +38,9 @@ public protocol TreeOperations: AnyObject, Sendable {
     func read(
         _ handle: HandleNumber, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
     ) throws(BackupError) -> Int
+    /// Notes who is about to write to a file, or to copy into it.
+    /// - Parameter process: the thread that does; 0 when the kernel does not report it.
+    func noteWriter(_ process: Int32, of handle: HandleNumber)
     /// Writes all bytes; after an error a part of them may be written.
     func write(_ handle: HandleNumber, at offset: UInt64, _ bytes: UnsafeRawBufferPointer) throws(BackupError)
     /// copy_file_range(2), within this tree. Immutable content is only referenced.
@@ -106,6 +109,7 @@ public protocol TreeOperations: AnyObject, Sendable {
 extension TreeOperations {
     public func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait? { nil }
     public func isPending(_ inode: InodeNumber, forAttributes: Bool) -> Bool { false }
+    public func noteWriter(_ process: Int32, of handle: HandleNumber) {}
 }
 
 /// The subject of a request, as far as it determines what the request may wait for.
@@ -118,6 +122,8 @@ public enum RequestAim: Sendable {
     case change
     /// A write to a file that is being created here.
     case writing
+    /// A close(2) of one descriptor, or the last one.
+    case closing
 }
 
 /// What may block a request for long. Requests that wait for one of these must not use up all threads or block the others.
@@ -136,6 +142,8 @@ public enum RequestWait: Sendable, CaseIterable {
     case network
     /// A change of the repository. The kernel keeps the folder locked meanwhile.
     case change
+    /// Stars that stand for bytes which are read: those of a copy in `photos/starred/` when it is closed.
+    case star
 }
 
 /// What chmod(2), truncate(2), utimensat(2) and chown(2) request; `nil` leaves a value unchanged.

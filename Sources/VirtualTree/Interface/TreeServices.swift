@@ -51,6 +51,9 @@ public protocol TreeServices: AnyObject, Sendable {
     func starPhoto(
         _ draft: CopyDraft, named name: FileName, over starred: StarredPhoto?, if isWanted: () -> Bool
     ) throws(BackupError) -> SHA256Digest
+    /// Keeps copied bytes that no star stands for, although programs believe that they were copied, and reports where they are.
+    /// - Parameter name: of the copy.
+    func setAside(_ draft: CopyDraft, named name: FileName)
     /// A kept copy, whose bytes were checked. When it is damaged or gone, the photo with these bytes in the media folder.
     /// - Parameter path: of that photo, below the media folder; `nil` when it is not known.
     /// - Throws: `notFound`; `damagedContent`.

@@ -15,6 +15,8 @@ protocol OpenFile: AnyObject, Sendable {
     var storedContent: ExtentTable? { get }
 
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int
+    /// See `TreeOperations`.
+    func noteWriter(_ process: Int32)
     func write(at offset: UInt64, _ bytes: UnsafeRawBufferPointer) throws(BackupError)
     /// copy_file_range(2) from another open file.
     /// - Returns: bytes copied, 0 at the end of the source.
@@ -27,6 +29,7 @@ protocol OpenFile: AnyObject, Sendable {
 extension OpenFile {
     var size: UInt64? { nil }
     var storedContent: ExtentTable? { nil }
+    func noteWriter(_ process: Int32) {}
     func write(at offset: UInt64, _ bytes: UnsafeRawBufferPointer) throws(BackupError) { throw .readOnlyHere }
     func copy(
         from source: any OpenFile, at sourceOffset: UInt64, to offset: UInt64, count: UInt64

@@ -14,6 +14,7 @@ extension TreeServices {
     public func starPhoto(
         _ draft: CopyDraft, named name: FileName, over starred: StarredPhoto?, if isWanted: () -> Bool
     ) throws(BackupError) -> SHA256Digest { throw .readOnlyHere }
+    public func setAside(_ draft: CopyDraft, named name: FileName) { _ = try? draft.setAside() }
     public func openKeptPhoto(_ sha256: SHA256Digest, orPhoto path: String?) throws(BackupError) -> SharedFile {
         throw .readOnlyHere
     }

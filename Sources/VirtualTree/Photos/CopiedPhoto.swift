@@ -7,8 +7,8 @@ import SystemIO
 /// folder that has them; then the folder shows the star in its place. close(2) fails when no photo has the bytes: a program that
 /// moves a file removes the original after it.
 ///
-/// As in `restore/`, a flush by another process than the one that opened the file does not mean that the copy is done. Unlike
-/// there, a temporary name makes no difference: what close(2) has reported as written is kept.
+/// As in `restore/`, a flush by another process than the one that opened the file does not mean that the copy is done: without a
+/// photo, nothing is decided. Unlike there, a temporary name makes no difference: what close(2) has reported as written is kept.
 final class CopiedPhoto: FileNode {
     private struct State {
         var name: FileName
@@ -21,8 +21,10 @@ final class CopiedPhoto: FileNode {
         /// Changes of the bytes so far, and those in progress.
         var writeCount = 0
         var changeCount = 0
-        /// The number of changes when the bytes were judged last.
+        /// The number of changes when the bytes were judged last, and a program got the answer.
         var judgedCount = 0
+        /// Whether programs have closed it without learning that no photo has its bytes.
+        var isUnclaimed = false
         var isBeingJudged = false
         var failure: BackupError?
         var starred: (content: SHA256Digest, sizeBytes: UInt64)?
@@ -134,40 +136,27 @@ final class CopiedPhoto: FileNode {
 
     // MARK: Closing
 
-    /// - Parameters:
-    ///   - process: the thread that closes the file.
-    ///   - opener: the process that opened it; `nil` when it is unknown.
-    ///   - lastWrite: the number of the last change through that open file; 0 for none.
-    func flush(process: Int32, opener: Int32?, lastWrite: Int) throws(BackupError) {
-        guard lastWrite > 0 else { return }
-        // A child that inherited the descriptor closes it, too, perhaps in the middle of the copy. Its parent is asked later.
-        if let opener, let closer = ProcessIdentity.process(ofThread: process), closer != opener,
-            ProcessIdentity.process(ofThread: opener) != nil
-        {
-            return
-        }
-        try judge()
-    }
-
     private enum Step {
-        case judging(CopyDraft, FileName)
+        /// The last number is that of the changes that were judged before.
+        case judging(CopyDraft, FileName, Int)
         case judged(BackupError?)
     }
 
     /// Keeps the bytes and stars the photo. A second close at the same time waits for the first, and gets the same answer.
-    private func judge() throws(BackupError) {
+    /// - Parameter mayBePart: whether more bytes may follow: then it is no failure that no photo has those that are there.
+    func judge(mayBePart: Bool = false) throws(BackupError) {
         let step = state.wait(until: { !$0.isBeingJudged && $0.changeCount == 0 }) { state -> Step in
             guard state.starred == nil, state.judgedCount < state.writeCount, let draft = state.draft else {
                 return .judged(state.failure)
             }
             state.isBeingJudged = true
-            state.judgedCount = state.writeCount
-            return .judging(draft, state.name)
+            defer { state.judgedCount = state.writeCount }
+            return .judging(draft, state.name, state.judgedCount)
         }
         let failure: BackupError?
         switch step {
         case .judged(let known): failure = known
-        case .judging(let draft, let name):
+        case .judging(let draft, let name, let judgedCount):
             let result = Result { () throws(BackupError) in
                 let size = try draft.status().size
                 let content = try context.services.starPhoto(draft, named: name, over: replaced) { [state] in
@@ -175,31 +164,48 @@ final class CopiedPhoto: FileNode {
                 }
                 return (content: content, sizeBytes: size)
             }
+            let isPart = mayBePart && isOfNoPhoto(result)
             failure = state.changeWakingAll { state in
                 state.isBeingJudged = false
                 switch result {
                 case .success(let starred): (state.starred, state.failure) = (starred, nil)
+                // The program that closes it next is asked again.
+                case .failure where isPart: (state.judgedCount, state.failure) = (judgedCount, nil)
                 case .failure(let error): state.failure = error
                 }
                 return state.failure
             }
             // From now on the name is that of a star, or of nothing.
-            if !DropName.isUnfinished(name) { context.copiedPhotos.take(self) }
+            if !isPart, !DropName.isUnfinished(name) { context.copiedPhotos.take(self) }
         }
         if let failure { throw failure }
     }
 
-    /// - Parameter lastWrite: as of `flush`.
+    /// Whether the bytes are complete, and of no photo, or incomplete.
+    private func isOfNoPhoto(_ result: Result<some Any, BackupError>) -> Bool {
+        guard case .failure(let error) = result else { return false }
+        return error.code == .invalidArgument || error.code == .alreadyExists && replaced != nil
+    }
+
+    /// - Parameter lastWrite: the number of the last change through that open file; 0 for none.
     func release(lastWrite: Int) {
         // The opener may have ended before its child: then no close was its own.
-        if lastWrite > state.withLock({ $0.judgedCount }) { try? judge() }
-        let (draft, isOver) = state.withLock { state -> (CopyDraft?, Bool) in
-            state.openCount -= 1
-            guard state.openCount == 0 else { return (nil, false) }
-            defer { state.draft = nil }
-            return (state.draft, !DropName.isUnfinished(state.name) || state.failure != nil)
+        if lastWrite > state.withLock({ $0.judgedCount }) {
+            do throws(BackupError) {
+                try judge()
+            } catch {
+                // No program knows, and some have removed the original by now.
+                state.withLock { $0.isUnclaimed = true }
+            }
         }
-        draft?.discard()
+        let (draft, isOver, isUnclaimed, name) = state.withLock { state -> (CopyDraft?, Bool, Bool, FileName) in
+            state.openCount -= 1
+            guard state.openCount == 0 else { return (nil, false, false, state.name) }
+            defer { state.draft = nil }
+            let isUnclaimed = state.isUnclaimed && state.starred == nil && !state.isGone
+            return (state.draft, !DropName.isUnfinished(state.name) || state.failure != nil, isUnclaimed, state.name)
+        }
+        if let draft, isUnclaimed { context.services.setAside(draft, named: name) } else { draft?.discard() }
         // What has no bytes is nothing: some programs create a file before they write to it.
         if isOver { context.copiedPhotos.take(self) }
     }
@@ -242,8 +248,17 @@ private final class OpenCopy: OpenFile {
     private let file: CopiedPhoto
     /// The process; `nil` when it is unknown.
     private let opener: Int32?
-    /// The number of the last change through this open file; 0 before the first.
-    private let lastWrite = Monitor(0)
+
+    private struct State {
+        /// The number of the last change through this open file; 0 before the first.
+        var lastWrite = 0
+        /// Processes that have written since they have closed it last.
+        var writers: Set<Int32> = []
+        /// The thread that has written last, which is among them.
+        var lastThread: Int32?
+    }
+
+    private let state = Monitor(State())
 
     init(_ file: CopiedPhoto, process: Int32) {
         self.file = file
@@ -252,7 +267,16 @@ private final class OpenCopy: OpenFile {
 
     var size: UInt64? { file.sizeOverStar }
 
-    private func note(_ number: Int) { lastWrite.withLock { $0 = max($0, number) } }
+    private func note(_ number: Int) { state.withLock { $0.lastWrite = max($0.lastWrite, number) } }
+
+    func noteWriter(_ process: Int32) {
+        guard state.withLock({ $0.lastThread != process }) else { return }
+        guard let writer = ProcessIdentity.process(ofThread: process) else { return }
+        state.withLock { state in
+            state.lastThread = process
+            state.writers.insert(writer)
+        }
+    }
 
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
         try file.read(at: offset, into: buffer)
@@ -286,11 +310,23 @@ private final class OpenCopy: OpenFile {
         return done
     }
 
+    /// A flush comes for each close(2) of each duplicate of the descriptor, also of those that children inherit.
     func flush(process: Int32) throws(BackupError) {
-        try file.flush(process: process, opener: opener, lastWrite: lastWrite.withLock { $0 })
+        let closer = ProcessIdentity.process(ofThread: process)
+        let (hasBytes, hasWritten, others) = state.withLock { state in
+            state.lastThread = nil
+            let hasWritten = closer.map { state.writers.remove($0) != nil } ?? true
+            return (state.lastWrite > 0, hasWritten, state.writers)
+        }
+        guard hasBytes else { return }
+        // In the middle of a copy by another process, which closes it later.
+        if !hasWritten, others.contains(where: { ProcessIdentity.process(ofThread: $0) != nil }) { return }
+        // A child may have written a part. Its parent closes it, too, unless it is gone.
+        let isOfOpener = opener.map { $0 == closer || ProcessIdentity.process(ofThread: $0) == nil } ?? true
+        try file.judge(mayBePart: closer != nil && !isOfOpener)
     }
 
     func synchronize() throws(BackupError) { try file.synchronize() }
 
-    func release() { file.release(lastWrite: lastWrite.withLock { $0 }) }
+    func release() { file.release(lastWrite: state.withLock { $0.lastWrite }) }
 }

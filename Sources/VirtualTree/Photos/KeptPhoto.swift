@@ -25,6 +25,8 @@ final class KeptPhoto: FileNode {
 
     var looksAtTheStore: Bool { true }
     var hasKnownAttributes: Bool { true }
+    /// Its bytes are hashed at the first look.
+    var computesContent: Bool { true }
     var mimeType: String? { MIMEType.of(name) }
 
     func attributes() throws(BackupError) -> NodeAttributes {
@@ -73,7 +75,9 @@ final class KeptPhoto: FileNode {
 final class OpenKeptPhoto: OpenFile {
     private let file: SharedFile
     let keepsCache = false
-    let usesDirectIO = false
+    /// The photo in the media folder may stand in for a copy that was cut off, which has the size that the kernel knows.
+    let usesDirectIO = true
+    var size: UInt64? { file.size }
 
     init(_ file: SharedFile) { self.file = file }
 

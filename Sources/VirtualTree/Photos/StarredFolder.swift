@@ -95,9 +95,11 @@ final class StarredFolder: FolderNode {
         }
         guard newParent is StarredFolder else { throw .readOnlyHere }
         try requireUsable(newName)
-        let there = try links().first { $0.name == newName }
-        if !mayReplace, there != nil || context.copiedPhotos.file(named: newName) != nil { throw Self.isThere(newName) }
-        if let starred = try copy.starredContent(), let there, there.photo.copy?.sha256 != starred { throw Self.isThere(newName) }
+        let starred = try copy.starredContent()
+        // Its own star may have the name already.
+        let isOther = try links().contains { $0.name == newName && (starred == nil || $0.photo.copy?.sha256 != starred) }
+        if isOther, !mayReplace || starred != nil { throw Self.isThere(newName) }
+        if !mayReplace, context.copiedPhotos.file(named: newName) != nil { throw Self.isThere(newName) }
         _ = (context.copiedPhotos.rename(copy, to: newName) as? CopiedPhoto)?.discard()
         if !copy.rename(to: newName) { context.copiedPhotos.take(copy) }
     }
