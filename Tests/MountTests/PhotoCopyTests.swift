@@ -314,7 +314,11 @@ import Testing
             try sandbox.sh("cp $R/originals/IMG_2.jpg $M/photos/starred/; cmp $M/photos/starred/IMG_2.jpg $R/originals/IMG_2.jpg")
             // Cut off, its size is not that of the photo.
             try sandbox.sh(
-                "for f in $S/photos/copies/*; do : > $f; done; cat $M/photos/starred/IMG_1.jpg | cmp - $R/originals/IMG_1.jpg")
+                """
+                for f in $S/photos/copies/*; do : > $f; done
+                wait_until '[ "$(stat -c %s $M/photos/starred/IMG_1.jpg)" = 0 ]'
+                cat $M/photos/starred/IMG_1.jpg | cmp - $R/originals/IMG_1.jpg
+                """)
             try sandbox.sh("rm $M/photos/starred/IMG_*")
             #expect(try sandbox.sh(Self.stars) == "")
             try sandbox.unmount()
