@@ -71,10 +71,9 @@ public final class VirtualTree: TreeOperations {
     public func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait? {
         guard let node = try? nodes.node(inode) else { return nil }
         switch aim {
-        case .closing where !(node is CopiedPhoto || node is KeptPhoto): return nil
-        // A repository elsewhere has the list of photos that is looked at.
-        case .closing: return context.isRemote ? .network : .star
-        case .change where node is StarredFolder || node is KeptPhoto: return context.isRemote ? .network : .star
+        case .closing: return node is CopiedPhoto ? .star : nil
+        // The kernel keeps programs from looking into the folder meanwhile: it does not wait behind copies that are closed.
+        case .change where node is StarredFolder || node is KeptPhoto: return .change
         default: break
         }
         if node.waitsForNetwork, aim != .change, aim != .attributes || !node.hasKnownAttributes { return .network }

@@ -48,6 +48,10 @@ struct RequestHeader {
     /// Whether it is the last close of a file (RELEASE): it is always served, since bytes may be lost otherwise.
     var isLastClose: Bool { opcode == 18 }
 
+    /// Whether it is a close(2) of a file (FLUSH, RELEASE). It is served also when its program has received a signal: what it has
+    /// written is to be judged, and the program is to get the result.
+    var isClose: Bool { isLastClose || opcode == 25 }
+
     /// Whether it opens a folder to list it (OPENDIR).
     var opensFolder: Bool { opcode == 27 }
 
@@ -194,10 +198,14 @@ extension [[UInt8]] {
         return headers.filter { !$0.isLastClose }
     }
 
-    /// Removes the request with this number.
-    /// - Returns: whether it was there.
+    /// Removes the request with this number, unless it closes a file.
+    /// - Returns: whether it was removed.
     mutating func remove(_ number: UInt64) -> Bool {
-        guard let index = firstIndex(where: { $0.withUnsafeBytes { RequestHeader($0).number } == number }) else { return false }
+        let index = firstIndex { request in
+            let header = request.withUnsafeBytes { RequestHeader($0) }
+            return header.number == number && !header.isClose
+        }
+        guard let index else { return false }
         remove(at: index)
         return true
     }

@@ -189,6 +189,8 @@ final class CopiedPhoto: FileNode {
 
     /// - Parameter lastWrite: the number of the last change through that open file; 0 for none.
     func release(lastWrite: Int) {
+        // A program that has received a signal need not wait for the answer to its close(2).
+        state.wait(until: { !$0.isBeingJudged && $0.changeCount == 0 }) { _ in }
         // The opener may have ended before its child: then no close was its own.
         if lastWrite > state.withLock({ $0.judgedCount }) {
             do throws(BackupError) {
