@@ -43,10 +43,7 @@ public struct PhotoUpload: Sendable {
             options.parallelCount = min(options.parallelCount, remote.parallelRequests)
             options.retried = isAutomatic ? .network : .all
             options.note = note
-            // The newest backup has most of them. To make one takes longer than to upload the photo.
-            let newest = store.ownership.newest(of: store.repository.snapshots())
-            let known = KnownPhotos(PreviousBackup(newest, in: store.repository), in: store.repository, retriesUnreadable: false)
-            options.thumbnail = { [repository = store.repository] in known.thumbnail(of: $0, in: repository) }
+            options.thumbnail = NewestThumbnails(store).thumbnail
             let summary = try Self.cancellable { () throws(BackupError) in
                 let bucket = try openBucket()
                 let worker = QueueWorker(stars.queue, of: stars.folder, to: bucket, options: options, progress: progress)
