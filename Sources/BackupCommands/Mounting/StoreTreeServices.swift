@@ -44,7 +44,8 @@ final class StoreTreeServices: TreeServices {
         firstState = StorageQuery(StorageTimeout(nanoseconds: Self.firstNanoseconds), ask: ask)
         // The mount lock is held, so no other mount can have dropped files here.
         try clearSpool()
-        try QueueFolder(root: store.paths.photos).copies.sweepDrafts()
+        // Backups do not need it: what cannot be removed now is tried again by the next mount.
+        try? QueueFolder(root: store.paths.photos).copies.sweepDrafts()
         // The storage may no longer respond when the status is first requested. The app's database is left alone: no program has
         // asked for it.
         try? SystemThread { [self] in
