@@ -33,15 +33,13 @@ const char *cmedia_load_libraries(void) {
 }
 
 // The quality falls until the file is small enough.
-static const char *save(VipsImage *image, size_t limit_bytes, uint8_t **jpeg, size_t *jpeg_count) {
-    static const int qualities[] = {80, 70, 60, 50, 40, 30, 20, 10};
-    for (size_t index = 0; index < sizeof qualities / sizeof *qualities; index++) {
+static const char *save(VipsImage *image, const struct cmedia_form *form, uint8_t **jpeg, size_t *jpeg_count) {
+    for (int quality = form->quality; quality > 0; quality -= 10) {
         void *bytes = NULL;
         size_t count = 0;
-        if (vips_jpegsave_buffer(
-                image, &bytes, &count, "Q", qualities[index], "strip", TRUE, "optimize_coding", TRUE, NULL) != 0)
+        if (vips_jpegsave_buffer(image, &bytes, &count, "Q", quality, "strip", TRUE, "optimize_coding", TRUE, NULL) != 0)
             return "the thumbnail cannot be written";
-        if (count < limit_bytes) {
+        if (count < form->limit_bytes) {
             *jpeg = bytes;
             *jpeg_count = count;
             return NULL;
@@ -69,15 +67,15 @@ static const char *look_at(const void *bytes, size_t count, gboolean *has_colour
 
 // `orientation`: for an image that has none of its own.
 static const char *shrink(
-    const void *bytes, size_t count, int side, size_t limit_bytes, int orientation, uint8_t **jpeg, size_t *jpeg_count) {
+    const void *bytes, size_t count, const struct cmedia_form *form, int orientation, uint8_t **jpeg, size_t *jpeg_count) {
     VipsImage *image = NULL, *whole = NULL, *upright = NULL, *flat = NULL;
     gboolean has_colours = TRUE;
     const char *problem = look_at(bytes, count, &has_colours);
-    // The profile is applied: afterwards there is none. It takes a third of the time, also where there is none. Images are only made smaller.
+    // The profile is applied: afterwards there is none. It takes a third of the time, also where there is none. Unless it is stretched, an image is only made smaller.
     if (problem == NULL
         && vips_thumbnail_buffer(
-               (void *)bytes, count, &image, side, "height", side, "size", VIPS_SIZE_DOWN, "no_rotate", TRUE,
-               has_colours ? "export_profile" : NULL, "srgb", NULL) != 0)
+               (void *)bytes, count, &image, form->side, "height", form->side, "size",
+               form->stretches ? VIPS_SIZE_FORCE : VIPS_SIZE_DOWN, "no_rotate", TRUE, has_colours ? "export_profile" : NULL, "srgb", NULL) != 0)
         problem = "no image that can be decoded";
     if (problem != NULL) {
         vips_error_clear();
@@ -98,7 +96,7 @@ static const char *shrink(
         else problem = "no image that can be flattened";
         vips_area_unref(VIPS_AREA(white));
     }
-    if (problem == NULL) problem = save(last, limit_bytes, jpeg, jpeg_count);
+    if (problem == NULL) problem = save(last, form, jpeg, jpeg_count);
     if (flat != NULL) g_object_unref(flat);
     if (upright != NULL) g_object_unref(upright);
     if (whole != NULL) g_object_unref(whole);
@@ -108,7 +106,7 @@ static const char *shrink(
 }
 
 static const char *shrink_preview(
-    const void *bytes, size_t count, int side, size_t limit_bytes, int orientation, uint8_t **jpeg, size_t *jpeg_count) {
+    const void *bytes, size_t count, const struct cmedia_form *form, int orientation, uint8_t **jpeg, size_t *jpeg_count) {
     const char *problem = "no embedded preview";
     gboolean is_whole = FALSE;
     GExiv2Metadata *metadata = cmedia_open_metadata(bytes, count, &is_whole);
@@ -118,13 +116,15 @@ static const char *shrink_preview(
         GExiv2PreviewProperties *chosen = NULL;
         for (GExiv2PreviewProperties **next = previews; next != NULL && *next != NULL; next++) {
             chosen = *next;
-            if ((int)gexiv2_preview_properties_get_width(*next) >= side || (int)gexiv2_preview_properties_get_height(*next) >= side) break;
+            if ((int)gexiv2_preview_properties_get_width(*next) >= form->side
+                || (int)gexiv2_preview_properties_get_height(*next) >= form->side)
+                break;
         }
         GExiv2PreviewImage *preview = chosen != NULL ? gexiv2_metadata_try_get_preview_image(metadata, chosen, NULL) : NULL;
         if (preview != NULL) {
             guint32 preview_count = 0;
             const guint8 *preview_bytes = gexiv2_preview_image_get_data(preview, &preview_count);
-            problem = shrink(preview_bytes, preview_count, side, limit_bytes, orientation, jpeg, jpeg_count);
+            problem = shrink(preview_bytes, preview_count, form, orientation, jpeg, jpeg_count);
             g_object_unref(preview);
         }
     }
@@ -133,14 +133,14 @@ static const char *shrink_preview(
 }
 
 const char *cmedia_thumbnail(
-    const void *bytes, size_t count, int side, size_t limit_bytes, int prefers_preview, int orientation, uint8_t **jpeg,
+    const void *bytes, size_t count, const struct cmedia_form *form, int prefers_preview, int orientation, uint8_t **jpeg,
     size_t *jpeg_count) {
     *jpeg = NULL;
     *jpeg_count = 0;
-    if (prefers_preview && shrink_preview(bytes, count, side, limit_bytes, orientation, jpeg, jpeg_count) == NULL) return NULL;
-    const char *problem = shrink(bytes, count, side, limit_bytes, 0, jpeg, jpeg_count);
+    if (prefers_preview && shrink_preview(bytes, count, form, orientation, jpeg, jpeg_count) == NULL) return NULL;
+    const char *problem = shrink(bytes, count, form, 0, jpeg, jpeg_count);
     if (problem == NULL || prefers_preview) return problem;
-    return shrink_preview(bytes, count, side, limit_bytes, orientation, jpeg, jpeg_count) == NULL ? NULL : problem;
+    return shrink_preview(bytes, count, form, orientation, jpeg, jpeg_count) == NULL ? NULL : problem;
 }
 
 void cmedia_free(void *memory) { g_free(memory); }

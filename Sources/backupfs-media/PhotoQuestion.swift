@@ -70,7 +70,9 @@ struct PhotoQuestion {
     }
 
     private func thumbnail(_ image: MappedPhoto) -> MediaAnswer {
-        guard let thumbnail = image.thumbnail() else { return MediaAnswer(request, .damaged) }
+        guard let form = ThumbnailForm(argument: request.argument), let thumbnail = image.thumbnail(form) else {
+            return MediaAnswer(request, .damaged)
+        }
         return MediaAnswer(request, .found, content: thumbnail)
     }
 }

@@ -235,11 +235,29 @@ import Testing
         let scalar = Self.complete.replacing("media: {folder: photos}", with: "media: photos")
         #expect(
             Self.texts(scalar) == [
-                "line 58: media must have members (archiveNames, folder, photos, storageView). Write its members, one a line."
+                "line 58: media must have members (archiveNames, archiveThumbnails, duplicates, folder, photos, storageView). Write its members, one a line."
             ])
         let text = Self.complete.replacing("envelope: [about, cars, repairs, preferences]", with: "envelope: about")
         #expect(Self.texts(text).count == 1)
         #expect(Self.texts(Self.complete + "\n  x: [").count == 1)
+    }
+
+    @Test(arguments: [
+        ("duplicates: both", "media.duplicates must be one of name, content"),
+        ("photos: true, archiveThumbnails: {prefix: a/b, PIXELS}", "media.archiveThumbnails.prefix has a slash"),
+        ("photos: true, archiveThumbnails: {prefix: t, pixels: \"257\", REST}", "must be a whole number from 1 to 256"),
+        ("archiveThumbnails: {prefix: t, PIXELS}", "media.archiveThumbnails needs the app's files to be photos"),
+        ("photos: true, archiveThumbnails: {prefix: \"\", PIXELS}", nil),
+    ])
+    func `thumbnails of archives and the identity of files are checked`(members: String, problem: String?) {
+        let rest = #"quality: "85", entryLimit: "10000", sizeLimitBytes: "1073741824""#
+        let filled = members.replacing("PIXELS", with: "pixels: \"200\", REST").replacing("REST", with: rest)
+        let texts = Self.texts(Self.complete.replacing("media: {folder: photos}", with: "media: {folder: photos, \(filled)}"))
+        if let problem {
+            #expect(texts.count == 1 && texts[0].contains(problem), "\(texts)")
+        } else {
+            #expect(texts == [])
+        }
     }
 
     // MARK: A database

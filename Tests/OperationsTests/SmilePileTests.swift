@@ -243,6 +243,62 @@ import Testing
         )
     }
 
+    /// Another phone numbers its photos for itself, and calls the same photo by another name.
+    @Test(arguments: ["merge", "skip"])
+    func `photos of another phone are found by their bytes, and each that is there counts once`(strategy: String) throws {
+        let sandbox = try Self.sandbox()
+        try sandbox.sh(
+            """
+            mkdir -p $R/other/photos; cd $R/other
+            printf beach > photos/1_strand.jpg; printf beach > photos/2_copy.jpg; printf nova > photos/3_new.jpg
+            printf own2 > photos/2_car.jpg; : > photos/5_empty.jpg; : > $S/app/photos/nothing.jpg
+            python3 - <<'E'
+            import json
+            names = {1: "1_strand.jpg", 2: "2_copy.jpg", 3: "3_new.jpg", 4: "2_car.jpg", 5: "5_empty.jpg"}
+            path = "/data/user/0/app/files/photos/"
+            json.dump({
+                "categories": [{"id": 1, "name": "family", "displayName": "F", "position": 0, "createdAt": 1}],
+                "photos": [{"id": i, "path": path + n, "categoryId": 1, "name": n, "createdAt": 9} for i, n in names.items()],
+                "settings": {"isDarkMode": False, "securitySettings": {"hasPIN": False, "hasPattern": False,
+                    "kidSafeModeEnabled": False, "deleteProtectionEnabled": False}},
+                "photoManifest": [{"photoId": i, "originalPath": path + n, "zipEntryName": "photos/" + n, "fileName": n,
+                    "fileSize": len(open("photos/" + n).read())} for i, n in names.items()]}, open("metadata.json", "w"))
+            E
+            zip -q ../other.zip metadata.json photos/*
+            """)
+        let command =
+            "backupfs restore $R/other.zip --store $S --strategy \(strategy) --yes --json | jq -c 'select(.result) | .outcome.photos, .mediaFilesRestored'"
+        // Of the two with the bytes of beach.jpg one is that photo; the other stays a photo of its own.
+        #expect(
+            try sandbox.sh(command) == """
+                {"added":4,"updated":0,"skipped":1,"kept":0,"removed":0}
+                4
+                """)
+        #expect(
+            try sandbox.sh("cd $S/app/photos; for f in *; do echo $f $(cat $f); done") == """
+                2_car-2.jpg own2
+                2_car.jpg car2
+                2_copy.jpg beach
+                3_new.jpg nova
+                5_empty.jpg
+                beach.jpg beach
+                nothing.jpg
+                """)
+        #expect(
+            try Self.rows(sandbox, "SELECT path FROM photos WHERE id > 4 ORDER BY path") == """
+                photos/2_car-2.jpg
+                photos/2_copy.jpg
+                photos/3_new.jpg
+                photos/5_empty.jpg
+                """)
+        // Twice changes nothing.
+        #expect(
+            try sandbox.sh(command) == """
+                {"added":0,"updated":0,"skipped":5,"kept":0,"removed":0}
+                0
+                """)
+    }
+
     @Test(arguments: [
         (
             #""fileSize":3,"checksum""#, #""fileSize":4,"checksum""#,

@@ -116,7 +116,7 @@ import Testing
             import os, struct, sys, time
             def send(*parts): os.write(0, b"".join(parts))
             def frame(body): return struct.pack("<I", len(body)) + body
-            send(frame(bytes([1, 0, 0, 0, 0, 0, 0])))
+            send(frame(bytes([2, 0, 0, 0, 0, 0, 0])))
             with open(\(folder("starts").debugDescription), "a") as file: file.write("x")
             \(first)
             while True:
@@ -143,10 +143,10 @@ import Testing
 
     @Test(arguments: [
         // Far too long; an answer to another request; rubbish; a thumbnail in place of metadata; a latitude of 1,000 degrees.
-        "send(struct.pack('<I', 0x7FFFFFFF), b'x' * 1000)", "send(frame(bytes([1, 1, 0]) + b'abcd'))",
+        "send(struct.pack('<I', 0x7FFFFFFF), b'x' * 1000)", "send(frame(bytes([2, 1, 0]) + b'abcd'))",
         "send(frame(b'rubbish' * 9))",
-        "send(frame(bytes([1, 2, 0]) + number + b'\\xff\\xd8\\xff'))", "send(frame(bytes([1, 1, 4]) + number))",
-        "send(frame(bytes([1, 1, 0]) + number + b'\\x0f\\x08\\0\\0\\0' + struct.pack('<d', 1000)))", "send(frame(b''))",
+        "send(frame(bytes([2, 2, 0]) + number + b'\\xff\\xd8\\xff'))", "send(frame(bytes([2, 1, 4]) + number))",
+        "send(frame(bytes([2, 1, 0]) + number + b'\\x0f\\x08\\0\\0\\0' + struct.pack('<d', 1000)))", "send(frame(b''))",
     ])
     func `a helper that sends nonsense is not believed`(answer: String) throws {
         let helper = try impostor("sends", answer)
@@ -160,7 +160,7 @@ import Testing
     @Test func `a helper that answers before it is asked is not believed`() throws {
         let helper = try impostor(
             "early", "while True: time.sleep(600)",
-            first: "for n in range(1, 1000): send(frame(bytes([1, 1, 1]) + struct.pack('<I', n)))")
+            first: "send(*[frame(bytes([2, 1, 1]) + struct.pack('<I', n)) for n in range(1, 1000)])")
         let outcomes = try (0..<100).map { _ in try PhotoFixtures.metadata(of: folder("iphone.mov"), helper) }
         #expect(
             outcomes.contains { if case .unreadable(.malformedAnswer) = $0 { true } else { false } })
@@ -193,7 +193,7 @@ import Testing
 
     @Test func `a helper that cannot protect itself reads nothing`() throws {
         try folder.write(
-            "#!/usr/bin/python3\nimport os\nos.write(0, bytes([16, 0, 0, 0, 1, 0, 4, 0, 0, 0, 0]) + b'no kernel')\n",
+            "#!/usr/bin/python3\nimport os\nos.write(0, bytes([16, 0, 0, 0, 2, 0, 4, 0, 0, 0, 0]) + b'no kernel')\n",
             to: "refuses")
         chmod(folder("refuses"), 0o755)
         guard

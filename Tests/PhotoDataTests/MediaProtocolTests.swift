@@ -24,8 +24,8 @@ struct MediaProtocolTests {
 
     @Test func `an answer has its documented bytes`() {
         let request = MediaRequest(.metadata, number: 7)
-        #expect(request.bytes == [1, 1, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0])
-        #expect(MediaAnswer(request, .nothing).bytes == [7, 0, 0, 0, 1, 1, 1, 7, 0, 0, 0])
+        #expect(request.bytes == [2, 1, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0])
+        #expect(MediaAnswer(request, .nothing).bytes == [7, 0, 0, 0, 2, 1, 1, 7, 0, 0, 0])
         let photo = PhotoMetadata(.video, contentType: "video/mp4")
         #expect(photo.encoded == [1, 1, 0, 0, 0, 2, 2, 9, 0, 0, 0] + Array("video/mp4".utf8) + [25, 1, 0, 0, 0, 0])
     }

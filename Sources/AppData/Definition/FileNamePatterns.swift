@@ -84,6 +84,18 @@ public struct MediaDefinition: Sendable, Equatable {
     public private(set) var hasStorageView = false
     /// Whether the files are photos and videos: backups then have what these say of themselves, and show them by date and camera.
     public private(set) var hasPhotos = false
+    /// How a merge recognises a file that exists.
+    public private(set) var duplicates = MediaIdentity.name
+    /// The thumbnails of photos in the app's archives; `nil` for an app whose archives have none.
+    public private(set) var archiveThumbnails: ArchiveThumbnails?
+}
+
+/// What makes two media files the same to an app.
+public enum MediaIdentity: String, Sendable, CaseIterable {
+    /// The name and the bytes.
+    case name
+    /// The bytes alone, whatever the names: the photos of two phones.
+    case content
 }
 
 /// The names of records' files in the app's archive.

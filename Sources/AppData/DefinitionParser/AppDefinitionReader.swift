@@ -209,7 +209,8 @@ enum AppDefinitionReader {
     }
 
     private static func media(_ node: DefinitionNode) -> MediaDefinition? {
-        guard node.requireMapping(keys: ["folder", "archiveNames", "storageView", "photos"]),
+        let keys = ["folder", "archiveNames", "storageView", "photos", "duplicates", "archiveThumbnails"]
+        guard node.requireMapping(keys: keys),
             let folder = node.required("folder"), let text = folder.text()
         else {
             return nil
@@ -218,9 +219,31 @@ enum AppDefinitionReader {
             folder.note("must be a path below the database's folder", remedy: "Write the folder's name, such as photos.")
         }
         let naming = node.optional("archiveNames").flatMap { $0.choice(ArchiveNaming.self) } ?? .plain
+        let hasPhotos = node.optional("photos")?.boolean() ?? false
+        let thumbnails = node.optional("archiveThumbnails")
+        if let thumbnails, !hasPhotos {
+            thumbnails.note("needs the app's files to be photos", remedy: "Write photos: true beside it, or leave it out.")
+        }
         return MediaDefinition(
             folder: text, archiveNaming: naming, hasStorageView: node.optional("storageView")?.boolean() ?? false,
-            hasPhotos: node.optional("photos")?.boolean() ?? false)
+            hasPhotos: hasPhotos, duplicates: node.optional("duplicates").flatMap { $0.choice(MediaIdentity.self) } ?? .name,
+            archiveThumbnails: thumbnails.flatMap(archiveThumbnails))
+    }
+
+    private static func archiveThumbnails(_ node: DefinitionNode) -> ArchiveThumbnails? {
+        guard node.requireMapping(keys: ["prefix", "pixels", "quality", "entryLimit", "sizeLimitBytes"]) else { return nil }
+        let prefixNode = node.required("prefix")
+        let prefix = prefixNode?.quotedOrPlain()
+        if let prefix, prefix.contains("/") {
+            prefixNode?.note("has a slash", remedy: "Write what the names begin with. The folder is in archiveLayout.")
+        }
+        guard let prefix, let pixels = node.required("pixels")?.quotedInteger(in: 1...256),
+            let quality = node.required("quality")?.quotedInteger(in: 1...100),
+            let entryLimit = node.required("entryLimit")?.quotedInteger(in: 1...1_000_000),
+            let sizeLimitBytes = node.required("sizeLimitBytes")?.quotedInteger(in: 1...999_999_999_999_999_999)
+        else { return nil }
+        return ArchiveThumbnails(
+            prefix: prefix, pixels: pixels, quality: quality, entryLimit: entryLimit, sizeLimitBytes: sizeLimitBytes)
     }
 
     private static func archiveLayout(_ root: DefinitionNode) -> ArchivePathMap {

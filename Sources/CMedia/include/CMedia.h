@@ -52,10 +52,16 @@ int cmedia_displayed_size(const void *bytes, size_t count, int *width, int *heig
 
 // MARK: Thumbnails
 
-// Makes a JPEG of at most `limit_bytes` whose longer side has at most `side` pixels, turned upright. The caller frees it with cmedia_free.
+struct cmedia_form {
+    int side;           // Pixels of the longer side at most; of both sides if it stretches.
+    size_t limit_bytes; // The JPEG is smaller.
+    int quality;        // To begin with.
+    int stretches;
+};
+// Makes a JPEG, turned upright. The caller frees it with cmedia_free.
 // `prefers_preview`: for RAW files, from the largest preview that is embedded. `orientation` (Exif) applies to a preview without one.
 const char *cmedia_thumbnail(
-    const void *bytes, size_t count, int side, size_t limit_bytes, int prefers_preview, int orientation, uint8_t **jpeg,
+    const void *bytes, size_t count, const struct cmedia_form *form, int prefers_preview, int orientation, uint8_t **jpeg,
     size_t *jpeg_count);
 void cmedia_free(void *memory);
 #endif

@@ -97,7 +97,10 @@ struct BackupParts {
                 try writer.publishChunks()
             }
         }
-        let photos = try media.flatMap { (media) throws(BackupError) in try storePhotos(media.stored) }
+        var photos = try media.flatMap { (media) throws(BackupError) in try storePhotos(media.stored) }
+        if let own = photos?.entries, let pictures = try storeArchiveThumbnails(entries + own, records) {
+            photos?.add([pictures])
+        }
         return Stored(
             records: records, entries: entries + (photos?.entries ?? []), unreadable: media?.unreadable ?? [],
             moved: media?.moved ?? [], hasUntracedMedia: media?.isUntraced ?? false, metadata: media?.metadata, photos: photos)
@@ -120,6 +123,21 @@ struct BackupParts {
             stored.warning = BackupWarning(.photos, "the backup lacks stars of photos: \(error.message)")
         }
         return stored
+    }
+
+    /// - Returns: `nil` when the app's archives have none.
+    private func storeArchiveThumbnails(
+        _ entries: [TreeEntry], _ records: StoredRecords
+    ) throws(BackupError) -> TreeEntry? {
+        guard let form = store.definition.media?.archiveThumbnails, store.definition.media?.hasPhotos == true else { return nil }
+        try writer.publishChunks()
+        return try store.withWorkFolder { (folder) throws(BackupError) in
+            let pictures = ArchiveThumbnailFolder(
+                form: form, writer: writer, repository: store.repository, earlier: earlier,
+                naming: ManifestNaming(records.facts.definition), layout: store.definition.archiveLayout, workPath: folder,
+                makesNew: readsPhotos != .nothing)
+            return try pictures.run(entries, time: createdAt)
+        }
     }
 
     /// - Returns: `nil` when the app has no media.

@@ -12,13 +12,27 @@ import SystemIO
 struct PhotoBackup {
     /// What the media folder's photos add to a backup.
     struct Stored {
-        let entries: [TreeEntry]
+        private(set) var entries: [TreeEntry]
         /// For users whose photos were not read, or whose stars were not.
         var warning: BackupWarning?
         /// For the snapshot's record.
-        let attributes: [String: String]
+        private(set) var attributes: [String: String]
         /// The photos that were read for this backup.
         let newCount: UInt64
+
+        init(entries: [TreeEntry], warning: BackupWarning?, attributes: [String: String], newCount: UInt64) {
+            self.warning = warning
+            self.attributes = attributes
+            self.newCount = newCount
+            self.entries = []
+            add(entries)
+        }
+
+        /// Files and folders that are derived from the photos.
+        mutating func add(_ more: [TreeEntry]) {
+            entries += more
+            attributes[Snapshot.photoFilesAttribute] = String(DirectoryTotals(of: entries).fileCount)
+        }
     }
 
     /// Which photos are read.
@@ -83,8 +97,7 @@ struct PhotoBackup {
         let entries = try tree.finish(at: createdAt)
         if showsProgress { progress.update(always: true) { $0.phase = nil } }
         var attributes = [
-            Snapshot.photosAttribute: state.untried == 0 ? KnownPhotos.version : KnownPhotos.partialVersion,
-            Snapshot.photoFilesAttribute: String(DirectoryTotals(of: entries).fileCount),
+            Snapshot.photosAttribute: state.untried == 0 ? KnownPhotos.version : KnownPhotos.partialVersion
         ]
         if !state.stars.isEmpty { attributes[Snapshot.photoStarsAttribute] = SHA256Hasher.hash(state.stars).hexadecimal }
         return Stored(entries: entries, warning: state.warning, attributes: attributes, newCount: state.new)

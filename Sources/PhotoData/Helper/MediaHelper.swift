@@ -66,10 +66,14 @@ public final class MediaHelper {
         }
     }
 
-    /// A JPEG of at most 256 × 256 pixels, in fewer than 50,000 bytes.
+    /// A JPEG in fewer than 50,000 bytes.
     /// - Parameter file: as for `metadata`.
-    public func thumbnail(of file: borrowing OwnedDescriptor) throws(BackupError) -> MediaOutcome<[UInt8]> {
-        try outcome(of: .thumbnail, file, timeoutSeconds.thumbnail) { answer throws(BackupError) in try answer.thumbnail() }
+    public func thumbnail(
+        of file: borrowing OwnedDescriptor, _ form: ThumbnailForm = .usual
+    ) throws(BackupError) -> MediaOutcome<[UInt8]> {
+        try outcome(of: .thumbnail, file, timeoutSeconds.thumbnail, argument: form.argument) { answer throws(BackupError) in
+            try answer.thumbnail()
+        }
     }
 
     /// Has the helper try what its sandbox must refuse (`sandbox_attempt`).
@@ -82,14 +86,14 @@ public final class MediaHelper {
     }
 
     private func outcome<Value: Sendable>(
-        of kind: MediaProtocol.Kind, _ file: borrowing OwnedDescriptor, _ seconds: Double,
+        of kind: MediaProtocol.Kind, _ file: borrowing OwnedDescriptor, _ seconds: Double, argument: UInt32 = 0,
         _ decode: (MediaAnswer) throws(BackupError) -> Value
     ) throws(BackupError) -> MediaOutcome<Value> {
         let flags = fcntl(file.rawValue, F_GETFL)
         guard flags >= 0, flags & O_ACCMODE == O_RDONLY else {
             throw BackupError(.invalidArgument, "is open for writing", path: file.path)
         }
-        return try ask(kind, argument: 0, file.rawValue, seconds, attemptLimit: Self.attemptLimit, decode)
+        return try ask(kind, argument: argument, file.rawValue, seconds, attemptLimit: Self.attemptLimit, decode)
     }
 
     private func ask<Value: Sendable>(

@@ -7,7 +7,7 @@ import BackupCore
 /// bytes. The helper begins with an answer to request 0: it is in its sandbox, or says why it cannot be.
 public enum MediaProtocol {
     /// Grows with each change of what the two say.
-    public static let version: UInt8 = 1
+    public static let version: UInt8 = 2
     /// Of each request.
     public static let requestByteCount = 12
 
@@ -38,7 +38,7 @@ public struct MediaRequest: Sendable, Equatable {
     public let kind: MediaProtocol.Kind
     /// The answer repeats it.
     public let number: UInt32
-    /// The number of an attempt.
+    /// The number of an attempt, or the form of a thumbnail.
     public let argument: UInt32
 
     public init(_ kind: MediaProtocol.Kind, number: UInt32, argument: UInt32 = 0) {

@@ -24,6 +24,12 @@ public enum PhotoPlaces {
         companionName(of: name, ".jpg", md5, isTaken)
     }
 
+    /// The path of the photo whose thumbnail has this path, unless the thumbnail is named after its content.
+    /// - Parameter path: below the folder of the thumbnails.
+    public static func photoPath(ofThumbnail path: [UInt8]) -> [UInt8]? {
+        path.suffix(4).elementsEqual(".jpg".utf8) ? path.dropLast(4) : nil
+    }
+
     private static func companionName(
         of name: FileName, _ ending: String, _ md5: MD5Digest, _ isTaken: (FileName) -> Bool
     ) -> FileName {

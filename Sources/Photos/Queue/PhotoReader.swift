@@ -66,7 +66,7 @@ final class PhotoReader {
         guard
             let own = PhotoKey(
                 md5: md5, dateTaken: photo?.dateTaken, filename: item.originalFilename, isLive: isLive, now: now())
-        else { throw BackupError(.invalidArgument, "the photo has no month", path: opened.file.path) }
+        else { throw BackupError(.invalidContent, "the photo has no month", path: opened.file.path) }
         var key = month.map { own.inMonth(of: $0) } ?? own
         // An earlier try may have uploaded it.
         if let earlier = item.content?.key, earlier.md5 == md5 { key = earlier }
@@ -92,7 +92,7 @@ final class PhotoReader {
             if opened.isHere { return nil }
             // A page that says why there is no photo, perhaps.
             try FileSystem.removeFile(opened.file.path)
-            throw BackupError(.invalidArgument, UnreadableMedia.damaged.message, path: path)
+            throw BackupError(.invalidContent, UnreadableMedia.damaged.message, path: path)
         case .unreadable(let reason):
             switch reason {
             case .damaged, .tooLarge: return nil

@@ -235,7 +235,8 @@ public final class QueueWorker: Sendable {
             reader.isLastTry = attempt >= options.tryLimit
             guard let failed = try attempts(rest, reader) else { return }
             var isLast =
-                attempt >= options.tryLimit || !Self.isWorthAnotherTry(failed.error) || failed.failure == .iCloudDownloadFailed
+                attempt >= options.tryLimit || !QueueItem.Failure.isWorthAnotherTry(failed.error)
+                || failed.failure == .iCloudDownloadFailed
             // It was moved out of the media folder meanwhile.
             if isLast, let there = try queue.queuedItem(failed.item.id), there.copy != failed.item.copy { isLast = false }
             try note(failed, isLast: isLast)
@@ -275,15 +276,6 @@ public final class QueueWorker: Sendable {
         }
     }
 
-    private static func isWorthAnotherTry(_ error: BackupError) -> Bool {
-        switch error.code {
-        case .offline, .inputOutput, .damagedContent, .stale, .noResources: true
-        default: false
-        }
-    }
-
-    private enum Step { case reading, downloading, storing }
-
     private struct Failed {
         let item: QueueItem
         let failure: QueueItem.Failure
@@ -297,7 +289,7 @@ public final class QueueWorker: Sendable {
     private func attempts(
         _ asset: [String], _ reader: PhotoReader
     ) throws(BackupError) -> Failed? {
-        var step = Step.reading
+        var step = QueueItem.Step.reading
         var current: QueueItem?
         do throws(BackupError) {
             var items: [QueueItem] = []
@@ -336,7 +328,7 @@ public final class QueueWorker: Sendable {
         } catch {
             guard error.code != .interrupted, error.code != .notSupported || error.path != nil, let current else { throw error }
             return Failed(
-                item: current, failure: Self.failure(error, step), error: error,
+                item: current, failure: QueueItem.Failure(error, step), error: error,
                 isOfContent: step == .storing && error.code == .damagedContent)
         }
     }
@@ -396,16 +388,6 @@ public final class QueueWorker: Sendable {
             }
         }
         show(item)
-    }
-
-    private static func failure(_ error: BackupError, _ step: Step) -> QueueItem.Failure {
-        if step == .downloading, error.code != .noSpace { return .iCloudDownloadFailed }
-        switch error.code {
-        case .offline: return .networkError
-        case .noSpace: return .insufficientStorage
-        default: break
-        }
-        return step == .reading ? .photoNotFound : .s3UploadFailed
     }
 
     // MARK: The status

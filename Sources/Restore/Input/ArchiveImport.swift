@@ -11,9 +11,9 @@ struct ArchiveImport: Sendable {
     private let name: String
     private let origin: ImportOrigin
     private let places: ArchiveLocations
-    /// Whether the export may assign files to records.
-    private let hasManifest: Bool
-    /// Of the media files, when there may be a manifest.
+    /// Whether the export may assign files to records, or files are recognised by their content.
+    private let needsDigests: Bool
+    /// Of the media files, when they are needed.
     private var digests: [[UInt8]: Checksums] = [:]
     /// Whether damaged or missing files are left out, instead of the archive being refused.
     private let allowsDamage: Bool
@@ -51,7 +51,7 @@ struct ArchiveImport: Sendable {
         name = source.name
         self.allowsDamage = allowsDamage
         self.amongMedia = amongMedia
-        hasManifest = definition.describesMedia
+        needsDigests = definition.describesMedia || definition.media?.duplicates == .content
         let entries = reader.entries(strippingCommonFolder: true)
         // A database brings its tables; an export needs existing ones. Only an export says which file belongs to which record.
         let takesDatabase = definition.coversWholeDatabase || source.prefersDatabase && !definition.describesMedia
@@ -164,7 +164,7 @@ struct ArchiveImport: Sendable {
             return
         }
         let digest: SHA256Digest
-        if hasManifest, mediaPaths.mediaPath(of: entry.path) != nil {
+        if needsDigests, mediaPaths.mediaPath(of: entry.path) != nil {
             var hasher = ContentHasher()
             try reader.extract(entry) { (bytes) throws(BackupError) in hasher.update(bytes) }
             let checksums = hasher.finish()
@@ -254,6 +254,9 @@ struct ArchiveImport: Sendable {
             for target in targets(of: entry) { try body(target, entry) }
         }
     }
+
+    /// The SHA-256 of a media file's bytes, once the archive was checked; `nil` for links, and where no digests are needed.
+    func digest(of entry: ArchiveEntry) -> SHA256Digest? { digests[entry.path]?.sha256 }
 
     /// Whether a file of the entry's size has the entry's content.
     func isSame(_ entry: ArchiveEntry, as file: borrowing OwnedDescriptor) throws(BackupError) -> Bool {

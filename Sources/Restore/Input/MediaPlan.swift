@@ -37,19 +37,45 @@ struct MediaPlan {
     /// For existing folders, the names that SQLite would treat as the database of a log in them.
     private var databasesOfLogs: [[UInt8]: Set<[UInt8]>] = [:]
 
-    init(_ archive: ArchiveImport, in mediaPath: String) throws(BackupError) {
+    /// - Parameter matchesContent: whether a file whose bytes exist under another name is that file.
+    init(_ archive: ArchiveImport, in mediaPath: String, matchesContent: Bool) throws(BackupError) {
         tree = try MediaTree(mediaPath)
         self.archive = archive
         var own: Set<[UInt8]> = []
         try archive.forEachMediaFile { (path, _) throws(BackupError) in own.insert(path) }
         units = DatabaseUnits(own)
+        if matchesContent { try matchContents() }
         var logs: [[UInt8]: [Log]] = [:]
         try archive.forEachMediaFile { (path, entry) throws(BackupError) in
             guard let database = units.database(of: path) else { return }
             logs[database, default: []].append(Log(suffix: path.dropFirst(database.count), path: path, entry: entry))
         }
         try archive.forEachMediaFile { (path, entry) throws(BackupError) in
-            if units.database(of: path) == nil { try place(path, entry, logs[path] ?? [], own) }
+            if units.database(of: path) == nil, places[path] == nil { try place(path, entry, logs[path] ?? [], own) }
+        }
+    }
+
+    /// Finds the files that exist, under their own names first. Each existing file is that of one file of the archive: two with
+    /// the same bytes stay two. Empty files are not compared, nor databases, which have logs.
+    private mutating func matchContents() throws(BackupError) {
+        var others: [(path: [UInt8], entry: ArchiveEntry, digest: SHA256Digest)] = []
+        try archive.forEachMediaFile { (path, entry) throws(BackupError) in
+            guard entry.size > 0, let digest = archive.digest(of: entry), units.database(of: path) == nil,
+                units.companions[path] == nil
+            else { return }
+            if try compare(entry, with: path) == true {
+                places[path] = .present(path)
+                taken.insert(path)
+            } else {
+                others.append((path, entry, digest))
+            }
+        }
+        var contents = try MediaContents(tree, sizes: Set(others.lazy.map(\.entry.size)))
+        for other in others {
+            let found = try contents.path(of: other.digest, sizeBytes: other.entry.size) { !taken.contains($0) }
+            guard let found else { continue }
+            places[other.path] = .present(found)
+            taken.insert(found)
         }
     }
 

@@ -12,7 +12,8 @@ extension RestoreOperation {
         guard checked.strategy != .replace, try FileSystem.lookBehindLinks(mediaPath) != nil else {
             return MediaPreparation(allOf: archive.mediaFileCount)
         }
-        return MediaPreparation(try MediaPlan(archive, in: FileSystem.realPath(mediaPath)))
+        let matchesContent = definition.media?.duplicates == .content
+        return MediaPreparation(try MediaPlan(archive, in: FileSystem.realPath(mediaPath), matchesContent: matchesContent))
     }
 
     /// The media folder, without links.
