@@ -22,4 +22,31 @@ import Testing
             try sandbox.unmount()
         }
     }
+
+    /// `*` is what there was before the first one went.
+    @Test func `stars of photos with one name are all removed by the names of one listing`() throws {
+        try Sandbox.use { sandbox in
+            try sandbox.sh(
+                """
+                for i in 1 2 3 4 5; do mkdir -p $R/Photos/$i; echo photo $i > $R/Photos/$i/IMG_1.jpg; done
+                backupfs init --store $S --app photo-library --media $R/Photos >/dev/null
+                backupfs star $R/Photos/?/IMG_1.jpg --no-wait --store $S
+                """)
+            try sandbox.mount()
+            #expect(
+                try sandbox.sh("ls $M/photos/starred")
+                    == "IMG_1 (2).jpg\nIMG_1 (3).jpg\nIMG_1 (4).jpg\nIMG_1 (5).jpg\nIMG_1.jpg")
+            try sandbox.sh("cd $M/photos/starred; rm -- *")
+            #expect(try sandbox.sh("ls $M/photos/starred; backupfs star --list --json --store $S | jq length") == "0")
+            // What another process stars is seen, too.
+            try sandbox.sh("backupfs star $R/Photos/3/IMG_1.jpg --no-wait --store $S")
+            try sandbox.sh("wait_until '[ -L $M/photos/starred/IMG_1.jpg ]'")
+            #expect(try sandbox.sh("readlink $M/photos/starred/IMG_1.jpg") == "../../live/media/3/IMG_1.jpg")
+            let id = try sandbox.sh("ls $M/photos/queue")
+            #expect(
+                try sandbox.sh("jq -r .path $M/photos/queue/\(id); [ -e $M/photos/queue/none.json ] || echo none")
+                    == "3/IMG_1.jpg\nnone")
+            try sandbox.unmount()
+        }
+    }
 }

@@ -176,7 +176,7 @@ import Testing
         let bytes = Array(text.utf8)
         let copy = StarredPhoto.Copy(
             sha256: SHA256Hasher.hash(bytes), sizeBytes: UInt64(bytes.count), modificationTime: Timestamp(seconds: 1_000))
-        return StarredPhoto(path: path, status: "queued", starredAt: Timestamp(seconds: 2_000), copy: copy)
+        return StarredPhoto(path: path, name: FileName(path), status: "queued", starredAt: Timestamp(seconds: 2_000), copy: copy)
     }
 
     @Test func `a copy gets the name of its own star, also where nothing may be replaced`() throws {

@@ -70,6 +70,10 @@ final class TestServices: TreeServices {
 
     func starredPhotos() throws(BackupError) -> [StarredPhoto] { state.withLock { $0.stars } }
 
+    func starredPhoto(named name: FileName) throws(BackupError) -> StarredPhoto? {
+        state.withLock { $0.stars.first { $0.name == name } }
+    }
+
     func makePhotoDraft() throws(BackupError) -> CopyDraft {
         guard let copies = state.withLock({ $0.photoCopies }) else { throw .readOnlyHere }
         return try copies.makeDraft()

@@ -116,30 +116,39 @@ final class StoreTreeServices: TreeServices {
 
     private func stars() throws(BackupError) -> StarredPhotos { try StarredPhotos(store) }
 
-    private func shown(_ item: QueueItem, _ copies: KeptCopies) throws(BackupError) -> StarredPhoto {
+    private func shown(_ item: QueueItem, _ name: FileName, _ copies: KeptCopies) throws(BackupError) -> StarredPhoto {
         var copy: StarredPhoto.Copy?
         if let sha256 = item.copy, let status = try copies.status(of: sha256) {
             copy = StarredPhoto.Copy(sha256: sha256, sizeBytes: status.size, modificationTime: status.modificationTime)
         }
-        return StarredPhoto(path: item.path, status: item.stage.text, starredAt: item.queuedAt, copy: copy)
+        return StarredPhoto(path: item.path, name: name, status: item.stage.text, starredAt: item.queuedAt, copy: copy)
     }
 
     func starredPhotos() throws(BackupError) -> [StarredPhoto] {
-        let stars = try stars()
-        let copies = stars.queue.copies
-        return try stars.all().map { (item) throws(BackupError) in try shown(item, copies) }
+        let copies = try stars().queue.copies
+        return try store.starList.stars().map { (star) throws(BackupError) in try shown(star.item, star.name, copies) }
+    }
+
+    func starredPhoto(named name: FileName) throws(BackupError) -> StarredPhoto? {
+        let copies = try stars().queue.copies
+        return try store.starList.star(named: name).map { (star) throws(BackupError) in
+            try shown(star.item, star.name, copies)
+        }
     }
 
     func star(ofPhoto path: [UInt8]) throws(BackupError) -> StarredPhoto? {
         guard let path = String(validating: path, as: UTF8.self) else { return nil }
         let stars = try stars()
-        return try stars.star(of: path).map { (item) throws(BackupError) in try shown(item, stars.queue.copies) }
+        return try stars.star(of: path).map { (item) throws(BackupError) in
+            try shown(item, FileName(FileSystem.lastComponent(item.path)), stars.queue.copies)
+        }
     }
 
     func setStarred(photo path: [UInt8], _ isStarred: Bool) throws(BackupError) {
         guard let path = String(validating: path, as: UTF8.self) else {
             throw BackupError(.invalidArgument, "its name is not UTF-8", path: MessageText.name(path))
         }
+        defer { store.starList.noteChange() }
         _ = isStarred ? try stars().star(path) : try stars().unstar(path, acceptsBackups: false)
     }
 
@@ -152,6 +161,7 @@ final class StoreTreeServices: TreeServices {
         do throws(BackupError) {
             let replaced = starred.flatMap { star in star.copy.map { (path: star.path, copy: $0.sha256) } }
             let stars = try stars()
+            defer { store.starList.noteChange() }
             return try stars.star(draft, named: name, over: replaced, if: isWanted) { (content, sizeBytes) throws(BackupError) in
                 try photos.photo(withContent: content, sizeBytes: sizeBytes, named: name, where: stars.canCopy)
             }
@@ -201,8 +211,14 @@ final class StoreTreeServices: TreeServices {
         }
     }
 
+    func hasPhotoQueueFile(_ name: FileName, in folder: PhotoQueueFolder?) throws(BackupError) -> Bool {
+        guard folder == .queue else { return try photoQueueFiles(in: folder).contains(name) }
+        guard let id = QueueFolder.id(ofFile: name) else { return false }
+        return try stars().queue.queuedIDExists(id)
+    }
+
     func photoQueueFile(_ name: FileName, in folder: PhotoQueueFolder?) throws(BackupError) -> [UInt8] {
-        guard try photoQueueFiles(in: folder).contains(name) else {
+        guard try hasPhotoQueueFile(name, in: folder) else {
             throw BackupError(.notFound, "there is no such file or folder", path: name.description)
         }
         let queue = try stars().queue

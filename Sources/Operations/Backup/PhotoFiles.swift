@@ -46,7 +46,7 @@ struct PhotoFiles: Sendable {
     }
 
     private static let endings: Set = [
-        "jpg", "jpeg", "png", "gif", "webp", "heic", "heif", "avif", "tif", "tiff", "dng", "cr2", "cr3", "nef", "arw", "orf",
+        "jpg", "jpeg", "png", "webp", "heic", "heif", "avif", "tif", "tiff", "dng", "cr2", "cr3", "nef", "arw", "orf",
         "raf",
         "rw2", "mp4", "m4v", "mov", "3gp",
     ]

@@ -23,7 +23,7 @@ struct KnownPhotos: Sendable {
     private static let thumbnailLimitBytes = 50_000
 
     private let isComplete: Bool
-    /// Whether photos that could not be read are tried again.
+    /// Whether photos that could not be read, or have no thumbnail, are tried again.
     private let retriesUnreadable: Bool
     private let index: PhotoIndex?
     private let media: StoredMediaCatalog?
@@ -63,7 +63,7 @@ struct KnownPhotos: Sendable {
         if here == nil, isComplete, isUnchanged(file, path) { return .other }
         let known = here?.sha256 == checksums.sha256 ? here : (try? index.record(sha256: checksums.sha256)).flatMap { $0 }
         guard var record = known, record.md5 == checksums.md5, record.status != .unread,
-            record.status != .unreadable || !retriesUnreadable
+            !retriesUnreadable || record.status != .unreadable && !record.lacksThumbnail
         else { return nil }
         let sidecar = companion(of: record, in: metadata, PhotoPlaces.sidecarName)
         let thumbnail = record.hasThumbnail ? companion(of: record, in: thumbnails, PhotoPlaces.thumbnailName) : nil

@@ -24,6 +24,8 @@ public final class PhotoUploader: Sendable {
             var failureCount: UInt64 = 0
             var retryAt: UInt64 = 0
             var tidyAt: UInt64 = 0
+            // The stars among which there was nothing to do.
+            var idleVersion: UInt64?
             return { isWoken, cancellation in
                 let now = SystemClock.monotonicNanoseconds()
                 guard isWoken || now >= retryAt, QueueFolder(root: store.paths.photos).exists else {
@@ -34,9 +36,16 @@ public final class PhotoUploader: Sendable {
                     tidyAt = now + Self.tidyNanoseconds
                     _ = try? cancellation.run { () throws(BackupError) in try StarredPhotos(store).tidyCopiesOfMount() }
                 }
-                guard let upload = try? PhotoUpload(store: store, isAutomatic: true), upload.hasWork else {
+                let version = try? store.starList.version()
+                guard isWoken || version == nil || version != idleVersion else { return Self.longestWaitNanoseconds }
+                guard let upload = try? PhotoUpload(store: store, isAutomatic: true) else {
                     return Self.longestWaitNanoseconds
                 }
+                guard upload.hasWork else {
+                    idleVersion = version
+                    return Self.longestWaitNanoseconds
+                }
+                idleVersion = nil
                 let summary = try? cancellation.run { () throws(BackupError) in try upload.run() }
                 let hasFailed = summary.map { $0.stop != nil } ?? true
                 failureCount = hasFailed ? failureCount + 1 : 0

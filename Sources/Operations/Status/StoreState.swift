@@ -103,7 +103,7 @@ public struct StoreState: Sendable {
             RemoteStatus($0, store.paths, own: repository.snapshots, source: store.source)
         }
         deviceSync = DeviceSyncStatus(store)
-        photos = PhotoState(store.paths)
+        photos = PhotoState(store)
         history = OperationHistory.latest(of: store)
         failure = FailedOperation(store.paths)
         // A lost or locked database is part of the state, not a reason to fail.

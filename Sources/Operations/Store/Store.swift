@@ -2,6 +2,7 @@ import AppData
 import BackupCore
 import BackupRepository
 import Glibc
+import Photos
 import Restore
 import Synchronization
 import SystemIO
@@ -29,6 +30,8 @@ public final class Store: Sendable {
     let openingTime = SystemClock.now()
     let scheduleSwitch = ScheduleSwitch()
     let logOverrides: LogOverrides
+    /// The starred photos, for questions that come often.
+    public let starList: StarList
     let ownership: SnapshotOwnership
     /// The running operation, for `status.json`.
     public let monitor: OperationMonitor
@@ -51,6 +54,7 @@ public final class Store: Sendable {
     /// For `open`.
     init(paths: StorePaths, log: LogOverrides, access: RepositoryAccess) throws(BackupError) {
         self.paths = paths
+        starList = StarList(QueueFolder(root: paths.photos))
         logOverrides = log
         let settings = try StoreSettings.read(paths.settings)
         currentSettings = Mutex(settings)

@@ -5,8 +5,8 @@ import SystemIO
 
 /// The media folder of an app, in which photos are starred. Paths are relative to it.
 ///
-/// An Apple Photos library in it is known by its folders `originals` and `resources/renders`: the file in the first is the photo,
-/// those in the second are its edited versions.
+/// An Apple Photos library in it is known by its folders `originals` and `resources`: the file in the first is the photo, those
+/// in `resources/renders` are its edited versions, and those in `resources/derivatives` smaller pictures of it.
 public struct PhotoFolder: Sendable {
     private static let videoExtensions: Set<String> = ["mov"]
     private static let stillExtensions: Set<String> = ["heic", "heif", "jpg", "jpeg"]
@@ -30,7 +30,9 @@ public struct PhotoFolder: Sendable {
                 .usage, "this is not in the media folder of the app, whose photos can be starred", path: path,
                 remedy: "The media folder is \(root)")
         }
-        let inside = String(decoding: folder.dropFirst(real.count + 1), as: UTF8.self)
+        guard let inside = String(validating: folder.dropFirst(real.count + 1), as: UTF8.self) else {
+            throw BackupError(.invalidArgument, "its name is not UTF-8", path: path, remedy: "Rename it, and star it again.")
+        }
         return (inside.isEmpty ? "" : "\(inside)/") + FileSystem.lastComponent(absolute)
     }
 
@@ -130,14 +132,18 @@ public struct PhotoFolder: Sendable {
         let name = parts.removeLast()
         guard parts.count >= 2 else { return nil }
         let isOriginal = parts[parts.count - 2] == "originals"
-        let isRender =
-            parts.count >= 3 && parts[parts.count - 2] == "renders" && parts[parts.count - 3] == "resources"
-        guard isOriginal || isRender else { return nil }
-        parts.removeLast(isOriginal ? 2 : 3)
+        let resources = parts.dropLast().lastIndex { $0 == "resources" }
+        guard isOriginal || resources != nil else { return nil }
+        let isRender = resources.map { $0 == parts.count - 3 && parts[$0 + 1] == "renders" } ?? false
+        parts.removeLast(isOriginal ? 2 : parts.count - (resources ?? 0))
         let folder = parts.isEmpty ? "" : parts.joined(separator: "/") + "/"
         let identifier = String(name.prefix { $0 != "." && $0 != "_" })
         // Any folder may have the name `originals`.
         guard identifier.utf8.count == 36, identifier.utf8.count(where: { $0 == UInt8(ascii: "-") }) == 4 else { return nil }
+        // And more so `resources`.
+        guard isOriginal || isRender || FileSystem.statusIfPresent("\(root)/\(folder)originals")?.kind == .directory else {
+            return nil
+        }
         return (folder, identifier)
     }
 

@@ -51,18 +51,38 @@ public struct QueueFolder: Sendable {
 
     private func ids(in folder: String) throws(BackupError) -> [String] {
         let names = try FileSystem.ifPresent { () throws(BackupError) in try FileSystem.names(in: folder) } ?? []
-        return names.map(\.description).filter { $0.hasSuffix(Self.suffix) && !$0.hasPrefix(".") }.map {
-            String($0.dropLast(Self.suffix.utf8.count))
-        }
+        return names.compactMap(Self.id)
+    }
+
+    /// - Returns: `nil` for a file that is no item.
+    public static func id(ofFile name: FileName) -> String? {
+        let text = name.description
+        return text.hasSuffix(suffix) && !text.hasPrefix(".") ? String(text.dropLast(suffix.utf8.count)) : nil
+    }
+
+    /// Whether there is an item in the queue. It is not read.
+    public func queuedIDExists(_ id: String) throws(BackupError) -> Bool {
+        try FileSystem.exists("\(queue)/\(id)\(Self.suffix)")
     }
 
     /// - Returns: `nil` when there is none.
     /// - Throws: `damagedContent` for a file that is no item.
     public func item(_ id: String) throws(BackupError) -> QueueItem? {
-        for folder in [queue, uploaded] {
-            if let item = try read("\(folder)/\(id)\(Self.suffix)") { return item }
+        for path in paths(of: id) {
+            if let item = try read(path) { return item }
         }
         return nil
+    }
+
+    /// Where an item can be. It moves in both directions, so the first place comes last again.
+    func paths(of id: String) -> [String] { [queue, uploaded, queue].map { "\($0)/\(id)\(Self.suffix)" } }
+
+    /// The identifiers of all stars, without an order. One that moves meanwhile is in the folder that is listed after.
+    func allIDs() throws(BackupError) -> Set<String> {
+        var ids = Set(try queuedIDs())
+        ids.formUnion(try uploadedIDs())
+        ids.formUnion(try queuedIDs())
+        return ids
     }
 
     /// Only what is not done with.
@@ -80,17 +100,16 @@ public struct QueueFolder: Sendable {
     /// All stars, in the order of their paths.
     /// - Parameter damaged: receives files that are no items.
     public func items(_ damaged: (BackupError) -> Void = { _ in }) throws(BackupError) -> [QueueItem] {
-        var found: [String: QueueItem] = [:]
-        // One that moves meanwhile is in the second folder.
-        for id in try queuedIDs() + uploadedIDs() where found[id] == nil {
+        var found: [QueueItem] = []
+        for id in try allIDs() {
             do throws(BackupError) {
-                if let item = try item(id) { found[id] = item }
+                if let item = try item(id) { found.append(item) }
             } catch {
                 guard error.code == .damagedContent else { throw error }
                 damaged(error)
             }
         }
-        return found.values.sorted { $0.path < $1.path }
+        return found.sorted { $0.path < $1.path }
     }
 
     // MARK: Changes

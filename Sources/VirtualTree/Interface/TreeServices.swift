@@ -32,6 +32,8 @@ public protocol TreeServices: AnyObject, Sendable {
 
     /// The starred photos, in the order of their paths.
     func starredPhotos() throws(BackupError) -> [StarredPhoto]
+    /// The star of that name.
+    func starredPhoto(named name: FileName) throws(BackupError) -> StarredPhoto?
     /// The star of a file of the app's media folder; `nil` without one.
     func star(ofPhoto path: [UInt8]) throws(BackupError) -> StarredPhoto?
     /// Stars a photo, or takes its star away. Durable when it returns; the upload follows in the background.
@@ -61,6 +63,8 @@ public protocol TreeServices: AnyObject, Sendable {
     /// The files about the uploads of starred photos: `catalog.jsonl`, and those in `queue` and `status`.
     /// - Parameter folder: `nil` for those at the top.
     func photoQueueFiles(in folder: PhotoQueueFolder?) throws(BackupError) -> [FileName]
+    /// Whether there is such a file.
+    func hasPhotoQueueFile(_ name: FileName, in folder: PhotoQueueFolder?) throws(BackupError) -> Bool
     /// - Throws: `notFound`.
     func photoQueueFile(_ name: FileName, in folder: PhotoQueueFolder?) throws(BackupError) -> [UInt8]
     /// The app's media folder on this machine, for links that lead there; `nil` for an app without one.
@@ -117,6 +121,8 @@ public protocol TreeServices: AnyObject, Sendable {
 public struct StarredPhoto: Sendable {
     /// Below the media folder.
     public let path: String
+    /// That of the photo, with a number if another star has it. It stays the same while the store is mounted.
+    public let name: FileName
     /// `queued`, `uploaded`, `failed:networkError` and so on.
     public let status: String
     /// When it was starred last.
@@ -140,8 +146,9 @@ public struct StarredPhoto: Sendable {
         }
     }
 
-    public init(path: String, status: String, starredAt: Timestamp, copy: Copy? = nil) {
+    public init(path: String, name: FileName, status: String, starredAt: Timestamp, copy: Copy? = nil) {
         self.path = path
+        self.name = name
         self.status = status
         self.starredAt = starredAt
         self.copy = copy

@@ -8,6 +8,7 @@ extension TreeServices {
     public func livePhotos() throws(BackupError) -> PhotoIndex { throw .notFound(PhotoPlaces.viewFolderName) }
     public func knownPhoto(path: [UInt8], sizeBytes: UInt64, modificationTime: Timestamp) -> PhotoRecord? { nil }
     public func starredPhotos() throws(BackupError) -> [StarredPhoto] { [] }
+    public func starredPhoto(named name: FileName) throws(BackupError) -> StarredPhoto? { nil }
     public func star(ofPhoto path: [UInt8]) throws(BackupError) -> StarredPhoto? { nil }
     public func setStarred(photo path: [UInt8], _ isStarred: Bool) throws(BackupError) { throw .readOnlyHere }
     public func makePhotoDraft() throws(BackupError) -> CopyDraft { throw .readOnlyHere }
@@ -19,6 +20,7 @@ extension TreeServices {
         throw .readOnlyHere
     }
     public func photoQueueFiles(in folder: PhotoQueueFolder?) throws(BackupError) -> [FileName] { [] }
+    public func hasPhotoQueueFile(_ name: FileName, in folder: PhotoQueueFolder?) throws(BackupError) -> Bool { false }
     public func photoQueueFile(_ name: FileName, in folder: PhotoQueueFolder?) throws(BackupError) -> [UInt8] {
         throw .notFound(name)
     }

@@ -17,25 +17,16 @@ final class StarredFolder: FolderNode {
     var hasKnownAttributes: Bool { true }
     func attributes() throws(BackupError) -> NodeAttributes { context.folderAttributes(inode, time: context.mountTime) }
 
-    /// The stars by the names of their links. Two photos of one name get numbers, in the order of their paths.
-    private func links() throws(BackupError) -> [(name: FileName, photo: StarredPhoto)] {
-        var names = PhotoLinkNames()
-        return try context.services.starredPhotos()
-            .map { (names.name(for: BytePath.lastComponent(of: Array($0.path.utf8))), $0) }.sorted { $0.0 < $1.0 }
-    }
-
-    private func node(_ link: (name: FileName, photo: StarredPhoto)) -> any Node {
-        if let copy = link.photo.copy {
-            return KeptPhoto(link.photo, copy, named: link.name, in: inode, context: context)
-        }
+    private func node(_ photo: StarredPhoto) -> any Node {
+        if let copy = photo.copy { return KeptPhoto(photo, copy, named: photo.name, in: inode, context: context) }
         return PhotoLink(
-            to: Array("../../live/media/\(link.photo.path)".utf8), link.photo.starredAt, inode: inode.child(link.name),
+            to: Array("../../live/media/\(photo.path)".utf8), photo.starredAt, inode: inode.child(photo.name),
             isImmutable: false)
     }
 
-    private func star(named name: FileName) throws(BackupError) -> (name: FileName, photo: StarredPhoto) {
-        guard let link = try links().first(where: { $0.name == name }) else { throw .notFound(name) }
-        return link
+    private func star(named name: FileName) throws(BackupError) -> StarredPhoto {
+        guard let photo = try context.services.starredPhoto(named: name) else { throw .notFound(name) }
+        return photo
     }
 
     func child(named name: FileName) throws(BackupError) -> any Node {
@@ -48,7 +39,8 @@ final class StarredFolder: FolderNode {
     func listing() throws(BackupError) -> FolderListing {
         let copies = context.copiedPhotos.sortedFiles.map { (name: $0.name, node: $0.file as any Node) }
         let copied = Set(copies.map(\.name))
-        return FolderListing(try links().filter { !copied.contains($0.name) }.map { ($0.name, node($0)) } + copies)
+        let photos = try context.services.starredPhotos().sorted { $0.name < $1.name }
+        return FolderListing(photos.filter { !copied.contains($0.name) }.map { ($0.name, node($0)) } + copies)
     }
 
     func removeFile(_ name: FileName) throws(BackupError) {
@@ -57,7 +49,7 @@ final class StarredFolder: FolderNode {
             // Its star has another name, unless it was made just now.
             guard copy.discard() != nil, !DropName.isUnfinished(name) else { return }
         }
-        let path = Array(try star(named: name).photo.path.utf8)
+        let path = Array(try star(named: name).path.utf8)
         try context.services.setStarred(photo: path, false)
     }
 
@@ -68,8 +60,8 @@ final class StarredFolder: FolderNode {
     func createFile(_ name: FileName) throws(BackupError) -> any FileNode {
         try requireUsable(name)
         // Another process may have made it since the kernel has looked.
-        if let link = try links().first(where: { $0.name == name }) {
-            guard let file = node(link) as? any FileNode else { throw Self.isThere(name) }
+        if let photo = try context.services.starredPhoto(named: name) {
+            guard let file = node(photo) as? any FileNode else { throw Self.isThere(name) }
             return file
         }
         return context.copiedPhotos.add(CopiedPhoto(name: name, folder: inode, context: context), as: name)
@@ -97,8 +89,9 @@ final class StarredFolder: FolderNode {
         try requireUsable(newName)
         let starred = try copy.starredContent()
         // Its own star may have the name already.
-        let isOther = try links().contains { $0.name == newName && (starred == nil || $0.photo.copy?.sha256 != starred) }
-        if isOther, !mayReplace || starred != nil { throw Self.isThere(newName) }
+        let other = try context.services.starredPhoto(named: newName)
+        let isTaken = other.map { starred == nil || $0.copy?.sha256 != starred } ?? false
+        if isTaken, !mayReplace || starred != nil { throw Self.isThere(newName) }
         if !mayReplace, context.copiedPhotos.file(named: newName) != nil { throw Self.isThere(newName) }
         _ = (context.copiedPhotos.rename(copy, to: newName) as? CopiedPhoto)?.discard()
         if !copy.rename(to: newName) { context.copiedPhotos.take(copy) }
@@ -176,7 +169,7 @@ final class PhotoQueueNode: FolderNode {
     }
 
     func child(named name: FileName) throws(BackupError) -> any Node {
-        guard try context.services.photoQueueFiles(in: folder).contains(name) else { throw .notFound(name) }
+        guard try context.services.hasPhotoQueueFile(name, in: folder) else { throw .notFound(name) }
         return file(name)
     }
 

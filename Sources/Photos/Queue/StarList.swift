@@ -1,0 +1,173 @@
+import BackupCore
+import Synchronization
+import SystemIO
+
+/// A star, and the name of its link in `photos/starred/`.
+public struct NamedStar: Sendable {
+    public let item: QueueItem
+    public let name: FileName
+}
+
+/// The stars of a store, for questions that come often: a folder of thousands of stars is asked about each of them. A look costs
+/// the status of two folders while no star changes, and otherwise that of each file; only files that have changed are read. While
+/// other processes change stars all the time, looks take a twentieth of the time, and answers may be as old as that.
+///
+/// A star keeps its name as long as this object lives: what removes several links by their names must not meet other photos.
+public final class StarList: Sendable {
+    /// A change within this time after another one may have the same time stamp: file systems count in steps of up to 10 ms.
+    private static let stampNanoseconds: Int64 = 50_000_000
+
+    private static let restFactor = 20.0
+
+    private struct Stamp: Equatable {
+        let inode: UInt64
+        let sizeBytes: UInt64
+        let modified: Timestamp
+        let changed: Timestamp
+
+        init(_ status: FileStatus) {
+            (inode, sizeBytes) = (status.inode, status.size)
+            (modified, changed) = (status.modificationTime, status.changeTime)
+        }
+
+        /// Whether a later change certainly has another stamp.
+        func isSettled(at time: Timestamp) -> Bool {
+            func nanoseconds(_ time: Timestamp) -> Int64? {
+                let (seconds, isTooLong) = time.seconds.multipliedReportingOverflow(by: 1_000_000_000)
+                return isTooLong ? nil : seconds.addingReportingOverflow(Int64(time.nanoseconds)).partialValue
+            }
+            guard let now = nanoseconds(time), let last = nanoseconds(max(modified, changed)) else { return false }
+            let age = now.subtractingReportingOverflow(last)
+            return !age.overflow && age.partialValue > stampNanoseconds
+        }
+    }
+
+    private struct File {
+        let stamp: Stamp
+        let isSettled: Bool
+        /// `nil` for what is no star.
+        let item: QueueItem?
+        /// Of that.
+        let problem: BackupError?
+    }
+
+    private struct State {
+        /// Of the two folders; `nil` if the next look has to list them.
+        var folders: [Stamp?]?
+        /// By their paths.
+        var files: [String: File] = [:]
+        /// Of the monotonic clock: until then, answers may be as old as the last look.
+        var restsUntil = 0.0
+        /// Whether this process has changed a star since.
+        var isChanged = true
+        /// In the order of their paths.
+        var stars: [NamedStar] = []
+        /// The places in `stars`.
+        var places: [FileName: Int] = [:]
+        var problems: [BackupError] = []
+        var version: UInt64 = 0
+        /// The names by the stars' identifiers.
+        var names: [String: FileName] = [:]
+        /// The next number for photos of one name.
+        var numbers: [FileName: Int] = [:]
+    }
+
+    private let queue: QueueFolder
+    private let state = Mutex(State())
+
+    public init(_ queue: QueueFolder) { self.queue = queue }
+
+    /// All stars, in the order of their paths.
+    public func stars() throws(BackupError) -> [NamedStar] { try current { $0.stars } }
+
+    /// The star whose link has this name.
+    public func star(named name: FileName) throws(BackupError) -> NamedStar? {
+        try current { state in state.places[name].map { state.stars[$0] } }
+    }
+
+    /// Grows with each change of a star.
+    public func version() throws(BackupError) -> UInt64 { try current { $0.version } }
+
+    private func current<Result: Sendable>(_ body: (borrowing State) -> Result) throws(BackupError) -> Result {
+        try state.withLock { (state) throws(BackupError) in
+            let began = SystemClock.monotonicSeconds()
+            guard state.isChanged || began >= state.restsUntil else { return body(state) }
+            let folders = try stamps()
+            if state.isChanged || state.folders == nil || state.folders != folders {
+                try read(into: &state)
+                state.isChanged = false
+                let end = SystemClock.monotonicSeconds()
+                state.restsUntil = end + (end - began) * Self.restFactor
+            }
+            return body(state)
+        }
+    }
+
+    /// To be called after this process has changed a star.
+    public func noteChange() { state.withLock { $0.isChanged = true } }
+
+    private func stamps() throws(BackupError) -> [Stamp?] {
+        [try FileSystem.look(queue.queue).map(Stamp.init), try FileSystem.look(queue.uploaded).map(Stamp.init)]
+    }
+
+    private func read(into state: inout State) throws(BackupError) {
+        let now = SystemClock.now()
+        let folders = try stamps()
+        var files: [String: File] = [:]
+        var items: [QueueItem] = []
+        var problems: [BackupError] = []
+        for id in try queue.allIDs() {
+            for path in queue.paths(of: id) {
+                guard let status = try FileSystem.look(path) else { continue }
+                let stamp = Stamp(status)
+                var file = state.files[path]
+                if file.map({ !$0.isSettled || $0.stamp != stamp }) ?? true {
+                    file = try readFile(id, stamp, stamp.isSettled(at: now))
+                }
+                guard let file else { continue }
+                files[path] = file
+                if let item = file.item { items.append(item) }
+                if let problem = file.problem { problems.append(problem) }
+                break
+            }
+        }
+        items.sort { $0.path < $1.path }
+        state.files = files
+        state.problems = problems
+        state.version += 1
+        // Anything unsettled is looked at again.
+        let isSettled = folders.allSatisfy { $0?.isSettled(at: now) ?? true } && files.values.allSatisfy(\.isSettled)
+        state.folders = isSettled ? folders : nil
+        name(items, &state)
+    }
+
+    /// - Returns: `nil` when it is gone meanwhile.
+    private func readFile(_ id: String, _ stamp: Stamp, _ isSettled: Bool) throws(BackupError) -> File? {
+        do throws(BackupError) {
+            return try queue.item(id).map { File(stamp: stamp, isSettled: isSettled, item: $0, problem: nil) }
+        } catch {
+            guard error.code == .damagedContent else { throw error }
+            return File(stamp: stamp, isSettled: isSettled, item: nil, problem: error)
+        }
+    }
+
+    private func name(_ items: [QueueItem], _ state: inout State) {
+        let ids = Set(items.lazy.map(\.id))
+        state.names = state.names.filter { ids.contains($0.key) }
+        var taken = Set(state.names.values)
+        state.stars = items.map { item in
+            if let known = state.names[item.id] { return NamedStar(item: item, name: known) }
+            let own = FileName(bytes: BytePath.lastComponent(of: Array(item.path.utf8)))
+            var name = own
+            while !taken.insert(name).inserted {
+                let number = state.numbers[own, default: 2]
+                name = FileName(bytes: FileName.fitting(own.bytes, " (\(number))"))
+                state.numbers[own] = number + 1
+            }
+            state.names[item.id] = name
+            return NamedStar(item: item, name: name)
+        }
+        if ids.isEmpty { state.numbers = [:] }
+        state.places = Dictionary(uniqueKeysWithValues: state.stars.enumerated().map { ($1.name, $0) })
+    }
+}
