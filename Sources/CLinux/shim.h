@@ -73,6 +73,12 @@ static inline long backupfs_send_with_descriptor(int socket, const void *bytes, 
     }
     return (long)sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
+// memfd_create(2): a file in memory without a name, closed when another program is started and never executed; -1 and errno.
+static inline int backupfs_memory_file(void) {
+    int file = (int)syscall(SYS_memfd_create, "backupfs", 9u /* MFD_CLOEXEC, MFD_NOEXEC_SEAL */);
+    // Before Linux 6.3.
+    return file == -1 && errno == EINVAL ? (int)syscall(SYS_memfd_create, "backupfs", 1u) : file;
+}
 // POSIX_SPAWN_SETSID: the started program becomes the leader of a new session, without a terminal.
 enum { backupfs_spawn_setsid = 0x80 };
 // Closes every descriptor from `first` on in the started program.

@@ -32,8 +32,11 @@ const char *cmedia_load_libraries(void) {
     return NULL;
 }
 
+// How the small picture is written.
+typedef const char *(*saver)(VipsImage *image, const struct cmedia_form *form, uint8_t **bytes, size_t *count);
+
 // The quality falls until the file is small enough.
-static const char *save(VipsImage *image, const struct cmedia_form *form, uint8_t **jpeg, size_t *jpeg_count) {
+static const char *save_jpeg(VipsImage *image, const struct cmedia_form *form, uint8_t **jpeg, size_t *jpeg_count) {
     for (int quality = form->quality; quality > 0; quality -= 10) {
         void *bytes = NULL;
         size_t count = 0;
@@ -47,6 +50,21 @@ static const char *save(VipsImage *image, const struct cmedia_form *form, uint8_
         g_free(bytes);
     }
     return "the thumbnail is too large at every quality";
+}
+
+static const char *save_png(VipsImage *image, const struct cmedia_form *form, uint8_t **png, size_t *png_count) {
+    void *bytes = NULL;
+    size_t count = 0;
+    if (vips_pngsave_buffer(
+            image, &bytes, &count, "compression", 6, "filter", VIPS_FOREIGN_PNG_FILTER_PAETH, "strip", TRUE, NULL) != 0)
+        return "the picture cannot be written";
+    if (count >= form->limit_bytes) {
+        g_free(bytes);
+        return "the picture is too large";
+    }
+    *png = bytes;
+    *png_count = count;
+    return NULL;
 }
 
 // More pixels are no photo: the largest panoramas have some hundred million, and decoding so many takes longer than the program waits.
@@ -67,7 +85,7 @@ static const char *look_at(const void *bytes, size_t count, gboolean *has_colour
 
 // `orientation`: for an image that has none of its own.
 static const char *shrink(
-    const void *bytes, size_t count, const struct cmedia_form *form, int orientation, uint8_t **jpeg, size_t *jpeg_count) {
+    const void *bytes, size_t count, const struct cmedia_form *form, int orientation, saver save, uint8_t **made, size_t *made_count) {
     VipsImage *image = NULL, *whole = NULL, *upright = NULL, *flat = NULL;
     gboolean has_colours = TRUE;
     const char *problem = look_at(bytes, count, &has_colours);
@@ -96,7 +114,7 @@ static const char *shrink(
         else problem = "no image that can be flattened";
         vips_area_unref(VIPS_AREA(white));
     }
-    if (problem == NULL) problem = save(last, form, jpeg, jpeg_count);
+    if (problem == NULL) problem = save(last, form, made, made_count);
     if (flat != NULL) g_object_unref(flat);
     if (upright != NULL) g_object_unref(upright);
     if (whole != NULL) g_object_unref(whole);
@@ -124,7 +142,7 @@ static const char *shrink_preview(
         if (preview != NULL) {
             guint32 preview_count = 0;
             const guint8 *preview_bytes = gexiv2_preview_image_get_data(preview, &preview_count);
-            problem = shrink(preview_bytes, preview_count, form, orientation, jpeg, jpeg_count);
+            problem = shrink(preview_bytes, preview_count, form, orientation, save_jpeg, jpeg, jpeg_count);
             g_object_unref(preview);
         }
     }
@@ -138,9 +156,17 @@ const char *cmedia_thumbnail(
     *jpeg = NULL;
     *jpeg_count = 0;
     if (prefers_preview && shrink_preview(bytes, count, form, orientation, jpeg, jpeg_count) == NULL) return NULL;
-    const char *problem = shrink(bytes, count, form, 0, jpeg, jpeg_count);
+    const char *problem = shrink(bytes, count, form, 0, save_jpeg, jpeg, jpeg_count);
     if (problem == NULL || prefers_preview) return problem;
     return shrink_preview(bytes, count, form, orientation, jpeg, jpeg_count) == NULL ? NULL : problem;
+}
+
+const char *cmedia_picture(
+    const void *bytes, size_t count, int side, size_t limit_bytes, uint8_t **png, size_t *png_count) {
+    *png = NULL;
+    *png_count = 0;
+    struct cmedia_form form = {side, limit_bytes, 0, 0};
+    return shrink(bytes, count, &form, 0, save_png, png, png_count);
 }
 
 void cmedia_free(void *memory) { g_free(memory); }

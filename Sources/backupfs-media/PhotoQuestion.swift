@@ -23,6 +23,7 @@ struct PhotoQuestion {
             var writer = ByteWriter()
             writer.append(sandbox_attempt(Int32(truncatingIfNeeded: request.argument), descriptor))
             return MediaAnswer(request, .found, content: writer.bytes)
+        case .picture: return picture()
         case .metadata, .thumbnail:
             let size = cmedia_file_size(descriptor)
             guard size >= 0 else { return MediaAnswer(request, .damaged) }
@@ -74,5 +75,25 @@ struct PhotoQuestion {
             return MediaAnswer(request, .damaged)
         }
         return MediaAnswer(request, .found, content: thumbnail)
+    }
+
+    /// Only of what is no longer than a thumbnail, and a JPEG.
+    private func picture() -> MediaAnswer {
+        let size = cmedia_file_size(descriptor)
+        guard size > 0 else { return MediaAnswer(request, .damaged) }
+        guard size < PhotoLimits.thumbnailBytes, request.argument <= PhotoLimits.thumbnailPixels else {
+            return MediaAnswer(request, .tooLarge)
+        }
+        guard let bytes = read(at: 0, count: Int(size)), bytes.starts(with: [0xFF, 0xD8, 0xFF]) else {
+            return MediaAnswer(request, .nothing)
+        }
+        var png: UnsafeMutablePointer<UInt8>?
+        var count = 0
+        let problem = bytes.withUnsafeBytes { jpeg in
+            cmedia_picture(jpeg.baseAddress, jpeg.count, Int32(request.argument), PhotoLimits.pictureBytes, &png, &count)
+        }
+        guard problem == nil, let png else { return MediaAnswer(request, .damaged) }
+        defer { cmedia_free(png) }
+        return MediaAnswer(request, .found, content: Array(UnsafeBufferPointer(start: png, count: count)))
     }
 }

@@ -63,5 +63,8 @@ struct cmedia_form {
 const char *cmedia_thumbnail(
     const void *bytes, size_t count, const struct cmedia_form *form, int prefers_preview, int orientation, uint8_t **jpeg,
     size_t *jpeg_count);
+// Makes a PNG of fewer than `limit_bytes` of a thumbnail, without any text. The caller frees it with cmedia_free.
+const char *cmedia_picture(
+    const void *bytes, size_t count, int side, size_t limit_bytes, uint8_t **png, size_t *png_count);
 void cmedia_free(void *memory);
 #endif

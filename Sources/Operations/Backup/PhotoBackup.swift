@@ -198,7 +198,7 @@ struct PhotoBackup {
             path: path, sizeBytes: entry.size, modificationTime: entry.modificationTime, md5: checksums.md5,
             sha256: checksums.sha256, status: .unread)
         guard let reading else {
-            if PhotoFiles.isNamedLikePhoto(entry.name) { try append(record, entry, nil, nil, to: &tree, &counts) }
+            if PhotoPlaces.isNamedLikePhoto(entry.name) { try append(record, entry, nil, nil, to: &tree, &counts) }
             return
         }
         guard record.take(reading.metadata) else { return }

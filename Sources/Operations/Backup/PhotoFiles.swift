@@ -38,16 +38,4 @@ struct PhotoFiles: Sendable {
         }
         return try SharedFile(path: copy)
     }
-
-    /// Whether a file that was not read is taken for a photo or video.
-    static func isNamedLikePhoto(_ name: FileName) -> Bool {
-        guard let dot = name.bytes.lastIndex(of: UInt8(ascii: ".")), dot > 0 else { return false }
-        return endings.contains(String(decoding: name.bytes[(dot + 1)...], as: UTF8.self).lowercased())
-    }
-
-    private static let endings: Set = [
-        "jpg", "jpeg", "png", "webp", "heic", "heif", "avif", "tif", "tiff", "dng", "cr2", "cr3", "nef", "arw", "orf",
-        "raf",
-        "rw2", "mp4", "m4v", "mov", "3gp",
-    ]
 }

@@ -162,7 +162,7 @@ public final class LivePhotos: Sendable {
         var record = PhotoRecord(
             path: file.path, sizeBytes: file.size, modificationTime: file.modificationTime, md5: file.checksums?.md5,
             sha256: file.checksums?.sha256, status: .unread)
-        let unread = PhotoFiles.isNamedLikePhoto(FileName(bytes: BytePath.lastComponent(of: file.path))) ? record : nil
+        let unread = PhotoPlaces.isNamedLikePhoto(FileName(bytes: BytePath.lastComponent(of: file.path))) ? record : nil
         guard let pending else { return (unread, false) }
         let reading: PhotoReading
         do {

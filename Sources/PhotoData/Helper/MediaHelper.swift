@@ -71,9 +71,19 @@ public final class MediaHelper {
     public func thumbnail(
         of file: borrowing OwnedDescriptor, _ form: ThumbnailForm = .usual
     ) throws(BackupError) -> MediaOutcome<[UInt8]> {
-        try outcome(of: .thumbnail, file, timeoutSeconds.thumbnail, argument: form.argument) { answer throws(BackupError) in
+        try outcome(of: .thumbnail, argument: form.argument, file, timeoutSeconds.thumbnail) { answer throws(BackupError) in
             try answer.thumbnail()
         }
+    }
+
+    /// A thumbnail as a PNG.
+    /// - Parameters:
+    ///   - file: the thumbnail, a JPEG; as for `metadata`.
+    ///   - sidePixels: the longer side has as many pixels at most; up to 256. A smaller one stays as it is.
+    public func picture(of file: borrowing OwnedDescriptor, sidePixels: Int) throws(BackupError) -> MediaOutcome<PNGPicture> {
+        try outcome(
+            of: .picture, argument: UInt32(sidePixels), file, timeoutSeconds.thumbnail
+        ) { answer throws(BackupError) in try answer.picture(sidePixels: sidePixels) }
     }
 
     /// Has the helper try what its sandbox must refuse (`sandbox_attempt`).
@@ -86,7 +96,7 @@ public final class MediaHelper {
     }
 
     private func outcome<Value: Sendable>(
-        of kind: MediaProtocol.Kind, _ file: borrowing OwnedDescriptor, _ seconds: Double, argument: UInt32 = 0,
+        of kind: MediaProtocol.Kind, argument: UInt32 = 0, _ file: borrowing OwnedDescriptor, _ seconds: Double,
         _ decode: (MediaAnswer) throws(BackupError) -> Value
     ) throws(BackupError) -> MediaOutcome<Value> {
         let flags = fcntl(file.rawValue, F_GETFL)

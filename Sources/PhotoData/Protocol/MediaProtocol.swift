@@ -18,6 +18,8 @@ public enum MediaProtocol {
         case thumbnail = 2
         /// Tries what the sandbox must refuse, for tests.
         case attempt = 3
+        /// The file is a thumbnail, and a PNG of it is wanted whose longer side has as many pixels as the argument says at most.
+        case picture = 4
     }
 
     /// How it went.
@@ -38,7 +40,7 @@ public struct MediaRequest: Sendable, Equatable {
     public let kind: MediaProtocol.Kind
     /// The answer repeats it.
     public let number: UInt32
-    /// The number of an attempt, or the form of a thumbnail.
+    /// The number of an attempt; the form of a thumbnail; the longer side of a picture, in pixels.
     public let argument: UInt32
 
     public init(_ kind: MediaProtocol.Kind, number: UInt32, argument: UInt32 = 0) {
@@ -111,5 +113,14 @@ public struct MediaAnswer: Sendable, Equatable {
     func thumbnail() throws(BackupError) -> [UInt8] {
         guard content.count < PhotoLimits.thumbnailBytes, content.starts(with: [0xFF, 0xD8, 0xFF]) else { throw Self.malformed }
         return content
+    }
+
+    /// The content as a picture.
+    /// - Throws: `damagedContent` for what is no plain PNG, or is too large.
+    func picture(sidePixels: Int) throws(BackupError) -> PNGPicture {
+        guard content.count < PhotoLimits.pictureBytes, let picture = PNGPicture(content, sidePixels: sidePixels) else {
+            throw Self.malformed
+        }
+        return picture
     }
 }

@@ -110,6 +110,8 @@ public enum PhotoLimits {
     public static let answerBytes = 2 << 20
     /// A thumbnail is smaller than this.
     public static let thumbnailBytes = 50_000
+    /// A thumbnail as a PNG is smaller than this.
+    public static let pictureBytes = 256 << 10
     /// Of each side of a thumbnail.
     public static let thumbnailPixels = 256
     /// Of a photo, each way.

@@ -38,6 +38,18 @@ public enum PhotoPlaces {
         return FileName(md5.hexadecimal + ending)
     }
 
+    /// Whether a file that was not read is taken for a photo or video.
+    public static func isNamedLikePhoto(_ name: FileName) -> Bool {
+        guard let dot = name.bytes.lastIndex(of: UInt8(ascii: ".")), dot > 0 else { return false }
+        return endings.contains(String(decoding: name.bytes[(dot + 1)...], as: UTF8.self).lowercased())
+    }
+
+    private static let endings: Set = [
+        "jpg", "jpeg", "png", "webp", "heic", "heif", "avif", "tif", "tiff", "dng", "cr2", "cr3", "nef", "arw", "orf",
+        "raf",
+        "rw2", "mp4", "m4v", "mov", "3gp",
+    ]
+
     /// The folder of a camera: its name without what a folder's name may not have.
     static func folderName(ofCamera name: String) -> FileName {
         // At most 200 bytes.
