@@ -25,8 +25,8 @@ struct ThumbnailsCommand: ParsableCommand {
     var paths: [String]
 
     func run() throws {
-        var runs: [(path: String, mountpoint: String)] = []
-        for path in paths { runs.append((path, try mountpoint(of: path))) }
+        var runs: [ThumbnailRun] = []
+        for path in paths { runs.append(try ThumbnailRun(path, mountpoint: try mountpoint(of: path))) }
         let report = ThumbnailReport(isJSON: output.json)
         let printer = ProgressPrinter(isJSON: output.json)
         let cancellation = Cancellation.current ?? Cancellation()
@@ -36,9 +36,9 @@ struct ThumbnailsCommand: ParsableCommand {
                 try cancellation.run { () throws(BackupError) in
                     defer { printer.finish() }
                     let cache = try ThumbnailCache(path: ThumbnailCache.path())
-                    for (path, mountpoint) in runs {
-                        try ThumbnailRun(mountpoint: mountpoint, cache: cache).run(path, progress: printer.handler) {
-                            (result) throws(BackupError) in try report.write(result)
+                    for run in runs {
+                        try run.run(into: cache, progress: printer.handler) { (result) throws(BackupError) in
+                            try report.write(result)
                         }
                     }
                 }

@@ -27,31 +27,45 @@ public struct ThumbnailRun: Sendable {
     /// With fewer files for each helper, starting it takes longer than it saves.
     private static let filesPerHelper = 8
 
-    let cache: ThumbnailCache
     private let photos: MountedPhotos
-    private let mountpoint: String
-
-    /// - Parameter mountpoint: without symbolic links.
-    public init(mountpoint: String, cache: ThumbnailCache) throws(BackupError) {
-        self.cache = cache
-        self.mountpoint = mountpoint
-        photos = try MountedPhotos(mountpoint: mountpoint)
-    }
+    /// As the file manager shows it.
+    private let browsed: [UInt8]
+    /// Below the mountpoint.
+    private let start: [FileName]
+    /// As the user gave it.
+    private let path: String
 
     /// - Parameters:
     ///   - path: a photo, or a folder with photos at any depth, as the user gives it.
-    ///   - report: called for each photo, in the order of the folders and names.
-    /// - Throws: `invalidArgument` for a path that has photos of no backup, or of many; errors of the mount; `interrupted`.
+    ///   - mountpoint: of the mount that it is in, without symbolic links.
+    /// - Throws: `invalidArgument` for a path that has photos of no backup, or of many; errors of the mount.
+    public init(_ path: String, mountpoint: String) throws(BackupError) {
+        let given = BrowsedPath.absolute(path)
+        let real = try FileSystem.realPath(String(decoding: given, as: UTF8.self))
+        let names = BytePath.components(of: Array(real.utf8.dropFirst(mountpoint.utf8.count)))
+        guard let start = MountedPlace.start(of: names) else {
+            throw BackupError(
+                .invalidArgument, "these are not the photos of one backup", path: path,
+                remedy: "Name a folder such as \(mountpoint)/live/media or \(mountpoint)/snapshots/latest/media.")
+        }
+        self.path = path
+        self.start = start
+        browsed = start.dropFirst(names.count).reduce(given) { BytePath.join($0, $1.bytes) }
+        photos = try MountedPhotos(mountpoint: mountpoint)
+    }
+
+    /// - Parameter report: called for each photo, in the order of the folders and names.
+    /// - Throws: `notFound` for a backup without photos; errors of the mount; `interrupted`.
     public func run(
-        _ path: String, progress: ProgressHandler, _ report: (ThumbnailResult) throws(BackupError) -> Void
+        into cache: ThumbnailCache, progress: ProgressHandler, _ report: (ThumbnailResult) throws(BackupError) -> Void
     ) throws(BackupError) {
-        let items = try find(path) { (path, error) throws(BackupError) in
+        let items = try find { (path, error) throws(BackupError) in
             try report(ThumbnailResult(path: path, outcome: .failed(reason: error.code.rawValue, message: error.message)))
         }
         let helperCount = max(1, min(WorkerPool.processorCount, items.count / Self.filesPerHelper))
         var doneCount = 0
         try MediaCrew.forEach(count: items.count, helperCount: helperCount) { number, helper in
-            result(items[number], helper)
+            result(items[number], cache, helper)
         } _: { (result) throws(BackupError) in
             doneCount += 1
             progress(.step("Making thumbnails", doneCount, of: items.count))
@@ -70,32 +84,17 @@ public struct ThumbnailRun: Sendable {
         let status: FileStatus
     }
 
-    private func find(
-        _ path: String, unreadable: ([UInt8], BackupError) throws(BackupError) -> Void
-    ) throws(BackupError) -> [Item] {
-        let browsed = BrowsedPath.absolute(path)
-        let real = try FileSystem.realPath(String(decoding: browsed, as: UTF8.self))
-        let names = BytePath.components(of: Array(real.utf8.dropFirst(mountpoint.utf8.count)))
-        guard let start = MountedPlace.start(of: names) else {
-            throw BackupError(
-                .invalidArgument, "these are not the photos of one backup", path: path,
-                remedy: "Name a folder such as \(mountpoint)/live/media or \(mountpoint)/snapshots/latest/media.")
-        }
-        let added = start.dropFirst(names.count).map(\.bytes)
-        let startPath = Self.joined(start)
+    private func find(unreadable: ([UInt8], BackupError) throws(BackupError) -> Void) throws(BackupError) -> [Item] {
         let folder = try photos.root.openDirectory(at: start.dropLast())
         guard let name = start.last, let status = try folder.statusIfPresent(name) else {
             throw BackupError(.notFound, "there are no photos here", path: path)
         }
-        let item = Item(browsed: added.reduce(browsed) { BytePath.join($0, $1) }, path: startPath, status: status)
+        let path = Array(start.map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
+        let item = Item(browsed: browsed, path: path, status: status)
         guard status.kind == .directory else { return [item] }
         var items: [Item] = []
         try walk(item, try folder.openDirectory(name), &items, unreadable)
         return items
-    }
-
-    private static func joined(_ names: [FileName]) -> [UInt8] {
-        Array(names.map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
     }
 
     /// - Parameter unreadable: called for folders that cannot be read.
@@ -125,9 +124,9 @@ public struct ThumbnailRun: Sendable {
     // MARK: Making
 
     /// - Returns: `nil` for what is no photo.
-    private func result(_ item: Item, _ helper: MediaHelper) -> ThumbnailResult? {
+    private func result(_ item: Item, _ cache: ThumbnailCache, _ helper: MediaHelper) -> ThumbnailResult? {
         do throws(BackupError) {
-            return try outcome(item, helper).map { ThumbnailResult(path: item.browsed, outcome: $0) }
+            return try outcome(item, cache, helper).map { ThumbnailResult(path: item.browsed, outcome: $0) }
         } catch {
             switch error.code {
             case .interrupted, .noSpace, .noResources, .readOnly:
@@ -139,7 +138,9 @@ public struct ThumbnailRun: Sendable {
         }
     }
 
-    private func outcome(_ item: Item, _ helper: MediaHelper) throws(BackupError) -> ThumbnailResult.Outcome? {
+    private func outcome(
+        _ item: Item, _ cache: ThumbnailCache, _ helper: MediaHelper
+    ) throws(BackupError) -> ThumbnailResult.Outcome? {
         guard let (place, status) = try self.place(of: item), let name = place.path.last else { return nil }
         let source: BackupThumbnails?
         do throws(BackupError) {
