@@ -49,6 +49,7 @@ python3               command -v python3
 gettext               command -v msgfmt
 python3-cryptography  python3 -c __import__('cryptography')
 python3-jsonschema    python3 -c __import__('jsonschema')
+python3-html5lib      /usr/bin/python3 -c __import__('html5lib')
 python3-yaml          python3 -c __import__('yaml')
 python3-boto3         python3 -c __import__('boto3')
 python3-venv          python3 -c __import__('ensurepip')

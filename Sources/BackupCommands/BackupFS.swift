@@ -38,6 +38,8 @@ public struct BackupFS: ParsableCommand {
     public static func runAndExit() -> Never {
         // A reader that goes away (`backupfs ls | head`) causes an error of write(2), not a signal.
         signal(SIGPIPE, SIG_IGN)
+        // So does a file that reaches the limit of its user (`ulimit -f`): its draft is then removed.
+        signal(SIGXFSZ, SIG_IGN)
         do {
             try RepeatedOption.check(CommandLine.arguments)
             try VerbSuggestion.checkHelp(CommandLine.arguments)

@@ -136,7 +136,7 @@ struct TarTests {
                 try sandbox.sh("cd $R/out; backupfs export --tar --store $S", Sandbox.fixedClock)
                     == "ev_charging_tracker_export_2026-01-11_14-30-00.tar")
             try sandbox.sh("cd $R/out; cmp *.tar $M/live/archive.tar")
-            try sandbox.fails("backupfs export --zip --tar --store $S", saying: "Choose one of --json, --zip, --tar and --csv.")
+            try sandbox.fails("backupfs export --zip --tar --store $S", saying: "Choose one of --json, --zip, --tar")
         }
     }
 

@@ -10,12 +10,14 @@ struct ExportCommand: ParsableCommand {
         abstract: "Write the app's data, or a backup, as one file that needs no special program.",
         discussion: """
             Without SNAP the live data is exported. --json, --zip and --tar write one file, under the app's own file name in the current \
-            folder unless --output says otherwise ("-" is standard output). --csv writes a folder with one file for each collection.
+            folder unless --output says otherwise ("-" is standard output). So does --html-gallery, for apps with photos: \
+            the small pictures that backups keep, by the time when they were taken. --csv writes a folder with one file for each collection.
 
             Example:
               backupfs export --json
               backupfs export latest --zip --output /media/usb/cars.zip
               backupfs export latest --tar --output - | ssh elsewhere 'tar -x -C cars'
+              backupfs export latest --html-gallery
               backupfs export --csv ~/spreadsheets
             """)
 
@@ -30,6 +32,8 @@ struct ExportCommand: ParsableCommand {
     var zip = false
     @Flag(name: .long, help: "Everything, as one tar archive.")
     var tar = false
+    @Flag(name: .long, help: "The photos as one HTML file that needs no other file and no network.")
+    var htmlGallery = false
     @Option(
         name: .long, help: ArgumentHelp("One CSV file for each collection, into this folder.", valueName: "dir"),
         completion: .directory)
@@ -40,10 +44,16 @@ struct ExportCommand: ParsableCommand {
     var output: String?
 
     func validate() throws {
-        if [json, zip, tar, csv != nil].count(where: { $0 }) > 1 {
-            throw ValidationError("Choose one of --json, --zip, --tar and --csv.")
+        if [json, zip, tar, htmlGallery, csv != nil].count(where: { $0 }) > 1 {
+            throw ValidationError("Choose one of --json, --zip, --tar, --html-gallery and --csv.")
         }
         if csv != nil, output != nil { throw ValidationError("--csv names its folder itself; leave out --output.") }
+    }
+
+    private var form: ExportOperation.Form {
+        if zip { return .archive(.zip) }
+        if tar { return .archive(.tar) }
+        return htmlGallery ? .htmlGallery : .json
     }
 
     func run() throws {
@@ -58,7 +68,6 @@ struct ExportCommand: ParsableCommand {
             for file in files { Terminal.write(verbatim: file) }
             return
         }
-        let form: ExportOperation.Form = zip ? .archive(.zip) : tar ? .archive(.tar) : .json
         if output == "-" {
             try export.write(form, toDescriptor: 1)
             return

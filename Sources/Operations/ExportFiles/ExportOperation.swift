@@ -8,14 +8,17 @@ import SystemIO
 
 /// Writes the live data, or a backup, as files that need no special program.
 public struct ExportOperation: Sendable {
-    /// What the file contains: the records alone, or everything as an archive.
+    /// What the file contains: the records alone, everything as an archive, or the photos as a page.
     public enum Form: Sendable {
         case json, archive(ArchiveFormat)
+        /// One HTML file with the small pictures in it.
+        case htmlGallery
 
         fileprivate var name: String {
             switch self {
             case .json: "json"
             case .archive(let format): format == .tar ? "tar" : "zip"
+            case .htmlGallery: "html"
             }
         }
     }
@@ -24,6 +27,9 @@ public struct ExportOperation: Sendable {
         case table(ExtentTable)
         /// The live records, straight from the database.
         case records
+        case pages(PhotoPages)
+
+        var sizeBytes: UInt64? { if case .table(let table) = self { table.size } else { nil } }
     }
 
     private let store: Store
@@ -71,10 +77,9 @@ public struct ExportOperation: Sendable {
 
     private func write(_ form: Form, to path: String?, _ facts: inout OperationFacts) throws(BackupError) -> String {
         if let path, let status = FileSystem.statusIfPresent(path), status.kind != .regular {
-            let (table, _) = try table(form)
-            facts.sizeBytes = table.size
-            let file = try OwnedDescriptor.open(path, O_WRONLY)
-            try copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+            let (content, _) = try content(form, isStreamed: true)
+            facts.sizeBytes = content.sizeBytes
+            try put(content, form, into: OwnedDescriptor.open(path, O_WRONLY), &facts)
             progress.enter(.end)
             return path
         }
@@ -84,13 +89,15 @@ public struct ExportOperation: Sendable {
         if path == nil { try store.requireWritable(target) }
         let draft = "\(target).part-\(RandomToken.make())"
         do {
-            let sink = DescriptorSink(try OwnedDescriptor.open(draft, O_WRONLY | O_CREAT | O_EXCL))
-            switch content {
-            case .table(let table):
-                try copy(table) { (bytes) throws(BackupError) in try sink.write(literal: bytes) }
-            case .records: try writeRecords(createdAt: time, to: sink)
+            let file = try OwnedDescriptor.open(draft, O_WRONLY | O_CREAT | O_EXCL)
+            if case .records = content {
+                let sink = DescriptorSink(file)
+                try writeRecords(createdAt: time, to: sink)
+                try sink.synchronize()
+            } else {
+                try put(content, form, into: file, &facts)
+                try file.synchronize()
             }
-            try sink.synchronize()
             try FileSystem.rename(draft, to: target)
             try FileSystem.synchronizeDirectory(FileSystem.parentPath(target))
         } catch {
@@ -100,6 +107,21 @@ public struct ExportOperation: Sendable {
         }
         progress.enter(.end)
         return target
+    }
+
+    /// Everything but live records.
+    private func put(
+        _ content: Content, _ form: Form, into file: borrowing OwnedDescriptor, _ facts: inout OperationFacts
+    ) throws(BackupError) {
+        switch content {
+        case .table(let table): try copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+        case .pages(let pages):
+            progress.update(always: true) { $0[.writing].totalItems = UInt64(pages.count) }
+            facts.fileCount = UInt64(pages.count)
+            var gallery = GalleryPage(pages)
+            facts.sizeBytes = try gallery.write(to: file, progress)
+        case .records: break
+        }
     }
 
     private func copy(
@@ -116,10 +138,9 @@ public struct ExportOperation: Sendable {
     public func write(_ form: Form, toDescriptor descriptor: Int32) throws(BackupError) {
         try recorded(form.name) { (facts) throws(BackupError) in
             try reading { () throws(BackupError) in
-                let (table, _) = try table(form)
-                facts.sizeBytes = table.size
-                let file = OwnedDescriptor(owning: dup(descriptor), path: "standard output")
-                try copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+                let (content, _) = try content(form, isStreamed: true)
+                facts.sizeBytes = content.sizeBytes
+                try put(content, form, into: OwnedDescriptor(owning: dup(descriptor), path: "standard output"), &facts)
             }
             progress.enter(.end)
         }
@@ -166,8 +187,12 @@ public struct ExportOperation: Sendable {
 
     /// Live records are written directly from the database to a file, without a rendering that nothing else reads. Only where the
     /// app's writers do not wait for readers, since a disk may be slow. Not into pipes, since their readers may be slow.
-    private func content(_ form: Form) throws(BackupError) -> (Content, Timestamp) {
-        if snapshotName == nil, case .json = form {
+    private func content(_ form: Form, isStreamed: Bool = false) throws(BackupError) -> (Content, Timestamp) {
+        if case .htmlGallery = form {
+            let pages = try PhotoPages(of: store, snapshotName: snapshotName)
+            return (.pages(pages), pages.time)
+        }
+        if snapshotName == nil, !isStreamed, case .json = form {
             try store.database.check()
             if try store.database.readersLetWritersPass() { return (.records, SystemClock.now()) }
         }
@@ -182,28 +207,22 @@ public struct ExportOperation: Sendable {
     }
 
     private func table(_ form: Form) throws(BackupError) -> (ExtentTable, Timestamp) {
-        let name: FileName =
-            switch form {
-            case .json: "export.json"
-            case .archive(let format): format.fileName
-            }
+        var archive: ArchiveFormat?
+        if case .archive(let format) = form { archive = format }
+        let name = archive?.fileName ?? "export.json"
         guard let snapshotName else {
-            var readsMedia = false
-            if case .archive = form { readsMedia = true }
-            let view = try LiveData(store: store, readsMedia: readsMedia).view()
+            let view = try LiveData(store: store, readsMedia: archive != nil).view()
             guard let entry = try view.entry(at: [name]) else { throw BackupError(.notFound, "there is no live data") }
             return (try entry.content.table(), SystemClock.now())
         }
         let snapshot = try store.anySnapshot(named: snapshotName)
-        switch form {
-        case .archive(let format):
-            return (try SnapshotArchive.table(of: snapshot, format, in: store.repository), snapshot.creationTime)
-        case .json:
-            guard let entry = try store.repository.rootDirectory(of: snapshot).entry(named: name) else {
-                throw BackupError(.notFound, "the backup has no export", path: snapshotName)
-            }
-            return (try store.repository.extents(of: entry.content), snapshot.creationTime)
+        if let archive {
+            return (try SnapshotArchive.table(of: snapshot, archive, in: store.repository), snapshot.creationTime)
         }
+        guard let entry = try store.repository.rootDirectory(of: snapshot).entry(named: name) else {
+            throw BackupError(.notFound, "the backup has no export", path: snapshotName)
+        }
+        return (try store.repository.extents(of: entry.content), snapshot.creationTime)
     }
 
     private func defaultName(_ form: Form, _ time: Timestamp) -> String {
@@ -213,6 +232,7 @@ public struct ExportOperation: Sendable {
         switch form {
         case .json: return name.hasSuffix(".zip") ? stem + ".json" : name
         case .archive(let format): return stem.count == name.count ? name : stem + (format == .tar ? ".tar" : ".zip")
+        case .htmlGallery: return stem + ".html"
         }
     }
 }

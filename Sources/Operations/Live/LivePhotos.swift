@@ -13,7 +13,7 @@ public final class LivePhotos: Sendable {
     /// How many files the walk may be ahead of the photos that are being read.
     private static let windowCount = 64
     /// How long one look reads new photos. The others are shown by their modification times until a later look reads them.
-    private static let budgetSeconds = 5.0
+    public static let budgetSeconds = 5.0
 
     /// A photo that is not in the newest backup, or a file that is none, in one state.
     private struct Read {
@@ -32,15 +32,18 @@ public final class LivePhotos: Sendable {
     let media: LiveMedia
     private let catalog: LiveMediaCatalog
     private let newest: NewestMediaCatalog
+    private let budgetSeconds: Double
     private let newestIndex = Mutex<(id: SnapshotID, index: PhotoIndex?)?>(nil)
     /// Held while the folder is walked, so that concurrent readers share one walk.
     private let state = Mutex(State())
 
+    /// - Parameter budgetSeconds: how long one look reads new photos.
     /// - Returns: `nil` for an app whose media are no photos.
     /// - Throws: when the places of database and media folder cannot be examined.
-    public init?(store: Store) throws(BackupError) {
+    public init?(store: Store, budgetSeconds: Double = budgetSeconds) throws(BackupError) {
         guard store.definition.media?.hasPhotos == true, let path = store.mediaPath else { return nil }
         self.store = store
+        self.budgetSeconds = budgetSeconds
         let newest = NewestMediaCatalog(repository: store.repository, ownership: store.ownership)
         self.newest = newest
         let amongMedia = try store.databaseAmongMedia()
@@ -98,7 +101,7 @@ public final class LivePhotos: Sendable {
         let known = newestKnown()
         let readers = PhotoReaders(makesThumbnails: false)
         defer { readers.end() }
-        let end = SystemClock.monotonicSeconds() + Self.budgetSeconds
+        let end = SystemClock.monotonicSeconds() + budgetSeconds
         var isWhole = true
         let list = try AppendedFile(in: store.paths.spool)
         var window: [Step] = []

@@ -20,7 +20,7 @@ struct KnownPhotos: Sendable {
     static let partialVersion = "1 partial"
 
     /// Those that backups have are smaller.
-    private static let thumbnailLimitBytes = 50_000
+    static let thumbnailLimitBytes = 50_000
 
     private let isComplete: Bool
     /// Whether photos that could not be read, or have no thumbnail, are tried again.
@@ -65,8 +65,8 @@ struct KnownPhotos: Sendable {
         guard var record = known, record.md5 == checksums.md5, record.status != .unread,
             !retriesUnreadable || record.status != .unreadable && !record.lacksThumbnail
         else { return nil }
-        let sidecar = companion(of: record, in: metadata, PhotoPlaces.sidecarName)
-        let thumbnail = record.hasThumbnail ? companion(of: record, in: thumbnails, PhotoPlaces.thumbnailName) : nil
+        let sidecar = (try? sidecar(of: record)).flatMap { $0 }
+        let thumbnail = record.hasThumbnail ? (try? thumbnailFile(of: record)).flatMap { $0 } : nil
         guard let sidecar, record.hasThumbnail == (thumbnail != nil) else { return nil }
         let contents = [sidecar.content] + (thumbnail.map { [$0.content] } ?? [])
         guard try writer.takeOver(contents).allSatisfy({ $0 }) else { return nil }
@@ -78,9 +78,26 @@ struct KnownPhotos: Sendable {
     /// The thumbnail of a content; `nil` if the backup has none that can be read.
     func thumbnail(of content: SHA256Digest, in repository: Repository) -> [UInt8]? {
         guard let record = (try? index?.record(sha256: content)).flatMap({ $0 }), record.hasThumbnail,
-            let file = companion(of: record, in: thumbnails, PhotoPlaces.thumbnailName)
+            let file = (try? thumbnailFile(of: record)).flatMap({ $0 })
         else { return nil }
         return try? repository.bytes(of: file.content, limitBytes: Self.thumbnailLimitBytes)
+    }
+
+    /// A photo of this backup with the bytes of another one: that at the same path, if it has them.
+    func photo(like record: PhotoRecord) throws(BackupError) -> PhotoRecord? {
+        guard let sha256 = record.sha256 else { return nil }
+        if let here = try index?.record(path: record.path), here.sha256 == sha256 { return here }
+        return try index?.record(sha256: sha256)
+    }
+
+    /// The file in `metadata/` of a photo of this backup.
+    func sidecar(of record: PhotoRecord) throws(BackupError) -> StoredFile? {
+        try companion(of: record, in: metadata, PhotoPlaces.sidecarName)
+    }
+
+    /// The file in `thumbnails/` of a photo of this backup.
+    func thumbnailFile(of record: PhotoRecord) throws(BackupError) -> StoredFile? {
+        try companion(of: record, in: thumbnails, PhotoPlaces.thumbnailName)
     }
 
     private func isUnchanged(_ file: TreeEntry, _ path: [UInt8]) -> Bool {
@@ -92,17 +109,15 @@ struct KnownPhotos: Sendable {
     private func companion(
         of record: PhotoRecord, in catalog: StoredMediaCatalog?,
         _ nameOf: (FileName, MD5Digest, (FileName) -> Bool) -> FileName
-    ) -> StoredFile? {
+    ) throws(BackupError) -> StoredFile? {
         guard let catalog, let md5 = record.md5 else { return nil }
         let name = FileName(bytes: BytePath.lastComponent(of: record.path))
         let folder = BytePath.folder(of: record.path)
         for isTaken in [false, true] {
             // A photo may have the name of that content, and then it is that photo's.
-            if isTaken, (try? index?.record(path: BytePath.join(folder, Array(md5.hexadecimal.utf8)))).flatMap({ $0 }) != nil {
-                continue
-            }
+            if isTaken, try index?.record(path: BytePath.join(folder, Array(md5.hexadecimal.utf8))) != nil { continue }
             let path = BytePath.join(folder, nameOf(name, md5) { _ in isTaken }.bytes)
-            guard let entry = (try? catalog.entry(at: path)).flatMap({ $0 }), let checksums = entry.checksums else { continue }
+            guard let entry = try catalog.entry(at: path), let checksums = entry.checksums else { continue }
             return StoredFile(content: entry.content, checksums: checksums)
         }
         return nil

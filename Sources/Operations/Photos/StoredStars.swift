@@ -13,13 +13,7 @@ extension StarredPhotos {
     public func star(
         from snapshot: Snapshot, in repository: Repository, _ report: (Change) -> Void
     ) throws(BackupError) -> (missing: [String], failures: [BackupError]) {
-        let list = try repository.rootDirectory(of: snapshot).entry(named: PhotoPlaces.listName)
-        guard let list, list.kind == .file else {
-            throw BackupError(
-                .notFound, "this backup has no list of photos", path: snapshot.name.description,
-                remedy: "Choose a newer backup of an app whose definition says photos: true.")
-        }
-        let index = try PhotoIndex(reading: StoredContentSource(list.content, in: repository))
+        let index = try PhotoIndex(listOf: snapshot, in: repository)
         var missing: [String] = []
         var failures: [BackupError] = []
         // By their bytes: equal strings can be two names.

@@ -125,7 +125,7 @@ final class StagedProgress<Stage: CaseIterable & Hashable & Sendable>: Sendable 
 
     private func percent(_ state: State) -> Int {
         if isEnd(state.stage) { return 100 }
-        if phases.isEmpty { return percentOfBytes(Array(state.work.values)) }
+        if phases.isEmpty { return percentOfBytes(state) }
         guard let index = phases.lastIndex(where: { order($0.stage) <= order(state.stage) }) else { return 0 }
         let begin = phases[index].percent
         let work = state[state.stage]
@@ -136,8 +136,13 @@ final class StagedProgress<Stage: CaseIterable & Hashable & Sendable>: Sendable 
             + (work.items > 0 ? share(work.processedItems, work.items, span) : share(work.doneBytes, work.totalBytes, span))
     }
 
-    private func percentOfBytes(_ work: [Work]) -> Int {
+    private func percentOfBytes(_ state: State) -> Int {
+        let work = Array(state.work.values)
         guard work.allSatisfy(\.isKnown) else { return 0 }
+        // Items stand for bytes that are not known in advance.
+        if let counted = countedStage, work.allSatisfy({ $0.totalBytes == 0 }) {
+            return share(state[counted].processedItems, state[counted].items, percentLimit)
+        }
         let done = work.reduce(0) { $0 + min($1.doneBytes, $1.totalBytes) }
         return min(percentLimit, share(done, work.reduce(0) { $0 + $1.totalBytes }, byteSpan))
     }
@@ -229,6 +234,7 @@ enum ExportStage: CaseIterable { case writing, end }
 
 extension StagedProgress where Stage == ExportStage {
     convenience init(_ report: ProgressHandler?) {
-        self.init(from: .writing, messages: ("Preparing export...", "Export completed"), byteSpan: 100, report)
+        self.init(
+            from: .writing, messages: ("Preparing export...", "Export completed"), byteSpan: 100, counting: .writing, report)
     }
 }

@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// A list of photos, opened: which photo is where, by path, content, day and camera. It holds about 40 bytes for each photo, and
+/// A list of photos, opened: which photo is where, by path, content, day and camera. It holds about 60 bytes for each photo, and
 /// reads a photo's line from the list when it is asked for.
 public final class PhotoIndex: Sendable {
     /// What is held of a photo.
@@ -11,6 +11,8 @@ public final class PhotoIndex: Sendable {
         let lineBytes: UInt32
         /// 20240630.
         let day: UInt32
+        /// Of that day, when it was taken by the clock there; negative for a photo without a date.
+        let second: Int32
         /// Its place in `cameras`.
         let camera: Int32
         let isStarred: Bool
@@ -48,6 +50,7 @@ public final class PhotoIndex: Sendable {
             items.append(
                 Item(
                     offset: offset, lineBytes: UInt32(line.count), day: Self.number(ofDay: record.day),
+                    second: record.taken.map { Int32($0.local.hour * 3_600 + $0.local.minute * 60 + $0.local.second) } ?? -1,
                     camera: known[folder] ?? 0, isStarred: record.isStarred, hash: Self.hash(record.path),
                     content: Self.prefix(record.sha256)))
         }

@@ -104,6 +104,9 @@ public struct PhotoRecord: Sendable, Equatable {
         return LocalDateTime(utc: modificationTime).dateText
     }
 
+    /// When it was taken, by the clock where that was; `nil` for a photo without a date.
+    public var taken: PhotoDate? { fields[.dateTaken].flatMap { PhotoDate(parsing: $0) } }
+
     /// The camera, with its maker once; `nil` when it is unknown.
     public var camera: String? {
         let make = fields[.cameraMake]

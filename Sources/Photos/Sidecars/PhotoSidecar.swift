@@ -23,4 +23,8 @@ public enum PhotoSidecar {
         case .nothing, .helperMissing: return nil
         }
     }
+
+    /// The caption of a photo.
+    /// - Returns: `nil` for a sidecar without one, and for what is no sidecar.
+    public static func caption(in text: [UInt8]) -> String? { OrderedJSON(parsing: text)?["caption"]?.textValue }
 }
