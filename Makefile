@@ -7,8 +7,8 @@ SWIFT_COMMAND = $(shell SWIFT='$(SWIFT)' mount-scripts/find-swift.sh)
 # With the standard library inside, the program runs where no Swift is installed.
 RELEASE = -c release --static-swift-stdlib --product backupfs
 RELEASE_BINARY = .build/release/backupfs
-# The helper that reads photos, where the libraries for it are installed. It is not needed for anything else.
-HAS_MEDIA = pkg-config --exists 'gexiv2 >= 0.14' 'vips >= 8.13' libseccomp
+# The helper that reads photos and draws pages, where the libraries for it are installed. It is not needed for anything else.
+HAS_MEDIA = pkg-config --exists 'gexiv2 >= 0.14' 'vips >= 8.13' 'pangocairo >= 1.50' 'cairo-pdf >= 1.16' fontconfig libseccomp
 RELEASE_MEDIA = -c release --static-swift-stdlib --product backupfs-media
 # Tests drive the program that users run. It is also several times as fast as a debug build, and the tests start it thousands of times.
 TESTS = BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(RELEASE_BINARY)

@@ -29,7 +29,7 @@ let package = Package(
     name: "backupfs",
     products: [
         .executable(name: "backupfs", targets: ["backupfs"]),
-        // The helper that decodes photos, in a process of its own. `--product backupfs` needs none of its libraries.
+        // The helper that decodes photos and draws pages, in a process of its own. `--product backupfs` needs none of its libraries.
         .executable(name: "backupfs-media", targets: ["backupfs-media"]),
         // For tests alone, which load it into the program (Tests/FaultLayer). `--product backupfs` does not build it.
         .library(name: "FaultLayer", type: .dynamic, targets: ["FaultLayer"]),
@@ -49,6 +49,8 @@ let package = Package(
         // Only backupfs-media links these.
         .systemLibrary(name: "CGExiv2", pkgConfig: "gexiv2", providers: [.apt(["libgexiv2-dev"])]),
         .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
+        .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
+        .systemLibrary(name: "CFontconfig", pkgConfig: "fontconfig", providers: [.apt(["libfontconfig-dev"])]),
         .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
 
         .systemLibrary(name: "CLinux"),
@@ -56,8 +58,8 @@ let package = Package(
 
         // libcurl's headers (libcurl4-openssl-dev). The library itself is loaded when it is first used.
         .target(name: "CCurl"),
-        // All calls of gexiv2, libvips and libseccomp.
-        .target(name: "CMedia", dependencies: ["CGExiv2", "CVips", "CSeccomp"]),
+        // All calls of gexiv2, libvips, libseccomp, pango, cairo and fontconfig.
+        .target(name: "CMedia", dependencies: ["CGExiv2", "CVips", "CSeccomp", "CPango", "CFontconfig"]),
         // What its sandbox must refuse, for tests.
         .target(name: "CSandboxTrial"),
         // The translations, as bytes.

@@ -27,11 +27,14 @@ jq                    command -v jq
 EOF_LIST
 }
 
-# For the helper that reads photos.
+# For the helper that reads photos and draws pages.
 media_packages() {
     cat <<'EOF_LIST'
 libgexiv2-dev         pkg-config --atleast-version=0.14 gexiv2
 libvips-dev           pkg-config --atleast-version=8.13 vips
+libpango1.0-dev       pkg-config --atleast-version=1.50 pangocairo
+libcairo2-dev         pkg-config --atleast-version=1.16 cairo-pdf
+libfontconfig-dev|libfontconfig1-dev pkg-config --exists fontconfig
 libseccomp-dev        pkg-config --exists libseccomp
 EOF_LIST
 }
@@ -70,6 +73,7 @@ systemd               command -v systemd-analyze
 groff-base            command -v groff
 zsh                   command -v zsh
 fish                  command -v fish
+poppler-utils         command -v pdftotext
 EOF_LIST
 }
 

@@ -2,7 +2,9 @@
 // processor time, and nothing else.
 #define _GNU_SOURCE
 #include "CMedia.h"
+#include "sandbox.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <malloc.h>
@@ -13,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,6 +23,8 @@
 enum { nobody = 65534 };
 // Seconds of CPU time. After that, the program starts another helper.
 enum { processor_limit = 600 };
+// The same for a document, which one helper draws: 100,000 photos take some minutes.
+enum { page_processor_limit = 3600 };
 
 const char *cmedia_give_up_rights(void) {
     // Root without capabilities still owns files of root. In a container, root may be all there is (EINVAL), with groups that it cannot leave
@@ -43,16 +48,27 @@ const char *cmedia_give_up_rights(void) {
     return NULL;
 }
 
-// Forbids all paths where the kernel has Landlock (5.13), for this thread and those that it starts. The filter refuses the same by the number of
-// the call. Landlock's header is newer than some systems that this is built on.
-static void forbid_paths(void) {
+// Whether paths can be opened at all: only where Landlock says which.
+static int has_allowed_paths;
+
+// The filter refuses the same by the number of the call. Landlock's header is newer than some systems that this is built on.
+void cmedia_allow_paths(const char *const *paths, size_t count) {
     long version = syscall(444 /* landlock_create_ruleset */, NULL, 0, 1u /* LANDLOCK_CREATE_RULESET_VERSION */);
     if (version < 1) return;
     // All rights of the first version: every open, creation and removal.
     struct { uint64_t handled_access_fs; } rules = {(1ULL << 13) - 1};
     int descriptor = (int)syscall(444, &rules, sizeof rules, 0);
     if (descriptor < 0) return;
-    syscall(446 /* landlock_restrict_self */, descriptor, 0);
+    for (size_t index = 0; index < count; index++) {
+        struct { uint64_t allowed_access; int32_t parent; } __attribute__((packed)) rule = {0, open(paths[index], O_PATH | O_CLOEXEC)};
+        struct stat status;
+        if (rule.parent < 0) continue;
+        // To read files, and to list folders.
+        rule.allowed_access = fstat(rule.parent, &status) == 0 && S_ISDIR(status.st_mode) ? 1ULL << 2 | 1ULL << 3 : 1ULL << 2;
+        syscall(445 /* landlock_add_rule */, descriptor, 1 /* LANDLOCK_RULE_PATH_BENEATH */, &rule, 0);
+        close(rule.parent);
+    }
+    if (syscall(446 /* landlock_restrict_self */, descriptor, 0) == 0) has_allowed_paths = count > 0;
     close(descriptor);
 }
 
@@ -78,9 +94,7 @@ static int allow_calls(scmp_filter_ctx filter) {
     int failed = 0;
     for (size_t index = 0; index < sizeof calls / sizeof *calls; index++)
         failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[index], 0);
-    // Not read or lseek of the photo: its position is shared with the program, which may be reading it. Then the socket to the program, and the standard error, which is /dev/null.
-    failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), 1, SCMP_A0(SCMP_CMP_EQ, 0));
-    failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(write), 1, SCMP_A0(SCMP_CMP_EQ, 0));
+    // The standard error.
     failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(write), 1, SCMP_A0(SCMP_CMP_EQ, 2));
     // Memory that nothing can be executed in, and files that nothing can be written to.
     failed |= seccomp_rule_add(
@@ -99,6 +113,30 @@ static int allow_calls(scmp_filter_ctx filter) {
     failed |= seccomp_rule_add(
         filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A2(SCMP_CMP_EQ, 0));
     return failed;
+}
+
+// Not read or lseek of the photo: its position is shared with the program, which may be reading it. Then the socket to the program.
+static int allow_photos(scmp_filter_ctx filter) {
+    return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), 1, SCMP_A0(SCMP_CMP_EQ, 0))
+        | seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(write), 1, SCMP_A0(SCMP_CMP_EQ, 0));
+}
+
+// The texts come in, the pages go out, and fonts are read. Landlock has the paths: a filter cannot see them.
+static int allow_pages(scmp_filter_ctx filter) {
+    static const int calls[] = {SCMP_SYS(read), SCMP_SYS(lseek), SCMP_SYS(fcntl)};
+    int failed = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(write), 1, SCMP_A0(SCMP_CMP_EQ, 1));
+    // cairo asks it of a font in each new size.
+    failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(access), 1, SCMP_A1(SCMP_CMP_EQ, R_OK));
+    failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(faccessat), 1, SCMP_A2(SCMP_CMP_EQ, R_OK));
+    if (!has_allowed_paths) return failed | seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(read), 1, SCMP_A0(SCMP_CMP_EQ, 0));
+    for (size_t index = 0; index < sizeof calls / sizeof *calls; index++)
+        failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[index], 0);
+    // As glibc calls it for fstat. It could ask for another path all the same.
+    failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1, SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH));
+    const int changes = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY);
+    return failed
+        | seccomp_rule_add(
+            filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, (unsigned)changes, O_RDONLY));
 }
 
 // No library tries these by itself: who does is at work on a hole. Everything else that is not allowed fails with EPERM, since libraries may
@@ -120,15 +158,7 @@ static int kill_on_calls(scmp_filter_ctx filter) {
     return failed;
 }
 
-const char *cmedia_enter_sandbox(void) {
-    // Decoders take far less; a hostile photo that claims more fails to get it.
-    if (limit(RLIMIT_AS, 2ULL << 30) != 0) return "the memory cannot be limited";
-    if (limit(RLIMIT_FSIZE, 0) != 0 || limit(RLIMIT_CORE, 0) != 0 || limit(RLIMIT_NOFILE, 32) != 0
-        || limit(RLIMIT_CPU, processor_limit) != 0)
-        return "setrlimit failed";
-    // What libraries and the lookup of users have kept open. It can be read, so it must not be there.
-    syscall(436 /* close_range */, 3, ~0U, 0);
-    forbid_paths();
+static const char *load_filter(int (*allow_more)(scmp_filter_ctx)) {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
     if (filter == NULL) return "seccomp_init failed";
     const char *problem = NULL;
@@ -136,8 +166,37 @@ const char *cmedia_enter_sandbox(void) {
     if (seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) != 0
         || seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) != 0)
         problem = "the kernel lacks a part of seccomp";
-    else if (allow_calls(filter) != 0 || kill_on_calls(filter) != 0) problem = "a rule of seccomp was refused";
+    else if (allow_calls(filter) != 0 || allow_more(filter) != 0 || kill_on_calls(filter) != 0)
+        problem = "a rule of seccomp was refused";
     else if (seccomp_load(filter) != 0) problem = "the kernel does not take a filter of system calls (seccomp)";
     seccomp_release(filter);
     return problem;
+}
+
+// Decoders take far less; a hostile photo that claims more fails to get it.
+enum { memory_limit = 2 };
+
+static const char *limit_resources(rlim_t descriptors, rlim_t processor_seconds) {
+    if (limit(RLIMIT_AS, (rlim_t)memory_limit << 30) != 0) return "the memory cannot be limited";
+    if (limit(RLIMIT_CORE, 0) != 0 || limit(RLIMIT_NOFILE, descriptors) != 0 || limit(RLIMIT_CPU, processor_seconds) != 0)
+        return "setrlimit failed";
+    // What libraries and the lookup of users have kept open. It can be read, so it must not be there.
+    syscall(436 /* close_range */, 3, ~0U, 0);
+    return NULL;
+}
+
+const char *cmedia_enter_sandbox(void) {
+    if (limit(RLIMIT_FSIZE, 0) != 0) return "setrlimit failed";
+    const char *problem = limit_resources(32, processor_limit);
+    if (problem != NULL) return problem;
+    cmedia_allow_paths(NULL, 0);
+    return load_filter(allow_photos);
+}
+
+const char *cmedia_enter_page_sandbox(void) {
+    // The descriptor 1 is all that can be written to. A pipe may be closed, and a file may reach its limit: both are errors of the call.
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    const char *problem = limit_resources(64, page_processor_limit);
+    return problem != NULL ? problem : load_filter(allow_pages);
 }

@@ -2,6 +2,7 @@ import CMedia
 import Glibc
 import PhotoData
 
+if CommandLine.arguments.dropFirst().first == "pages" { PageDrawing.run() }
 // First of all, before any thread is there and any library has opened anything. A photo is read only in the sandbox.
 var problem = cmedia_give_up_rights()
 if problem == nil { problem = cmedia_load_libraries() }

@@ -10,7 +10,7 @@ struct ExportCommand: ParsableCommand {
         abstract: "Write the app's data, or a backup, as one file that needs no special program.",
         discussion: """
             Without SNAP the live data is exported. --json, --zip and --tar write one file, under the app's own file name in the current \
-            folder unless --output says otherwise ("-" is standard output). So does --html-gallery, for apps with photos: \
+            folder unless --output says otherwise ("-" is standard output). So do --html-gallery and --pdf-catalog, for apps with photos: \
             the small pictures that backups keep, by the time when they were taken. --csv writes a folder with one file for each collection.
 
             Example:
@@ -18,6 +18,7 @@ struct ExportCommand: ParsableCommand {
               backupfs export latest --zip --output /media/usb/cars.zip
               backupfs export latest --tar --output - | ssh elsewhere 'tar -x -C cars'
               backupfs export latest --html-gallery
+              backupfs export --pdf-catalog --output album.pdf
               backupfs export --csv ~/spreadsheets
             """)
 
@@ -34,6 +35,8 @@ struct ExportCommand: ParsableCommand {
     var tar = false
     @Flag(name: .long, help: "The photos as one HTML file that needs no other file and no network.")
     var htmlGallery = false
+    @Flag(name: .long, help: "The photos as a PDF.")
+    var pdfCatalog = false
     @Option(
         name: .long, help: ArgumentHelp("One CSV file for each collection, into this folder.", valueName: "dir"),
         completion: .directory)
@@ -44,8 +47,8 @@ struct ExportCommand: ParsableCommand {
     var output: String?
 
     func validate() throws {
-        if [json, zip, tar, htmlGallery, csv != nil].count(where: { $0 }) > 1 {
-            throw ValidationError("Choose one of --json, --zip, --tar, --html-gallery and --csv.")
+        if [json, zip, tar, htmlGallery, pdfCatalog, csv != nil].count(where: { $0 }) > 1 {
+            throw ValidationError("Choose one of --json, --zip, --tar, --html-gallery, --pdf-catalog and --csv.")
         }
         if csv != nil, output != nil { throw ValidationError("--csv names its folder itself; leave out --output.") }
     }
@@ -53,7 +56,8 @@ struct ExportCommand: ParsableCommand {
     private var form: ExportOperation.Form {
         if zip { return .archive(.zip) }
         if tar { return .archive(.tar) }
-        return htmlGallery ? .htmlGallery : .json
+        if htmlGallery { return .htmlGallery }
+        return pdfCatalog ? .pdfCatalog : .json
     }
 
     func run() throws {

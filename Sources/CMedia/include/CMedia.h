@@ -1,4 +1,4 @@
-// What backupfs-media does with gexiv2, libvips and libseccomp. Their interfaces are GObject's and partly variadic, which Swift cannot call;
+// What backupfs-media does with gexiv2, libvips, libseccomp, cairo, pango and fontconfig. Their interfaces are GObject's and partly variadic, which Swift cannot call;
 // this is all that the helper needs of them. The photo's bytes are in memory that may disappear (a file that is truncated meanwhile): the
 // process then dies of SIGBUS, and the program starts another.
 #ifndef BACKUPFS_CMEDIA_H
@@ -17,6 +17,12 @@ const char *cmedia_give_up_rights(void);
 const char *cmedia_load_libraries(void);
 // No file, socket, process or right can be had from now on. On an error the caller must not read a photo.
 const char *cmedia_enter_sandbox(void);
+
+// The same for drawing pages, instead of the two above: texts come in through descriptor 0, and the pages go out through descriptor 1.
+// Finds the fonts, and allows no other path where the kernel has Landlock. Before any thread is started.
+const char *cmedia_load_fonts(void);
+// Nothing can be had from now on but fonts for reading; without Landlock, only those that were opened already.
+const char *cmedia_enter_page_sandbox(void);
 
 // MARK: The socket, descriptor 0
 
@@ -67,4 +73,24 @@ const char *cmedia_thumbnail(
 const char *cmedia_picture(
     const void *bytes, size_t count, int side, size_t limit_bytes, uint8_t **png, size_t *png_count);
 void cmedia_free(void *memory);
+
+// MARK: Pages
+
+// One document in A4 as a PDF, whose bytes go to descriptor 1. Texts are UTF-8. After an error, nothing but the exit is left.
+const char *cmedia_pages_begin(const char *title, const char *created);
+// `level`: 1 to 3. Each is also in the outline.
+const char *cmedia_pages_heading(int level, const char *text);
+const char *cmedia_pages_paragraph(const char *text);
+struct cmedia_picture {
+    const char *const *lines; // Below the picture.
+    int line_count;
+    const void *jpeg; // Null for one that is not there.
+    size_t jpeg_count;
+    int width, height; // As the header of the JPEG says.
+    const char *placeholder; // Instead of the picture.
+};
+const char *cmedia_pages_picture(const struct cmedia_picture *picture);
+const char *cmedia_pages_end(int *page_count, uint64_t *byte_count);
+// Why the document could not be written: an errno, or 0.
+int cmedia_pages_write_error(void);
 #endif

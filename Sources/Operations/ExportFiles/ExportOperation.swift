@@ -13,12 +13,15 @@ public struct ExportOperation: Sendable {
         case json, archive(ArchiveFormat)
         /// One HTML file with the small pictures in it.
         case htmlGallery
+        /// A PDF with the same.
+        case pdfCatalog
 
         fileprivate var name: String {
             switch self {
             case .json: "json"
             case .archive(let format): format == .tar ? "tar" : "zip"
             case .htmlGallery: "html"
+            case .pdfCatalog: "pdf"
             }
         }
     }
@@ -118,8 +121,12 @@ public struct ExportOperation: Sendable {
         case .pages(let pages):
             progress.update(always: true) { $0[.writing].totalItems = UInt64(pages.count) }
             facts.fileCount = UInt64(pages.count)
-            var gallery = GalleryPage(pages)
-            facts.sizeBytes = try gallery.write(to: file, progress)
+            if case .pdfCatalog = form {
+                facts.sizeBytes = try CataloguePages(pages: pages).write(to: file, progress)
+            } else {
+                var gallery = GalleryPage(pages)
+                facts.sizeBytes = try gallery.write(to: file, progress)
+            }
         case .records: break
         }
     }
@@ -188,9 +195,11 @@ public struct ExportOperation: Sendable {
     /// Live records are written directly from the database to a file, without a rendering that nothing else reads. Only where the
     /// app's writers do not wait for readers, since a disk may be slow. Not into pipes, since their readers may be slow.
     private func content(_ form: Form, isStreamed: Bool = false) throws(BackupError) -> (Content, Timestamp) {
-        if case .htmlGallery = form {
+        switch form {
+        case .htmlGallery, .pdfCatalog:
             let pages = try PhotoPages(of: store, snapshotName: snapshotName)
             return (.pages(pages), pages.time)
+        case .json, .archive: break
         }
         if snapshotName == nil, !isStreamed, case .json = form {
             try store.database.check()
@@ -233,6 +242,7 @@ public struct ExportOperation: Sendable {
         case .json: return name.hasSuffix(".zip") ? stem + ".json" : name
         case .archive(let format): return stem.count == name.count ? name : stem + (format == .tar ? ".tar" : ".zip")
         case .htmlGallery: return stem + ".html"
+        case .pdfCatalog: return stem + ".pdf"
         }
     }
 }

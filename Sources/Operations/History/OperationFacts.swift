@@ -34,7 +34,7 @@ public struct OperationFacts: Sendable, Equatable {
     public var unreadableCount: Int?
     /// `replace`, `merge` or `skip`.
     public var strategy: String?
-    /// `json`, `zip`, `tar`, `sqlite`, `csv` or `html`.
+    /// `json`, `zip`, `tar`, `sqlite`, `csv`, `html` or `pdf`.
     public var format: String?
     /// The outcome of a recovery: `completed` or `undone`.
     public var outcome: String?
