@@ -90,6 +90,9 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(name: "Formats", dependencies: ["AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
+        // Copies a folder to several places at once, and proves that every byte arrived.
+        .target(
+            name: "CopyVerify", dependencies: ["Formats", "SystemIO", "BackupCore"], swiftSettings: hotSettings),
         // The changes of one app on several devices: their logs, and how they are merged.
         .target(
             name: "DeviceSync", dependencies: ["Formats", "AppData", "SQLite", "ObjectStorage", "SystemIO", "BackupCore"],
@@ -119,8 +122,8 @@ let package = Package(
         .target(
             name: "BackupCommands",
             dependencies: [
-                "FUSEBridge", "VirtualTree", "Operations", "DeviceSync", "Photos", "Restore", "SnapshotFormats", "Formats",
-                "BackupRepository", "AppData", "PhotoData", "SystemIO", "BackupCore",
+                "FUSEBridge", "VirtualTree", "Operations", "DeviceSync", "Photos", "Restore", "SnapshotFormats", "CopyVerify",
+                "Formats", "BackupRepository", "AppData", "PhotoData", "SystemIO", "BackupCore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
@@ -159,6 +162,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "AppDataTests", dependencies: ["TestSupport", "AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
+        .testTarget(
+            name: "CopyVerifyTests",
+            dependencies: ["TestSupport", "CopyVerify", "Formats", "SystemIO", "BackupCore", "backupfs"],
+            swiftSettings: settings),
         .testTarget(
             name: "DeviceSyncTests",
             dependencies: [

@@ -28,7 +28,8 @@ public struct BackupFS: ParsableCommand {
             CheckCommand.self, SyncCommand.self, CopySnapshotsCommand.self, DeviceSyncCommand.self,
             PasswordCommand.self, ConfigCommand.self, RemoteCommand.self, CancelCommand.self, RetryCommand.self,
             DeleteCommand.self, UndeleteCommand.self, ForgetCommand.self, PruneCommand.self, UnlockCommand.self, AppCommand.self,
-            PhotoInfoCommand.self, ThumbnailsCommand.self, StarCommand.self, UnstarCommand.self,
+            PhotoInfoCommand.self, ThumbnailsCommand.self, StarCommand.self, UnstarCommand.self, CopyCommand.self,
+            JobsCommand.self,
         ],
         defaultSubcommand: MountCommand.self)
 

@@ -161,6 +161,10 @@ static inline int backupfs_filesystem_type(int descriptor, const char *path, uns
 static inline int backupfs_write_back(int descriptor) { return (int)syscall(SYS_sync_file_range, descriptor, 0LL, 0LL, 7u); }
 // sync_file_range(2) of the whole file: starts to write dirty pages to the disk.
 static inline int backupfs_start_write_back(int descriptor) { return (int)syscall(SYS_sync_file_range, descriptor, 0LL, 0LL, 2u); }
+// The flag of open(2) for reads that bypass the page cache (O_DIRECT, which needs _GNU_SOURCE).
+static inline int backupfs_direct_flag(void) { return __O_DIRECT; }
+// posix_fadvise(2): drops the clean pages of a file from the page cache. The error, or 0.
+static inline int backupfs_drop_cached_pages(int descriptor) { return posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED); }
 // Whether syncfs(2) tells of errors, and reaches the disk: 0 before Linux 5.8, and on FUSE, where it may end in the daemon.
 static inline int backupfs_syncfs_is_reliable(int descriptor) {
     struct statfs value;

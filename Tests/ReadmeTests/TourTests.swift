@@ -17,7 +17,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["describe-an-app", "describe-exports", "describe-media", "recover", "copy-backups", "remotes", "devices"])
+    @Test(arguments: [
+        "describe-an-app", "describe-exports", "describe-media", "recover", "copy-backups", "copy-and-verify", "remotes",
+        "devices",
+    ])
     func `what a how-to page shows comes out`(page: String) throws {
         try Walkthrough.use { walkthrough in
             try walkthrough.run(Document(path: "\(Machine.projectPath)/Docs/how-to/\(page).md"))

@@ -48,6 +48,8 @@ public struct StorePaths: Sendable {
     var deviceSync: String { "\(root)/device-sync" }
     /// Stars, and the queue of photos that are to be uploaded.
     public var photos: String { "\(root)/photos" }
+    /// The folders of the jobs of `backupfs copy`.
+    public var jobs: String { "\(root)/jobs" }
     /// The default log file.
     public var operationLog: String { "\(root)/backupfs.log" }
     /// Finished operations, one per line.
@@ -109,7 +111,7 @@ public struct StorePaths: Sendable {
             restoreJournal, hookRecord, history, scheduleState, noticeState, noticeLock, backupWarnings, lastBackup, lastRestore,
             mediaReadRecord,
             migrationRecord, restoreReports, appDefinition, remotes,
-            deviceSync, photos,
+            deviceSync, photos, jobs,
         ]
     }
 

@@ -76,6 +76,11 @@ public struct FileIdentity: Hashable, Sendable {
     /// Unique on its device.
     public let inode: UInt64
 
+    public init(device: UInt64, inode: UInt64) {
+        self.device = device
+        self.inode = inode
+    }
+
     /// The status must be of this file now: a number is used again after the file is gone.
     public init(_ status: FileStatus) {
         device = status.device

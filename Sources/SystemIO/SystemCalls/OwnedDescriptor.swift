@@ -199,6 +199,9 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         }
     }
 
+    /// Whether `synchronizeFileSystem` reports errors and reaches the disk: not before Linux 5.8, and not on FUSE.
+    public borrowing func hasReliableFileSystemSync() -> Bool { backupfs_syncfs_is_reliable(rawValue) == 1 }
+
     /// futimens(3).
     public borrowing func setModificationTime(_ time: Timestamp) throws(BackupError) {
         let value = timespec(tv_sec: time_t(time.seconds), tv_nsec: Int(time.nanoseconds))
@@ -238,6 +241,13 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
     /// position.
     public borrowing func holeBytes(size: UInt64) -> UInt64 { FileHoles.byteCount(rawValue, size: size) }
 
+    /// The first run of data at or after `start`, up to the hole after it (lseek(2), `SEEK_DATA`). Moves the descriptor's
+    /// position.
+    /// - Returns: all of the rest where the file system does not report holes; `nil` when only a hole follows.
+    public borrowing func data(from start: UInt64, size: UInt64) -> Range<UInt64>? {
+        FileHoles.data(rawValue, from: start, size: size)
+    }
+
     /// Writes at `offset` and leaves holes for blocks of zeros.
     public borrowing func writeSparsely(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(BackupError) {
         for range in FileHoles.data(in: buffer, at: offset) {
@@ -253,6 +263,18 @@ enum FileHoles {
     // `SEEK_DATA` and `SEEK_HOLE`, which Swift's libc module lacks.
     private static let seekData: Int32 = 3
     private static let seekHole: Int32 = 4
+
+    /// - Returns: the first run of data at or after `start`; all of the rest where the file system does not report holes; `nil`
+    ///   when only a hole follows.
+    static func data(_ descriptor: Int32, from start: UInt64, size: UInt64) -> Range<UInt64>? {
+        guard start < size else { return nil }
+        let data = lseek(descriptor, off_t(clamping: start), seekData)
+        if data < 0 { return errno == ENXIO ? nil : start..<size }
+        let begin = UInt64(data)
+        guard begin >= start, begin < size else { return nil }
+        let hole = lseek(descriptor, data, seekHole)
+        return begin..<(hole > data ? min(UInt64(hole), size) : size)
+    }
 
     static func byteCount(_ descriptor: Int32, size: UInt64) -> UInt64 {
         let end = off_t(clamping: size)

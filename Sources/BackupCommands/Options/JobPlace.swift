@@ -1,0 +1,37 @@
+import ArgumentParser
+import BackupCore
+import CopyVerify
+import Operations
+import SystemIO
+
+/// Where the folders of copy jobs are.
+enum JobPlace {
+    /// `jobs/` in the store, if there is one, else `$XDG_STATE_HOME/backupfs/jobs` or `~/.local/state/backupfs/jobs`.
+    /// - Parameter options: a store that is named must exist.
+    static func resolve(_ options: StoreOptions) throws(BackupError) -> String {
+        let path = try? options.path()
+        if let path, options.store != nil || StoreLocation.hasStore(path) {
+            let paths = StorePaths(root: path)
+            try paths.requireTrustedStore()
+            return paths.jobs
+        }
+        if let state = Environment.text("XDG_STATE_HOME"), state.hasPrefix("/") { return "\(state)/backupfs/jobs" }
+        if let home = Environment.text("HOME"), home.hasPrefix("/") { return "\(home)/.local/state/backupfs/jobs" }
+        throw BackupError(
+            .usage, "without a store and a home folder there is no place to record the copy", remedy: "Give --store DIR.")
+    }
+}
+
+extension VerificationMode: ExpressibleByArgument {}
+
+extension ConflictPolicy: ExpressibleByArgument {}
+
+extension CompletionKind {
+    /// The IDs of copy jobs.
+    static let job = CompletionKind.custom { words, _, _ in
+        guard let options = try? StoreOptions.parse(SnapshotCompletion.storeOption(words).map { ["--store", $0] } ?? []),
+            let place = try? JobPlace.resolve(options)
+        else { return [] }
+        return ((try? JobFolder.all(in: place)) ?? []).map(\.record.id)
+    }
+}

@@ -1,0 +1,61 @@
+import ArgumentParser
+import BackupCore
+import CopyVerify
+import SystemIO
+
+struct CopyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "copy",
+        abstract: "Copy a folder to several places at once, and prove that every byte arrived.",
+        discussion: """
+            What is in SRC is copied into each DEST. The source is read once; each destination is written at its own pace and read back. \
+            A file gets its name only after it was verified. Nothing that exists is overwritten. A destination that fails is left out, and \
+            the others go on. Ctrl-C stops the job; --resume continues it, also after a crash. The exit code is 3 if some copies failed, and 1 if all did.
+
+            Example:
+              backupfs copy /media/card /mnt/a /mnt/b
+              backupfs copy --verify paranoid --hidden /media/card /mnt/a/card-1
+              backupfs copy --resume 2026-01-11_14-30-00-1f2e3d
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "quick (the size), standard (SHA-256), thorough (and MD5), or paranoid (byte for byte, and SHA-1 too).",
+            valueName: "mode"))
+    var verify: VerificationMode = .standard
+    @Flag(name: .long, help: "Copy names that begin with a dot, too.")
+    var hidden = false
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "If another file has the name: refuse (that file is not copied) or rename (NAME-2.ext).", valueName: "policy"))
+    var onConflict: ConflictPolicy = .refuse
+    @Option(
+        name: .long, help: ArgumentHelp("Continue this job: its ID, or its folder.", valueName: "job"), completion: .job)
+    var resume: String?
+    @Argument(
+        help: ArgumentHelp("The folder to copy, and then the folders that get the copies.", valueName: "folder"),
+        completion: .directory)
+    var folders: [String] = []
+
+    func validate() throws {
+        if resume != nil {
+            guard folders.isEmpty else { throw ValidationError("--resume knows the folders of the job: name none.") }
+        } else if folders.count < 2 {
+            throw ValidationError("Name the folder to copy, and then each folder that gets a copy.")
+        }
+    }
+
+    func run() throws {
+        DescriptorLimit.raise()
+        let place = try JobPlace.resolve(store)
+        store.wait?.begin()
+        if let resume { return try CopyRunner(isJSON: output.json).resume(resume, in: place) }
+        let paths = folders.map(FileSystem.absolutePath)
+        let options = CopyOptions(verification: verify, includesHidden: hidden, conflicts: onConflict)
+        try CopyRunner(isJSON: output.json).begin(paths[0], Array(paths.dropFirst()), options, in: place)
+    }
+}

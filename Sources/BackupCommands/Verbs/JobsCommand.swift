@@ -1,0 +1,141 @@
+import ArgumentParser
+import BackupCore
+import CopyVerify
+import Formats
+import SystemIO
+
+struct JobsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "jobs",
+        abstract: "List the jobs of `backupfs copy`, and pause, resume or cancel one.",
+        discussion: """
+            Example:
+              backupfs jobs
+              backupfs jobs pause 2026-01-11_14-30-00-1f2e3d
+              backupfs jobs resume 2026-01-11_14-30-00-1f2e3d
+            """,
+        subcommands: [JobsListCommand.self, JobsPauseCommand.self, JobsResumeCommand.self, JobsCancelCommand.self],
+        defaultSubcommand: JobsListCommand.self)
+}
+
+struct JobsListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the jobs of `backupfs copy`.",
+        discussion: """
+            The oldest first. A job that is interrupted was stopped by a crash.
+
+            Example:
+              backupfs jobs list --json | jq -r '.[] | select(.state != "completed") | .id'
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let jobs = try JobFolder.all(in: JobPlace.resolve(store))
+        if output.json {
+            let documents = jobs.map { job -> OrderedJSON in
+                [
+                    "id": job.record.id, "folder": job.path, "state": job.state.rawValue, "running": job.isRunning,
+                    "created_at": job.record.createdAt, "source": job.record.source,
+                    "destinations": job.record.destinations.map(\.path), "verify": job.record.options.verification.rawValue,
+                    "progress": job.progress,
+                ]
+            }
+            return Terminal.write(json: .array(documents))
+        }
+        if jobs.isEmpty { return Terminal.write("There are no jobs.") }
+        let rows = jobs.map { job in
+            [job.record.id, Terminal.language.text(Self.text(job)), Terminal.shown(job.record.source)]
+                + [job.record.destinations.map { Terminal.shown($0.path) }.joined(separator: " ")]
+        }
+        Terminal.write(verbatim: Table.text(["ID", "State", "From", "To"], rows))
+    }
+
+    private static func text(_ job: JobFolder) -> Message {
+        switch job.state {
+        case .idle: "not begun"
+        case .inProgress: job.isRunning ? "running" : "interrupted"
+        case .paused: "paused"
+        case .completed: "complete"
+        case .failed: "incomplete"
+        case .cancelled: "cancelled"
+        }
+    }
+}
+
+struct JobsPauseCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause",
+        abstract: "Let a running job pause.",
+        discussion: """
+            Its process waits until the job is resumed, or ends. The same as: echo pause > FOLDER/control
+
+            Example:
+              backupfs jobs pause 2026-01-11_14-30-00-1f2e3d
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @Argument(help: ArgumentHelp("The job's ID, or its folder.", valueName: "job"), completion: .job)
+    var job: String
+
+    func run() throws { try JobRequest.ask(.pause, of: job, store) }
+}
+
+struct JobsResumeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume",
+        abstract: "Continue a job that was paused, stopped or killed.",
+        discussion: """
+            A process that waits in the job continues it; otherwise this command does, as `backupfs copy --resume`. What is at a destination \
+            already is not copied again. Copies that failed are tried again.
+
+            Example:
+              backupfs jobs resume 2026-01-11_14-30-00-1f2e3d
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+    @Argument(help: ArgumentHelp("The job's ID, or its folder.", valueName: "job"), completion: .job)
+    var job: String
+
+    func run() throws {
+        DescriptorLimit.raise()
+        let place = try JobPlace.resolve(store)
+        if try JobFolder.open(job, in: place).isRunning { return try JobRequest.ask(.resume, of: job, store) }
+        store.wait?.begin()
+        try CopyRunner(isJSON: output.json).resume(job, in: place)
+    }
+}
+
+struct JobsCancelCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cancel",
+        abstract: "End a running job.",
+        discussion: """
+            Copies that are complete and verified stay; unfinished ones are removed. The job can be resumed all the same.
+
+            Example:
+              backupfs jobs cancel 2026-01-11_14-30-00-1f2e3d
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @Argument(help: ArgumentHelp("The job's ID, or its folder.", valueName: "job"), completion: .job)
+    var job: String
+
+    func run() throws { try JobRequest.ask(.cancel, of: job, store) }
+}
+
+/// What commands ask of the process that works at a job.
+private enum JobRequest {
+    static func ask(_ request: JobFolder.Request, of name: String, _ store: StoreOptions) throws(BackupError) {
+        let job = try JobFolder.open(name, in: JobPlace.resolve(store))
+        guard job.isRunning else {
+            throw BackupError(
+                .notFound, "no process works at this job", path: job.path,
+                remedy: "Continue it with: backupfs copy --resume \(job.record.id)")
+        }
+        try job.ask(request)
+    }
+}

@@ -1,0 +1,40 @@
+import BackupCore
+import Glibc
+import SystemIO
+
+/// Gives copies the owner, mode, attributes and times of their originals.
+struct CopiedAttributes {
+    /// Only root may give files away.
+    private static let keepsOwner = geteuid() == 0
+
+    let destination: DestinationPlace
+    let problems: ProblemList
+
+    /// What a file system cannot keep is a warning, one for each destination.
+    func set(_ file: borrowing OwnedDescriptor, _ status: FileStatus, _ attributes: [ExtendedAttribute]) throws(BackupError) {
+        let permissions = mode_t(status.mode & 0o7777)
+        if Self.keepsOwner {
+            try orWarn("owner", "owners are not kept by the destination \(destination.path)") { () throws(BackupError) in
+                // Also of a new file: its folder can give its own group to it.
+                try file.setOwner(FileOwner(user: status.owner, group: status.group))
+            }
+        }
+        if !attributes.isEmpty, let error = file.setExtendedAttributes(attributes, permissions: permissions | 0o600) {
+            try orWarn("xattr", "extended attributes are not kept by the destination \(destination.path)") {
+                () throws(BackupError) in throw error
+            }
+        }
+        try orWarn("mode", "modes are not kept by the destination \(destination.path)") { () throws(BackupError) in
+            try file.setPermissions(permissions)
+        }
+        try file.setModificationTime(status.modificationTime)
+    }
+
+    private func orWarn(_ what: String, _ text: Message, _ body: () throws(BackupError) -> Void) throws(BackupError) {
+        do {
+            try body()
+        } catch let error where !Destination.isOfDevice(error) {
+            problems.warnOnce("\(what) \(destination.path)", text)
+        }
+    }
+}

@@ -1,0 +1,188 @@
+import BackupCore
+import Formats
+import SystemIO
+
+/// How a run of a job has ended.
+public struct CopySummary: Sendable {
+    /// One destination.
+    public struct Part: Sendable {
+        /// Absolute, as it was named.
+        public let path: String
+        public let counts: RowCounts
+        /// Why nothing more was copied to it; `nil` if it has worked to the end.
+        public let error: BackupError?
+    }
+
+    public let state: JobState
+    /// The destinations, in their order.
+    public let parts: [Part]
+    public let info: SourceInfo
+    /// Bytes that this run has read of the source.
+    public let readBytes: UInt64
+    /// Names that were left out since they begin with a dot.
+    public let hiddenCount: UInt64
+    /// What belongs to no file of a destination.
+    public let problems: [String]
+    /// What was left out, or could not be kept.
+    public let warnings: [String]
+    /// Of this run.
+    public let elapsedSeconds: Double
+
+    /// Copies that are at their destination.
+    public var successCount: UInt64 { parts.reduce(0) { $0 + $1.counts.successCount } }
+    /// Copies that are not.
+    public var failureCount: UInt64 { parts.reduce(0) { $0 + $1.counts.failureCount } }
+}
+
+/// Runs a job, from its beginning or from where it was stopped.
+public struct CopyJob {
+    public let folder: JobFolder
+    private let plan: CopyPlan
+    private let isResumed: Bool
+
+    private var record: JobRecord { folder.record }
+
+    /// A new job.
+    /// - Parameter place: the folder of all jobs.
+    public static func make(
+        _ plan: CopyPlan, source: String, options: CopyOptions, in place: String
+    ) throws(BackupError) -> CopyJob {
+        let record = try JobRecord(source: source, destinations: plan.destinations, options: options)
+        return CopyJob(folder: try JobFolder.make(in: place, record, plan.info), plan: plan, isResumed: false)
+    }
+
+    /// The job of a folder once more, after the same checks.
+    /// - Throws: also when another file system is where a destination was.
+    public static func resume(
+        _ folder: JobFolder, progress: @escaping @Sendable (UInt64, UInt64) -> Void = { _, _ in }
+    ) throws(BackupError) -> CopyJob {
+        let record = folder.record
+        var check = CopyCheck(
+            source: record.source, destinations: record.destinations.map(\.path), options: record.options)
+        let plan = try check.run(progress: progress)
+        for (now, before) in zip(plan.destinations, record.destinations) where !now.isSameFileSystem(as: before) {
+            throw BackupError(
+                .notFound,
+                "another file system is here than when the job began: \(now.fileSystemType) at \(now.mountPoint), and before \(before.fileSystemType) at \(before.mountPoint)",
+                path: now.path, remedy: "Mount the disk as it was, or begin a new copy.")
+        }
+        // Folders that the job has made get the modes and times of their originals.
+        let places = zip(plan.destinations, record.destinations).map { now, before in
+            DestinationPlace(
+                path: now.path, mountPoint: now.mountPoint, fileSystemType: now.fileSystemType, device: now.device,
+                isMade: now.isMade || before.isMade)
+        }
+        return CopyJob(
+            folder: folder, plan: CopyPlan(info: plan.info, destinations: places, hiddenCount: plan.hiddenCount),
+            isResumed: true)
+    }
+
+    /// Copies what is not at its destination yet.
+    /// - Parameters:
+    ///   - stop: ends the run; the job is then paused, and can be resumed.
+    ///   - progress: called several times a second, on a thread of its own.
+    public func run(
+        stop: Cancellation = Cancellation(), progress: @escaping @Sendable (CopyProgress) -> Void = { _ in }
+    ) throws(BackupError) -> CopySummary {
+        let lock = try LockTimeout.waiting { () throws(BackupError) in try folder.lock() }
+        defer { withExtendedLifetime(lock) {} }
+        try folder.setState(.inProgress)
+        try folder.removePause()
+        let start = SystemClock.monotonicNanoseconds()
+        let (context, destinations) = try prepare(stop)
+        let control = JobControl(folder, context)
+        let threads = try DestinationThreads(destinations, context)
+        let load = SourceLoad()
+        let meter = try ProgressReporter(
+            folder, ProgressMeter(destinations, load, plan.info, record.options.verification, at: start), progress)
+        control.onPause = { threads.pushAll(.flush) }
+        control.progress = { meter.latest.json }
+        let hasher = try SourceHasher(record.options.verification)
+        let reader = SourceReader(context, destinations, threads.queues, hasher, load, pace: control.check)
+        walk(reader, context)
+        threads.pushAll(.finish)
+        threads.wait(looking: control.look)
+        hasher.finish()
+        if !context.mustStop { finishFolders(context, destinations) }
+        meter.end()
+        // A run that is stopped says so in its record.
+        return try Cancellation.shielded { () throws(BackupError) in
+            try conclude(context, destinations, control, load, start, meter.latest)
+        }
+    }
+
+    private func prepare(_ stop: Cancellation) throws(BackupError) -> (CopyContext, [Destination]) {
+        let source = try DirectoryHandle(path: record.source)
+        var destinations: [Destination] = []
+        for place in plan.destinations { destinations.append(try Destination(place)) }
+        let belief = RowBelief(source, destinations)
+        let journal = try ResultJournal(folder) { belief.holds($0) }
+        return (CopyContext(record, source, journal, isResumed: isResumed, stop: stop), destinations)
+    }
+
+    private func walk(_ visitor: any SourceVisitor, _ context: CopyContext) {
+        do throws(BackupError) {
+            try SourceWalk(root: context.source, includesHidden: record.options.includesHidden, visitor: visitor).run()
+        } catch {
+            if error.code == .interrupted { context.requestStop() } else { context.problems.add(error) }
+        }
+    }
+
+    private func finishFolders(_ context: CopyContext, _ destinations: [Destination]) {
+        let folders = FolderAttributes(context, destinations)
+        walk(folders, context)
+        folders.synchronize()
+    }
+
+    private func conclude(
+        _ context: CopyContext, _ destinations: [Destination], _ control: JobControl, _ load: SourceLoad, _ start: UInt64,
+        _ progress: CopyProgress
+    ) throws(BackupError) -> CopySummary {
+        let counts = try JobReports(
+            folder: folder, problems: context.problems.problems, warnings: context.problems.warnings
+        ).write()
+        let parts = destinations.map { destination in
+            CopySummary.Part(
+                path: destination.place.path, counts: counts[destination.place.path] ?? RowCounts(), error: destination.error)
+        }
+        let isWhole = parts.allSatisfy { $0.counts.failureCount == 0 && $0.error == nil } && context.problems.problems.isEmpty
+        let state: JobState =
+            if control.isCancelled { .cancelled } else if context.mustStop { .paused } else { isWhole ? .completed : .failed }
+        if state == .paused {
+            try folder.notePause("interrupted", progress.json)
+        } else {
+            try folder.setState(state)
+        }
+        return CopySummary(
+            state: state, parts: parts, info: plan.info, readBytes: load.readBytes, hiddenCount: plan.hiddenCount,
+            problems: context.problems.problems, warnings: context.problems.warnings,
+            elapsedSeconds: Double(SystemClock.monotonicNanoseconds() - start) / 1e9)
+    }
+}
+
+/// Whether the copy of a row is still what the row says.
+private struct RowBelief {
+    private let source: DirectoryHandle
+    private let roots: [String: DirectoryHandle]
+
+    init(_ source: DirectoryHandle, _ destinations: [Destination]) {
+        self.source = source
+        roots = Dictionary(uniqueKeysWithValues: destinations.map { ($0.place.path, $0.root) })
+    }
+
+    /// By size, time and inode of the copy, and size and time of the source.
+    func holds(_ row: RecordedRow) -> Bool {
+        guard let root = roots[row.destination], let copy = Self.status(row.target, in: root),
+            copy.inode == row.targetInode, copy.modificationTime == row.targetTime, copy.size == row.size
+        else { return false }
+        // A source that has lost the file meanwhile has been copied all the same.
+        guard let original = Self.status(row.path, in: source) else { return true }
+        return original.size == row.size && original.modificationTime == row.modificationTime
+    }
+
+    private static func status(_ path: [UInt8], in root: DirectoryHandle) -> FileStatus? {
+        let names = BytePath.components(of: path)
+        guard let name = names.last, let folder = try? root.openFolder(at: names.dropLast()) else { return nil }
+        return (try? folder.statusIfPresent(name)) ?? nil
+    }
+}

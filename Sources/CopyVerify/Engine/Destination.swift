@@ -1,0 +1,105 @@
+import BackupCore
+import Glibc
+import Synchronization
+import SystemIO
+
+/// A destination during a job, for all threads.
+final class Destination: Sendable {
+    let place: DestinationPlace
+    let root: DirectoryHandle
+    let identity: FileIdentity
+    private let failure = Mutex<BackupError?>(nil)
+    private let lastNumber = Atomic<UInt64>(0)
+
+    /// Bytes of files that were written, or compared with a file that is there.
+    let writtenBytes = Atomic<UInt64>(0)
+    /// Bytes that were read back.
+    let verifiedBytes = Atomic<UInt64>(0)
+    /// Bytes of files that need not be copied.
+    let skippedBytes = Atomic<UInt64>(0)
+    /// Files whose rows are written.
+    let finishedCount = Atomic<UInt64>(0)
+    /// Bytes that wait to be written.
+    let waitingBytes = Atomic<UInt64>(0)
+
+    /// Opens the folder, and makes it if the job does that.
+    init(_ place: DestinationPlace) throws(BackupError) {
+        self.place = place
+        if place.isMade {
+            try FileSystem.makeDirectory(place.path)
+            try FileSystem.synchronizeDirectory(FileSystem.parentPath(place.path))
+        }
+        root = try DirectoryHandle(path: place.path)
+        identity = FileIdentity(try root.descriptor.status())
+    }
+
+    /// Why nothing more is copied to it; `nil` while it works.
+    var error: BackupError? { failure.withLock { $0 } }
+
+    /// Gives it up: the other destinations go on. The first error counts.
+    func fail(_ error: BackupError) { failure.withLock { if $0 == nil { $0 = error } } }
+
+    func nextNumber() -> UInt64 { lastNumber.add(1, ordering: .relaxed).newValue }
+
+    /// - Throws: when another folder, or another file system, has its path now: its disk was pulled out.
+    func requirePresent() throws(BackupError) {
+        guard try FileSystem.identityIfPresent(place.path) == identity else {
+            throw BackupError(
+                .inputOutput, "the destination has gone: another folder, or none, is in its place", path: place.path,
+                remedy: "Check its disk, mount it again, and resume the job.")
+        }
+    }
+
+    private static let deviceErrors: Set<Int32> = [
+        ENOSPC, EDQUOT, EIO, EROFS, ENODEV, ENXIO, ESTALE, ENOTCONN, EHOSTDOWN, ETIMEDOUT, ESHUTDOWN, ENOMEDIUM,
+    ]
+
+    /// Whether an error of one file will be that of all others, too.
+    static func isOfDevice(_ error: BackupError) -> Bool {
+        if case .system(_, let number) = error.cause { return deviceErrors.contains(number) }
+        return error.code == .inputOutput || error.code == .noSpace || error.code == .readOnly
+    }
+}
+
+/// Opens the folders of a destination. For one thread.
+final class TargetFolders {
+    private let root: DirectoryHandle
+    private let device: UInt64
+    private var last: (path: [FileName], handle: DirectoryHandle)?
+    /// Whether a folder that was opened lies on another file system than the destination.
+    private(set) var hasOtherDevice = false
+
+    init(_ destination: Destination) {
+        root = destination.root
+        device = destination.identity.device
+    }
+
+    /// - Throws: `notFound`.
+    func open(_ path: [FileName]) throws(BackupError) -> DirectoryHandle {
+        if let last, last.path == path { return last.handle }
+        return try remember(path, root.openDirectory(at: path[...]))
+    }
+
+    /// The same; makes the folders that are missing.
+    /// - Parameter made: called for each, with the path of the folder that has it.
+    func openOrMake(_ path: [FileName], made: ([FileName]) -> Void) throws(BackupError) -> DirectoryHandle {
+        if let last, last.path == path { return last.handle }
+        if let handle = try root.openFolder(at: path[...]) { return try remember(path, handle) }
+        var handle = root
+        for (index, name) in path.enumerated() {
+            if let next = try handle.openFolder(name) {
+                handle = next
+            } else {
+                handle = try handle.makeFolder(name)
+                made(Array(path[..<index]))
+            }
+        }
+        return try remember(path, handle)
+    }
+
+    private func remember(_ path: [FileName], _ handle: DirectoryHandle) throws(BackupError) -> DirectoryHandle {
+        if try handle.descriptor.status().device != device { hasOtherDevice = true }
+        last = (path, handle)
+        return handle
+    }
+}

@@ -1,0 +1,172 @@
+import BackupCore
+import SystemIO
+
+/// Makes the files of one destination durable, verifies them, gives them their names and writes their rows, on a thread of its
+/// own: while it does so with one batch, the next one is written.
+///
+/// A file gets its name only after it was verified, and its row only after the name is durable.
+final class DestinationFinisher {
+    /// More of them are synchronized together.
+    private static let singleLimit = 16
+
+    private let destination: Destination
+    private let context: CopyContext
+    private let folders: TargetFolders
+    private let readBack: ReadBack
+
+    init(_ destination: Destination, _ context: CopyContext) {
+        self.destination = destination
+        self.context = context
+        folders = TargetFolders(destination)
+        readBack = ReadBack(context, destination)
+    }
+
+    func execute(_ batch: Batch) {
+        var rows: [ResultRow] = []
+        do throws(BackupError) {
+            // A full disk has room for the names of what was written before.
+            if let error = destination.error, error.code != .noSpace { throw error }
+            if context.mustStop { throw CopyContext.cancelled }
+            try destination.requirePresent()
+            try synchronizeFiles(batch)
+            try FaultInjection.reached("copy.batch-durable")
+            for file in batch.files { rows.append(complete(file)) }
+            try FaultInjection.reached("copy.batch-named")
+            try synchronizeFolders(batch.changedFolders)
+            try FaultInjection.reached("copy.batch-certain")
+        } catch {
+            if error.code != .interrupted { destination.fail(error) }
+            rows = giveUp(batch, error)
+        }
+        do throws(BackupError) {
+            try context.journal.append(rows)
+            try FaultInjection.reached("copy.rows-written")
+            destination.finishedCount.add(UInt64(rows.count), ordering: .relaxed)
+        } catch {
+            // Without rows, the job's result would be unknown.
+            context.problems.add(error)
+            context.requestStop()
+        }
+    }
+
+    /// The rows of a batch that cannot be finished: nothing of it is believed.
+    private func giveUp(_ batch: Batch, _ error: BackupError) -> [ResultRow] {
+        var isFirst = true
+        return batch.files.map { file in
+            if case .failed(let own, let isDropped) = file.outcome { return row(file, failure: own, isDropped: isDropped) }
+            if case .written(let name) = file.outcome { remove(name, file) }
+            defer { isFirst = false }
+            return row(file, failure: error, isDropped: !isFirst && error.code != .interrupted)
+        }
+    }
+
+    private func remove(_ name: FileName, _ file: WrittenFile) {
+        try? folders.open(file.task.folder.components).removeFile(name)
+    }
+
+    // MARK: Durability
+
+    private func synchronizeFiles(_ batch: Batch) throws(BackupError) {
+        var names: [(FileTask, FileName)] = []
+        for file in batch.files { if case .written(let name) = file.outcome { names.append((file.task, name)) } }
+        guard !names.isEmpty else { return }
+        if names.count > Self.singleLimit, try canSynchronizeAll(batch.changedFolders) {
+            return try destination.root.descriptor.synchronizeFileSystem()
+        }
+        for (task, name) in names { try folders.open(task.folder.components).openFile(name).synchronize() }
+    }
+
+    private func synchronizeFolders(_ paths: Set<[FileName]>) throws(BackupError) {
+        if paths.count > Self.singleLimit, try canSynchronizeAll(paths) {
+            return try destination.root.descriptor.synchronizeFileSystem()
+        }
+        for path in paths { try folders.open(path).synchronize() }
+    }
+
+    /// A folder of a destination can be a mountpoint itself.
+    private func canSynchronizeAll(_ paths: Set<[FileName]>) throws(BackupError) -> Bool {
+        guard destination.root.descriptor.hasReliableFileSystemSync() else { return false }
+        for path in paths where !folders.hasOtherDevice { _ = try folders.open(path) }
+        return !folders.hasOtherDevice
+    }
+
+    // MARK: Files
+
+    private func complete(_ file: WrittenFile) -> ResultRow {
+        switch file.outcome {
+        case .failed(let error, let isDropped): return row(file, failure: error, isDropped: isDropped)
+        case .linked(let isNew):
+            return finished(file, file.target, isNew ? newStatus : .present, .init())
+        case .present(let method):
+            if context.options.verification.readsBack {
+                destination.verifiedBytes.add(file.task.status.size, ordering: .relaxed)
+            }
+            let digests = context.options.verification.readsBack ? file.task.waitForDigests() : FileDigests()
+            return finished(file, file.target, .present, .init(digests: digests, method: method))
+        case .written(let name):
+            do throws(BackupError) {
+                if context.mustStop { throw CopyContext.cancelled }
+                let folder = try folders.open(file.task.folder.components)
+                let finding = try readBack.verify(file.task, name, in: folder)
+                let target = try rename(name, in: folder, file)
+                return finished(file, target, newStatus, finding)
+            } catch {
+                remove(name, file)
+                if Destination.isOfDevice(error), error.code != .noSpace { destination.fail(error) }
+                return row(file, failure: error, isDropped: false)
+            }
+        }
+    }
+
+    /// Gives a copy its name, or the next free one if the job may.
+    private func rename(_ name: FileName, in folder: DirectoryHandle, _ file: WrittenFile) throws(BackupError) -> FileName {
+        var target = file.target
+        var number = 1
+        while true {
+            do throws(BackupError) {
+                try folder.move(name, to: folder, as: target)
+                return target
+            } catch {
+                guard error.code == .alreadyExists else { throw error }
+                guard context.options.conflicts == .rename, number < 10_000 else { throw TargetFile.conflict(folder, target) }
+            }
+            number += 1
+            target = CopyNames.numbered(file.task.name, number)
+        }
+    }
+
+    // MARK: Rows
+
+    /// Of a copy that was made and passed the verification.
+    private var newStatus: RowStatus { context.options.verification == .quick ? .copied : .verified }
+
+    private func finished(
+        _ file: WrittenFile, _ target: FileName, _ status: RowStatus, _ finding: ReadBack.Finding
+    ) -> ResultRow {
+        do throws(BackupError) {
+            var row = row(file, status)
+            let copy = try folders.open(file.task.folder.components).status(target)
+            row.digests = finding.digests
+            row.readBack = finding.method
+            if target != file.task.name { row.target = file.task.folder.path(of: target) }
+            row.targetInode = copy.inode
+            row.targetTime = copy.modificationTime
+            return row
+        } catch {
+            return row(file, failure: error, isDropped: false)
+        }
+    }
+
+    private func row(_ file: WrittenFile, failure: BackupError, isDropped: Bool) -> ResultRow {
+        var row = row(file, RowStatus(failure))
+        row.error = failure
+        row.isDropped = isDropped
+        return row
+    }
+
+    private func row(_ file: WrittenFile, _ status: RowStatus) -> ResultRow {
+        ResultRow(
+            path: file.task.path, destination: destination.place.path, size: file.task.status.size,
+            modificationTime: file.task.status.modificationTime, status: status)
+    }
+}

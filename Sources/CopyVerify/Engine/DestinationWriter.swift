@@ -1,0 +1,180 @@
+import BackupCore
+import SystemIO
+
+/// Writes the files of one destination, on its own thread and at its own pace, and passes them on in batches.
+final class DestinationWriter {
+    private let destination: Destination
+    private let context: CopyContext
+    private let finisher: WorkQueue<Batch?>
+    private let folders: TargetFolders
+    private let attributes: CopiedAttributes
+    private let buffers = (AlignedBuffer(), AlignedBuffer())
+    private var batch = Batch()
+    private var file: TargetFile?
+    private var countedBytes: UInt64 = 0
+    /// Why the present file is not copied.
+    private var failure: BackupError?
+    /// Whether that is the failure of the destination, which another file has reported.
+    private var isDropped = false
+
+    /// - Parameter finisher: gets the batches, and `nil` at the end.
+    init(_ destination: Destination, _ context: CopyContext, finisher: WorkQueue<Batch?>) {
+        self.destination = destination
+        self.context = context
+        self.finisher = finisher
+        folders = TargetFolders(destination)
+        attributes = CopiedAttributes(destination: destination.place, problems: context.problems)
+    }
+
+    /// - Returns: whether more commands follow.
+    func execute(_ command: WriterCommand) -> Bool {
+        switch command {
+        case .folder(let folder): make(folder)
+        case .begin(let task): attempt { () throws(BackupError) in try begin(task) }
+        case .data(let block, let offset):
+            attempt { () throws(BackupError) in
+                try file?.add(block.bytes, at: offset)
+                try FaultInjection.reached("copy.block-written")
+            }
+            destination.waitingBytes.subtract(UInt64(block.count), ordering: .relaxed)
+            if failure == nil { count(UInt64(block.count)) }
+        case .end(let task): finish(task)
+        case .abandon(let task, let error): abandon(task, error)
+        case .link(let task): link(task)
+        case .flush: passOn()
+        case .finish:
+            passOn()
+            finisher.push(nil)
+            return false
+        }
+        return true
+    }
+
+    /// Runs the next step of the present file, unless an earlier one has failed.
+    private func attempt(_ body: () throws(BackupError) -> Void) {
+        guard failure == nil else { return }
+        do throws(BackupError) {
+            if context.mustStop { throw CopyContext.cancelled }
+            if let error = destination.error {
+                isDropped = true
+                throw error
+            }
+            try body()
+        } catch {
+            failure = error
+            file?.abandon()
+            file = nil
+            if Destination.isOfDevice(error) { destination.fail(error) }
+        }
+    }
+
+    private func count(_ bytes: UInt64) {
+        countedBytes += bytes
+        destination.writtenBytes.add(bytes, ordering: .relaxed)
+    }
+
+    // MARK: Folders
+
+    private func make(_ folder: SourceFolder) {
+        guard destination.error == nil, !context.mustStop else { return }
+        do throws(BackupError) {
+            let handle = try folders.openOrMake(folder.components) { batch.changedFolders.insert($0) }
+            if context.isResumed { try removeLeftovers(handle) }
+        } catch {
+            if Destination.isOfDevice(error) { destination.fail(error) }
+            context.problems.add(error)
+        }
+    }
+
+    /// Unfinished copies of an earlier run of this job.
+    private func removeLeftovers(_ folder: DirectoryHandle) throws(BackupError) {
+        var leftovers: [FileName] = []
+        try folder.forEachFileAndFolder { (name, isFolder) throws(BackupError) in
+            if !isFolder, CopyNames.isTemporary(name, of: context.token) { leftovers.append(name) }
+        }
+        for name in leftovers { try folder.removeFile(name) }
+    }
+
+    private func open(_ folder: SourceFolder) throws(BackupError) -> DirectoryHandle {
+        try folders.openOrMake(folder.components) { batch.changedFolders.insert($0) }
+    }
+
+    // MARK: Files
+
+    private func begin(_ task: FileTask) throws(BackupError) {
+        try FaultInjection.reached("copy.file-begun")
+        countedBytes = 0
+        file = try TargetFile(task, in: open(task.folder), of: destination, context, buffers: buffers)
+    }
+
+    private func finish(_ task: FileTask) {
+        var outcome: WrittenFile.Outcome?
+        attempt { () throws(BackupError) in
+            outcome = try file?.finish(attributes)
+            try FaultInjection.reached("copy.file-written")
+        }
+        let target = file?.target ?? task.name
+        file = nil
+        // Holes need no writing.
+        if outcome != nil { count(task.status.size.subtractingSaturating(countedBytes)) }
+        add(task, outcome, target: target)
+    }
+
+    private func abandon(_ task: FileTask, _ error: BackupError?) {
+        file?.abandon()
+        file = nil
+        guard let error else {
+            // It is read once more, and fails once more then.
+            failure = nil
+            return
+        }
+        if failure == nil { failure = error }
+        add(task, nil, target: task.name)
+    }
+
+    private func link(_ task: FileTask) {
+        var outcome: WrittenFile.Outcome?
+        var target = task.name
+        attempt { () throws(BackupError) in
+            let folder = try open(task.folder)
+            var number = 1
+            while try folder.statusIfPresent(target) != nil {
+                if try folder.readLinkIfPresent(target) == task.linkTarget {
+                    outcome = .linked(isNew: false)
+                    return
+                }
+                number += 1
+                guard context.options.conflicts == .rename, number < 10_000 else { throw TargetFile.conflict(folder, target) }
+                target = CopyNames.numbered(task.name, number)
+            }
+            try folder.createLink(target, to: task.linkTarget ?? [], modificationTime: task.status.modificationTime)
+            outcome = .linked(isNew: true)
+        }
+        add(task, outcome, target: target)
+    }
+
+    // MARK: Batches
+
+    /// - Parameter written: `nil` when the file has failed.
+    private func add(_ task: FileTask, _ written: WrittenFile.Outcome?, target: FileName) {
+        let outcome = written ?? .failed(failure ?? CopyContext.cancelled, isDropped: isDropped)
+        failure = nil
+        isDropped = false
+        batch.files.append(WrittenFile(task: task, outcome: outcome, target: target))
+        switch outcome {
+        case .written:
+            batch.byteCount += task.status.size
+            batch.changedFolders.insert(task.folder.components)
+        case .linked: batch.changedFolders.insert(task.folder.components)
+        case .present, .failed: break
+        }
+        let isLarge = task.status.size >= Batch.largeFileBytes && task.linkTarget == nil
+        if batch.isFull || isLarge { passOn() }
+    }
+
+    private func passOn() {
+        guard !batch.isEmpty else { return }
+        finisher.push(batch)
+        batch = Batch()
+    }
+}

@@ -1,0 +1,256 @@
+import BackupCore
+import Synchronization
+import SystemIO
+
+/// Reads the source once, and passes its blocks to the hashers and to all destinations that need them.
+final class SourceReader: SourceVisitor {
+    private static let smallByteCount = 64 << 10
+    private static let attemptLimit = 3
+
+    private let context: CopyContext
+    private let destinations: [Destination]
+    private let queues: [WorkQueue<WriterCommand>]
+    private let hasher: SourceHasher
+    private let load: SourceLoad
+    /// Called between blocks: waits while the job is paused.
+    private let pace: () throws(BackupError) -> Void
+    // 60 MiB in all.
+    private let blocks = BlockPool(blockSizeBytes: 1 << 20, limit: 44)
+    private let smallBlocks = BlockPool(blockSizeBytes: smallByteCount, limit: 256)
+    private var digester: FileDigester
+
+    /// - Parameter queues: for each destination its own.
+    init(
+        _ context: CopyContext, _ destinations: [Destination], _ queues: [WorkQueue<WriterCommand>], _ hasher: SourceHasher,
+        _ load: SourceLoad, pace: @escaping () throws(BackupError) -> Void
+    ) {
+        self.context = context
+        self.destinations = destinations
+        self.queues = queues
+        self.hasher = hasher
+        self.load = load
+        self.pace = pace
+        digester = FileDigester(context.options.verification)
+    }
+
+    // MARK: The walk
+
+    func enter(_ folder: SourceFolder, _ handle: DirectoryHandle, names: [FileName]) throws(BackupError) {
+        try pace()
+        for queue in queues { queue.push(.folder(folder)) }
+    }
+
+    func leave(_ folder: SourceFolder, _ handle: DirectoryHandle) {}
+
+    /// Counted before the copy.
+    func skipHidden(_ count: Int) {}
+
+    func fail(_ path: [UInt8], _ error: BackupError) {
+        context.problems.add(error.at("\(context.source.path)/\(MessageText.name(path))"))
+    }
+
+    func visit(
+        _ name: FileName, _ status: FileStatus, in folder: SourceFolder, _ handle: DirectoryHandle
+    ) throws(BackupError) {
+        try pace()
+        let path = folder.path(of: name)
+        switch status.kind {
+        case .directory: return
+        case .other:
+            let kind: Message = status.isSocket ? "a socket" : "a device or a pipe"
+            return context.problems.warn("\(handle.path)/\(MessageText.name(name.bytes)): not copied, since it is \(kind)")
+        case .regular, .symbolicLink: break
+        }
+        var receivers: [Int] = []
+        for (index, destination) in destinations.enumerated() {
+            if try context.journal.earlier.has(path, destination: destination.place.path) {
+                destination.skippedBytes.add(status.kind == .regular ? status.size : 0, ordering: .relaxed)
+            } else {
+                receivers.append(index)
+            }
+        }
+        guard !receivers.isEmpty else { return }
+        if status.kind == .symbolicLink {
+            copyLink(FileTask(name, in: folder, status), handle, to: receivers)
+        } else {
+            try copyFile(name, status, in: folder, handle, to: receivers)
+        }
+    }
+
+    private func push(_ commands: [WriterCommand], to receivers: [Int]) {
+        let start = SystemClock.monotonicNanoseconds()
+        for index in receivers { queues[index].push(commands) }
+        load.addWaiting(since: start)
+    }
+
+    private func copyLink(_ task: FileTask, _ handle: DirectoryHandle, to receivers: [Int]) {
+        do throws(BackupError) {
+            let target = try handle.readLink(task.name)
+            push([.link(FileTask(task.name, in: task.folder, task.status, linkTarget: target))], to: receivers)
+        } catch {
+            push([.abandon(task, error)], to: receivers)
+        }
+    }
+
+    // MARK: Files
+
+    private func copyFile(
+        _ name: FileName, _ status: FileStatus, in folder: SourceFolder, _ handle: DirectoryHandle, to receivers: [Int]
+    ) throws(BackupError) {
+        var failure: BackupError?
+        var last = FileTask(name, in: folder, status)
+        for _ in 0..<Self.attemptLimit {
+            do throws(BackupError) {
+                let file = try handle.openFile(name)
+                let before = try file.status()
+                let isSmall = before.size <= UInt64(Self.smallByteCount)
+                last = FileTask(
+                    name, in: folder, before, attributes: attributes(of: file),
+                    partCount: isSmall ? 1 : hasher.partCount)
+                if try isSmall ? readSmall(file, last, receivers) : readLarge(file, last, receivers) { return }
+                failure = BackupError(
+                    .stale, "the file changed each time while it was read",
+                    path: "\(handle.path)/\(MessageText.name(name.bytes))",
+                    remedy: "Copy it once more when no program writes to it.")
+            } catch {
+                guard error.code != .interrupted else {
+                    push([.abandon(last, error)], to: receivers)
+                    throw error
+                }
+                failure = error
+                break
+            }
+        }
+        push([.abandon(last, failure)], to: receivers)
+    }
+
+    private func attributes(of file: borrowing OwnedDescriptor) -> [ExtendedAttribute] {
+        do throws(BackupError) {
+            return try file.extendedAttributes()
+        } catch {
+            context.problems.warn(error.summary)
+            return []
+        }
+    }
+
+    /// One block, which is sent only when the whole file has been read.
+    /// - Returns: false when the file has changed meanwhile.
+    private func readSmall(
+        _ file: borrowing OwnedDescriptor, _ task: FileTask, _ receivers: [Int]
+    ) throws(BackupError) -> Bool {
+        var commands: [WriterCommand] = [.begin(task)]
+        let size = Int(task.status.size)
+        var filled: BlockPool.Block?
+        if size > 0 {
+            let block = take(from: smallBlocks)
+            block.count = try read(file, at: 0, count: size, into: block)
+            filled = block
+            guard block.count == size else { return false }
+        }
+        try FaultInjection.reached("copy.source-read")
+        guard try file.status() == task.status else { return false }
+        if let block = filled {
+            digester.update(block.bytes)
+            commands.append(.data(block, offset: 0))
+            for index in receivers { destinations[index].waitingBytes.add(UInt64(size), ordering: .relaxed) }
+        }
+        task.deliver(digester.finish())
+        commands.append(.end(task))
+        push(commands, to: receivers)
+        return true
+    }
+
+    /// - Returns: false when the file has changed meanwhile.
+    private func readLarge(
+        _ file: borrowing OwnedDescriptor, _ task: FileTask, _ receivers: [Int]
+    ) throws(BackupError) -> Bool {
+        push([.begin(task)], to: receivers)
+        var isWhole = false
+        // Whatever has been sent is taken back, unless all of it was.
+        defer {
+            if !isWhole {
+                hasher.abandon()
+                push([.abandon(task, nil)], to: receivers)
+            }
+        }
+        let size = task.status.size
+        let isSparse = task.status.allocatedBytes < size
+        var position: UInt64 = 0
+        while position < size {
+            let data = isSparse ? Self.aligned(file.data(from: position, size: size), size: size) : position..<size
+            guard let data else {
+                hasher.add(zeroCount: size - position)
+                break
+            }
+            hasher.add(zeroCount: data.lowerBound - position)
+            position = data.lowerBound
+            while position < data.upperBound {
+                try pace()
+                if destinations.allSatisfy({ $0.error != nil }) { break }
+                let block = take(from: blocks)
+                let count = Int(min(data.upperBound - position, UInt64(block.writableBytes.count)))
+                block.count = try read(file, at: position, count: count, into: block)
+                guard block.count == count else { return false }
+                send(block, at: position, to: receivers)
+                position += UInt64(count)
+            }
+            if position < data.upperBound { break }
+        }
+        try FaultInjection.reached("copy.source-read")
+        guard try file.status() == task.status else { return false }
+        isWhole = true
+        hasher.end(task)
+        push([.end(task)], to: receivers)
+        return true
+    }
+
+    /// Blocks begin at multiples of what direct reads take. What is added to the data are zeros of the hole.
+    private static func aligned(_ data: Range<UInt64>?, size: UInt64) -> Range<UInt64>? {
+        guard let data else { return nil }
+        let unit = UInt64(UncachedFile.alignmentBytes)
+        return data.lowerBound / unit * unit..<min(size, (data.upperBound + unit - 1) / unit * unit)
+    }
+
+    private func send(_ block: BlockPool.Block, at offset: UInt64, to receivers: [Int]) {
+        hasher.add(block)
+        for index in receivers { destinations[index].waitingBytes.add(UInt64(block.count), ordering: .relaxed) }
+        push([.data(block, offset: offset)], to: receivers)
+    }
+
+    private func take(from pool: BlockPool) -> BlockPool.Block {
+        let start = SystemClock.monotonicNanoseconds()
+        defer { load.addWaiting(since: start) }
+        return pool.take()
+    }
+
+    private func read(
+        _ file: borrowing OwnedDescriptor, at offset: UInt64, count: Int, into block: BlockPool.Block
+    ) throws(BackupError) -> Int {
+        let start = SystemClock.monotonicNanoseconds()
+        defer { load.addReading(since: start) }
+        let read = try file.readFully(at: offset, into: UnsafeMutableRawBufferPointer(rebasing: block.writableBytes[..<count]))
+        load.add(bytes: UInt64(read))
+        return read
+    }
+}
+
+/// How the reader spends its time, and how far it is.
+final class SourceLoad: Sendable {
+    private let reading = Atomic<UInt64>(0)
+    private let waiting = Atomic<UInt64>(0)
+    private let bytes = Atomic<UInt64>(0)
+
+    func addReading(since start: UInt64) {
+        reading.add(SystemClock.monotonicNanoseconds() - start, ordering: .relaxed)
+    }
+
+    func addWaiting(since start: UInt64) {
+        waiting.add(SystemClock.monotonicNanoseconds() - start, ordering: .relaxed)
+    }
+
+    func add(bytes count: UInt64) { bytes.add(count, ordering: .relaxed) }
+
+    var readBytes: UInt64 { bytes.load(ordering: .relaxed) }
+    var readingNanoseconds: UInt64 { reading.load(ordering: .relaxed) }
+    var waitingNanoseconds: UInt64 { waiting.load(ordering: .relaxed) }
+}

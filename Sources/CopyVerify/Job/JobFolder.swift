@@ -1,0 +1,141 @@
+import BackupCore
+import Formats
+import SystemIO
+
+/// What a job is doing: the text of its file `state`.
+public enum JobState: String, Sendable, CaseIterable {
+    /// Made, and not yet begun.
+    case idle
+    case inProgress
+    /// Stopped by a person; goes on where it was.
+    case paused
+    /// Every file is at every destination.
+    case completed
+    /// It has ended, and some files are not at some destination.
+    case failed
+    /// Ended by a person.
+    case cancelled
+}
+
+/// The folder of a job: `jobs/ID/`.
+public struct JobFolder: Sendable {
+    private static let recordLimitBytes = 4 << 20
+
+    /// Absolute.
+    public let path: String
+    /// What is copied, from where and to where.
+    public let record: JobRecord
+
+    var results: String { "\(path)/results.jsonl" }
+    var resultList: String { "\(path)/results.json" }
+    /// All errors, for people, once the job has ended.
+    public var errors: String { "\(path)/errors.txt" }
+    var control: String { "\(path)/control" }
+    private var lockFile: String { "\(path)/lock" }
+    private var stateFile: String { "\(path)/state" }
+    private var pauseFile: String { "\(path)/pause.json" }
+    private var progressFile: String { "\(path)/progress.json" }
+
+    // MARK: Finding
+
+    /// Makes the folder of a new job.
+    /// - Parameter place: the folder of all jobs; made if it is missing.
+    public static func make(in place: String, _ record: JobRecord, _ info: SourceInfo) throws(BackupError) -> JobFolder {
+        try FileSystem.makeDirectories(place)
+        let folder = JobFolder(path: "\(place)/\(record.id)", record: record)
+        try FileSystem.makeDirectory(folder.path)
+        try FileSystem.writeFileAtomically("\(folder.path)/source_info.json", info.json.prettyText)
+        try FileSystem.writeFileAtomically(folder.control, [])
+        try folder.setState(.idle)
+        // Last: a folder without it is no job.
+        try FileSystem.writeFileAtomically(Self.recordFile(folder.path), record.json.prettyText)
+        try FileSystem.synchronizeDirectory(place)
+        return folder
+    }
+
+    private static func recordFile(_ path: String) -> String { "\(path)/job.json" }
+
+    /// An existing job.
+    /// - Parameters:
+    ///   - name: its ID, or the path of its folder.
+    ///   - place: the folder of all jobs.
+    /// - Throws: `notFound`; errors of its record.
+    public static func open(_ name: String, in place: String) throws(BackupError) -> JobFolder {
+        let path = name.contains("/") ? FileSystem.absolutePath(name) : "\(place)/\(name)"
+        guard let bytes = try FileSystem.readFileIfPresent(recordFile(path), limitBytes: recordLimitBytes) else {
+            throw BackupError(.notFound, "there is no such job", path: path, remedy: "See the jobs with: backupfs jobs")
+        }
+        return JobFolder(path: path, record: try JobRecord(parsing: bytes, path: recordFile(path)))
+    }
+
+    /// All jobs, oldest first. What is no job, or cannot be read, is left out.
+    public static func all(in place: String) throws(BackupError) -> [JobFolder] {
+        try FileSystem.names(in: place).map(\.description).compactMap { try? open($0, in: place) }
+    }
+
+    // MARK: State
+
+    /// Reserves the job for this process.
+    /// - Throws: `busy` while another process works at it.
+    func lock() throws(BackupError) -> AdvisoryLock {
+        do throws(BackupError) {
+            return try AdvisoryLock(path: lockFile)
+        } catch {
+            guard error.code == .busy else { throw error }
+            throw BackupError(
+                .busy, "another process works at this job", path: path,
+                remedy: "Wait until it has finished, or cancel it with: backupfs jobs cancel \(record.id)")
+        }
+    }
+
+    /// Whether a process works at it.
+    public var isRunning: Bool { (try? AdvisoryLock.isHeld(path: lockFile)) == true }
+
+    /// The state; `idle` when it cannot be read.
+    public var state: JobState {
+        let text = (try? FileSystem.readFile(stateFile, limitBytes: 64)) ?? []
+        return JobState(rawValue: String(decoding: text.prefix { $0 != 10 }, as: UTF8.self)) ?? .idle
+    }
+
+    func setState(_ state: JobState) throws(BackupError) {
+        try FileSystem.writeFileAtomically(stateFile, Array("\(state.rawValue)\n".utf8))
+    }
+
+    /// Records that the job has stopped, by what, and where.
+    func notePause(_ reason: String, _ progress: OrderedJSON) throws(BackupError) {
+        let document: OrderedJSON = ["pausedAt": SystemClock.now(), "reason": reason]
+        try FileSystem.writeFileAtomically(pauseFile, document.adding(progress).prettyText)
+        try setState(.paused)
+    }
+
+    func removePause() throws(BackupError) { try FileSystem.removeFile(pauseFile) }
+
+    func write(progress: OrderedJSON) {
+        // Worthless after a crash, and the copy itself goes on without it.
+        try? FileSystem.writeForReaders(progressFile, progress.prettyText)
+    }
+
+    /// What the job's last run has reported of its progress, as JSON; `nil` before the first report.
+    public var progress: OrderedJSON? {
+        (try? FileSystem.readFile(progressFile, limitBytes: 65_536)).flatMap { OrderedJSON.verbatim($0) }
+    }
+
+    // MARK: Control
+
+    /// What a person asks of a running job, through its file `control`.
+    public enum Request: String, Sendable, CaseIterable { case pause, resume, cancel }
+
+    /// Asks it of the process that works at the job.
+    public func ask(_ request: Request) throws(BackupError) {
+        try FileSystem.overwrite(control, Array("\(request.rawValue)\n".utf8))
+    }
+
+    /// The request in the file, which is emptied; `nil` when there is none.
+    func takeRequest() -> Request? {
+        guard let status = FileSystem.statusIfPresent(control), status.size > 0,
+            let text = try? FileSystem.readFile(control, limitBytes: 64)
+        else { return nil }
+        try? FileSystem.overwrite(control, [])
+        return Request(rawValue: String(decoding: text.prefix { $0 > 32 }, as: UTF8.self))
+    }
+}

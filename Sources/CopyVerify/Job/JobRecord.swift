@@ -1,0 +1,104 @@
+import BackupCore
+import Formats
+import SystemIO
+
+/// What a job copies, from where and to where: `job.json`. It does not change.
+public struct JobRecord: Sendable {
+    private static let version = 1
+
+    /// Local time and a random suffix: `2026-01-11_14-30-00-1f2e3d`.
+    public let id: String
+    /// When the job was made.
+    public let createdAt: Timestamp
+    /// Absolute.
+    public let source: String
+    /// As in `st_dev` and `st_ino`, when the job was made.
+    public let sourceIdentity: FileIdentity
+    /// As they were when the job was made.
+    public let destinations: [DestinationPlace]
+    public let options: CopyOptions
+    /// Part of the names of unfinished copies.
+    let token: String
+
+    /// A new job.
+    public init(source: String, destinations: [DestinationPlace], options: CopyOptions) throws(BackupError) {
+        let random = RandomToken.make()
+        createdAt = SystemClock.now()
+        id = "\(SystemClock.localStamp(createdAt))-\(random.prefix(6))"
+        token = String(random.suffix(10))
+        self.source = source
+        guard let identity = try FileSystem.identityIfPresent(source) else {
+            throw BackupError(.notFound, "there is no such folder", path: source)
+        }
+        sourceIdentity = identity
+        self.destinations = destinations
+        self.options = options
+    }
+
+    var json: OrderedJSON {
+        let places = destinations.map { place -> OrderedJSON in
+            [
+                "path": place.path, "device": place.device, "mount_point": place.mountPoint,
+                "file_system": place.fileSystemType, "made_by_job": place.isMade,
+            ]
+        }
+        return [
+            "id": id, "created_at": createdAt, "source": source, "source_device": sourceIdentity.device,
+            "source_inode": sourceIdentity.inode, "destinations": places, "verify": options.verification.rawValue,
+            "hidden": options.includesHidden, "on_conflict": options.conflicts.rawValue, "token": token,
+            "version": Self.version,
+        ]
+    }
+
+    /// - Throws: `damagedContent` for a file that this program did not write; `unsupportedVersion`.
+    init(parsing bytes: [UInt8], path: String) throws(BackupError) {
+        let members = JSONMembers(bytes)
+        guard let version: Int = members.number("version"), version <= Self.version else {
+            throw BackupError(
+                .unsupportedVersion, "the job was made by a newer version of this program, or its record is damaged", path: path,
+                remedy: "Begin a new copy: what is there already is not copied again.")
+        }
+        guard let id = members.text("id"), let createdAt = members.time("created_at"), let source = members.text("source"),
+            let device: UInt64 = members.number("source_device"), let inode: UInt64 = members.number("source_inode"),
+            let verification: VerificationMode = members.word("verify"),
+            let conflicts: ConflictPolicy = members.word("on_conflict"),
+            let token = members.text("token"), let places = try? Self.places(bytes), !places.isEmpty
+        else {
+            throw BackupError(
+                .damagedContent, "the record of the job is damaged", path: path,
+                remedy: "Begin a new copy: what is there already is not copied again.")
+        }
+        self.id = id
+        self.createdAt = createdAt
+        self.source = source
+        sourceIdentity = FileIdentity(device: device, inode: inode)
+        destinations = places
+        options = CopyOptions(
+            verification: verification, includesHidden: members.flag("hidden"), conflicts: conflicts)
+        self.token = token
+    }
+
+    private static func places(_ bytes: [UInt8]) throws(BackupError) -> [DestinationPlace] {
+        var places: [DestinationPlace] = []
+        let tokenizer = JSONTokenizer(BytesSource(bytes), bufferSizeBytes: 4_096)
+        guard try tokenizer.next() == .beginObject else { return [] }
+        try tokenizer.forEachMember { (name, value) throws(BackupError) in
+            guard name == "destinations", value == .beginArray else { return }
+            while try tokenizer.next() == .beginObject {
+                var texts: [String: String] = [:]
+                var isMade = false
+                try tokenizer.forEachMember { (name, value) throws(BackupError) in
+                    if value == .string || value == .number { texts[name] = tokenizer.text() }
+                    if name == "made_by_job" { isMade = value == .true }
+                }
+                guard let path = texts["path"], let mountPoint = texts["mount_point"], let type = texts["file_system"],
+                    let device = texts["device"].flatMap({ UInt64($0) })
+                else { continue }
+                places.append(
+                    DestinationPlace(
+                        path: path, mountPoint: mountPoint, fileSystemType: type, device: device, isMade: isMade))
+            }
+        }
+        return places
+    }
+}

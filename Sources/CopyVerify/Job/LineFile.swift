@@ -1,0 +1,39 @@
+import BackupCore
+import SystemIO
+
+/// Reads a file of lines, of any length, a part at a time.
+struct LineFile: ~Copyable {
+    private let partByteCount: Int
+    private let file: SharedFile
+    private var buffer: [UInt8] = []
+    private var position = 0
+    private var fileOffset: UInt64 = 0
+
+    /// Where the next line begins.
+    private(set) var offset: UInt64
+
+    init(path: String, from offset: UInt64 = 0, partByteCount: Int = 256 << 10) throws(BackupError) {
+        file = try SharedFile(path: path)
+        self.partByteCount = partByteCount
+        self.offset = offset
+        fileOffset = offset
+    }
+
+    /// The next line that ends with a line feed, without it; `nil` at the end, also when a line without one follows.
+    mutating func next() throws(BackupError) -> ArraySlice<UInt8>? {
+        while true {
+            if let end = buffer[position...].firstIndex(of: 10) {
+                let line = buffer[position..<end]
+                offset += UInt64(line.count + 1)
+                position = end + 1
+                return line
+            }
+            buffer.removeFirst(position)
+            position = 0
+            let part = try file.bytes(at: fileOffset, upTo: partByteCount)
+            if part.isEmpty { return nil }
+            fileOffset += UInt64(part.count)
+            buffer += part
+        }
+    }
+}

@@ -1,0 +1,193 @@
+import BackupCore
+import Glibc
+import SystemIO
+
+/// The result of the checks before a copy.
+public struct CopyPlan: Sendable {
+    public let info: SourceInfo
+    /// In the order in which they were named.
+    public let destinations: [DestinationPlace]
+    /// Names that are left out since they begin with a dot. What is in a hidden folder is not counted.
+    public let hiddenCount: UInt64
+}
+
+/// Looks for everything that would make a copy fail, before anything is written.
+public struct CopyCheck {
+    private static let findingLimit = 100
+
+    private let source: String
+    private let destinations: [String]
+    private let options: CopyOptions
+    private var problems: [BackupError] = []
+    private var problemCount = 0
+
+    /// - Parameters:
+    ///   - source: a folder; absolute.
+    ///   - destinations: absolute. Each exists, or the folder that holds it does.
+    public init(source: String, destinations: [String], options: CopyOptions) {
+        self.source = source
+        self.destinations = destinations
+        self.options = options
+    }
+
+    /// - Parameter progress: called with the numbers of files and bytes that were found, now and then.
+    /// - Throws: all problems, as the findings of one error; its kind is that of the first one.
+    public mutating func run(progress: @escaping @Sendable (UInt64, UInt64) -> Void = { _, _ in }) throws(BackupError) -> CopyPlan
+    {
+        let root = try openSource()
+        let places = try findPlaces()
+        try requireSeparate(places)
+        try throwProblems()
+        for place in places { checkWritable(place) }
+        try throwProblems()
+        let scan = SourceScan(source: source, places: places, progress: progress)
+        try SourceWalk(root: root, includesHidden: options.includesHidden, visitor: scan).run()
+        for problem in scan.problems { note(problem) }
+        problemCount += scan.problemCount - scan.problems.count
+        checkSpace(scan, places)
+        try throwProblems()
+        return CopyPlan(info: scan.info, destinations: places, hiddenCount: scan.hiddenCount)
+    }
+
+    private mutating func note(_ problem: BackupError) {
+        problemCount += 1
+        if problems.count < Self.findingLimit { problems.append(problem) }
+    }
+
+    private func throwProblems() throws(BackupError) {
+        guard let first = problems.first else { return }
+        guard problemCount > 1 else { throw first }
+        var findings = problems.map(\.summary)
+        if problemCount > problems.count {
+            let rest = problemCount - problems.count
+            findings.append(.plural(rest, one: "and \(rest) more", other: "and \(rest) more"))
+        }
+        throw BackupError(
+            first.code,
+            .plural(
+                problemCount, one: "nothing was copied, since there is \(problemCount) problem",
+                other: "nothing was copied, since there are \(problemCount) problems"),
+            path: source, findings: findings)
+    }
+
+    private func openSource() throws(BackupError) -> DirectoryHandle {
+        guard let status = try FileSystem.look(source) else {
+            throw BackupError(.notFound, "there is no such folder", path: source, remedy: "Name the folder to copy.")
+        }
+        guard status.kind == .directory else {
+            throw BackupError(.notADirectory, "the source is not a folder", path: source, remedy: "Name the folder that has it.")
+        }
+        return try DirectoryHandle(path: source)
+    }
+
+    private mutating func findPlaces() throws(BackupError) -> [DestinationPlace] {
+        let mounts = try MountTable.current()
+        var places: [DestinationPlace] = []
+        for destination in destinations {
+            do throws(BackupError) {
+                places.append(try DestinationPlace.at(destination, mounts: mounts))
+            } catch {
+                note(error)
+            }
+        }
+        return places
+    }
+
+    /// By device and inode of all folders above, so that neither links nor mounts hide that two are one.
+    private mutating func requireSeparate(_ places: [DestinationPlace]) throws(BackupError) {
+        let sourceChain = try Self.identities(above: FileSystem.realPath(source))
+        var chains: [(place: DestinationPlace, name: String, identities: [FileIdentity])] = []
+        for place in places {
+            let real = try FileSystem.realPath(place.existingPath)
+            // One that the job makes is told apart by its name.
+            chains.append((place, place.isMade ? FileSystem.lastComponent(place.path) : "", try Self.identities(above: real)))
+        }
+        for (index, chain) in chains.enumerated() {
+            let place = chain.place
+            if !place.isMade, chain.identities.first == sourceChain.first {
+                note(BackupError(.usage, "the destination is the source", path: place.path, remedy: "Name another folder."))
+                continue
+            }
+            if let first = sourceChain.first, chain.identities.contains(first) {
+                note(
+                    BackupError(.usage, "the destination is inside the source", path: place.path, remedy: "Name another folder."))
+            }
+            if !place.isMade, let own = chain.identities.first, sourceChain.contains(own) {
+                note(
+                    BackupError(.usage, "the source is inside the destination", path: place.path, remedy: "Name another folder."))
+            }
+            for other in chains[..<index] { noteOverlap(of: chain, and: other) }
+        }
+    }
+
+    private typealias Chain = (place: DestinationPlace, name: String, identities: [FileIdentity])
+
+    private mutating func noteOverlap(of one: Chain, and other: Chain) {
+        let isOne = one.identities.first == other.identities.first
+        if isOne, one.name == other.name {
+            return note(
+                BackupError(
+                    .usage, "two destinations are one folder: this one and \(other.place.path)", path: one.place.path,
+                    remedy: "Name each destination once."))
+        }
+        for (outer, inner) in [(one, other), (other, one)] where !outer.place.isMade {
+            guard let own = outer.identities.first, inner.identities.contains(own), !isOne || inner.place.isMade else { continue }
+            note(
+                BackupError(
+                    .usage, "a destination is inside another one: \(outer.place.path)", path: inner.place.path,
+                    remedy: "Name folders that are not in one another."))
+        }
+    }
+
+    /// That of a folder, and of all folders above it.
+    private static func identities(above realPath: String) throws(BackupError) -> [FileIdentity] {
+        var path = realPath
+        var found: [FileIdentity] = []
+        while true {
+            found.append(FileIdentity(try FileSystem.status(path)))
+            if path == "/" || path == "." { return found }
+            path = FileSystem.parentPath(path)
+        }
+    }
+
+    private mutating func checkWritable(_ place: DestinationPlace) {
+        if FileSystem.isReadOnly(place.existingPath) {
+            note(
+                BackupError(
+                    .readOnly, "the file system is mounted read-only", path: place.path, remedy: "Mount it for writing."))
+        } else if !FileSystem.isWritable(place.existingPath) {
+            note(
+                BackupError(
+                    .accessDenied, "you may not write into this folder", path: place.existingPath,
+                    remedy: "Check the owner and the mode of the folder."))
+        }
+    }
+
+    /// Two destinations can share a file system.
+    private mutating func checkSpace(_ scan: SourceScan, _ places: [DestinationPlace]) {
+        var needs: [UInt64: (place: DestinationPlace, bytes: UInt64, files: UInt64)] = [:]
+        for (index, place) in places.enumerated() {
+            let need = scan.needs[index]
+            let sum = needs[place.device] ?? (place, 0, 0)
+            needs[place.device] = (sum.place, sum.bytes.addingSaturating(need.bytes), sum.files + need.files)
+        }
+        for need in needs.values.sorted(by: { $0.place.path < $1.place.path }) {
+            guard let space = try? FileSystem.space(at: need.place.existingPath) else { continue }
+            if space.availableBytes < need.bytes {
+                note(
+                    BackupError(
+                        .noSpace, "the copy needs \(need.bytes) bytes, and \(space.availableBytes) are free",
+                        path: need.place.path,
+                        remedy: "Free some space, or name another disk."))
+            }
+            // Where inodes have no limit, there are none.
+            if space.fileCount > 0, space.freeFileCount < need.files {
+                note(
+                    BackupError(
+                        .noSpace,
+                        "the copy needs \(need.files) files and folders, and the file system can hold \(space.freeFileCount) more",
+                        path: need.place.path, remedy: "Remove some files, or name another disk."))
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import BackupCore
+import SystemIO
+
+/// A destination, and the file system that holds it.
+public struct DestinationPlace: Sendable, Equatable {
+    /// Absolute, as it was named.
+    public let path: String
+    /// Where the file system of the destination is mounted.
+    public let mountPoint: String
+    /// As in the table of mounts: `ext4`, `vfat`.
+    public let fileSystemType: String
+    /// As in `st_dev`, when the job was made: of the folder that holds the destination, if the job makes that.
+    public let device: UInt64
+    /// Whether the job makes the folder.
+    public let isMade: Bool
+
+    /// - Throws: `notFound` when neither the folder nor the one that holds it exists; `notADirectory`.
+    static func at(_ path: String, mounts: MountTable) throws(BackupError) -> DestinationPlace {
+        let status = try FileSystem.look(path)
+        if let status, status.kind != .directory {
+            throw BackupError(.notADirectory, "the destination is not a folder", path: path, remedy: "Name a folder.")
+        }
+        let existing = status == nil ? FileSystem.parentPath(path) : path
+        guard let folder = try FileSystem.look(existing) else {
+            throw BackupError(
+                .notFound, "neither the destination nor the folder that holds it exists", path: path,
+                remedy: "Make the folder, or mount the disk.")
+        }
+        guard folder.kind == .directory else {
+            throw BackupError(.notADirectory, "a file is in the way of a folder", path: existing)
+        }
+        let mount = mounts.entry(holding: try FileSystem.realPath(existing))
+        return DestinationPlace(
+            path: path, mountPoint: mount?.path ?? "/", fileSystemType: mount?.fileSystemType ?? "unknown",
+            device: folder.device, isMade: status == nil)
+    }
+
+    /// Where it is on the disk: the folder, or the one that the job makes it in.
+    var existingPath: String { isMade ? FileSystem.parentPath(path) : path }
+
+    /// Whether the file system that is there now is the one that the job began with. A device gets another number when it is
+    /// plugged in again, but an empty mountpoint belongs to another file system.
+    func isSameFileSystem(as other: DestinationPlace) -> Bool {
+        mountPoint == other.mountPoint && fileSystemType == other.fileSystemType
+    }
+}

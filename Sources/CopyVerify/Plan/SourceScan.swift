@@ -1,0 +1,102 @@
+import BackupCore
+import SystemIO
+
+/// Adds up what a source has, what each destination still needs of it, and what a destination cannot hold.
+final class SourceScan: SourceVisitor {
+    private static let problemLimit = 100
+    private static let reportInterval: UInt64 = 1_000
+    /// Most file systems allocate space in blocks of this length.
+    private static let blockByteCount: UInt64 = 4_096
+
+    private(set) var info: SourceInfo
+    private(set) var hiddenCount: UInt64 = 0
+    /// For each destination.
+    private(set) var needs: [(bytes: UInt64, files: UInt64)]
+    private(set) var problems: [BackupError] = []
+    private(set) var problemCount = 0
+
+    private let places: [DestinationPlace]
+    private let rules: [TargetNames]
+    /// For each destination the folders from the top down to the present one; `nil` where it does not exist yet.
+    private var targets: [[DirectoryHandle?]]
+    private let progress: (UInt64, UInt64) -> Void
+
+    init(source: String, places: [DestinationPlace], progress: @escaping (UInt64, UInt64) -> Void) {
+        info = SourceInfo(path: source)
+        needs = places.map { _ in (0, 0) }
+        self.places = places
+        rules = places.map { TargetNames(fileSystemType: $0.fileSystemType) }
+        targets = places.map { _ in [] }
+        self.progress = progress
+    }
+
+    func enter(_ folder: SourceFolder, _ handle: DirectoryHandle, names: [FileName]) throws(BackupError) {
+        try Cancellation.check()
+        for (index, place) in places.enumerated() {
+            let target: DirectoryHandle?
+            if let name = folder.components.last {
+                target = (targets[index].last ?? nil).flatMap { try? $0.openFolder(name) }
+            } else {
+                target = place.isMade ? nil : try DirectoryHandle(path: place.path)
+            }
+            targets[index].append(target)
+            if target == nil { needs[index].files += 1 }
+            if let name = folder.components.last, let problem = rules[index].problem(with: name) {
+                note(problem, folder.path, place)
+            }
+            for (first, second) in rules[index].collisions(in: names) {
+                note("this file system takes the name for the same as \(first)", folder.path(of: second), place)
+            }
+        }
+    }
+
+    func leave(_ folder: SourceFolder, _ handle: DirectoryHandle) throws(BackupError) {
+        for index in targets.indices { targets[index].removeLast() }
+    }
+
+    func visit(
+        _ name: FileName, _ status: FileStatus, in folder: SourceFolder, _ handle: DirectoryHandle
+    ) throws(BackupError) {
+        guard status.kind == .regular || status.kind == .symbolicLink else { return }
+        info.add(name, status)
+        if info.fileCount.isMultiple(of: Self.reportInterval) {
+            try Cancellation.check()
+            progress(info.fileCount, info.totalBytes)
+        }
+        let bytes = dataBytes(name, status, handle)
+        for (index, place) in places.enumerated() {
+            if let problem = rules[index].problem(with: name) ?? rules[index].problem(withSize: status.size) {
+                note(problem, folder.path(of: name), place)
+            }
+            let present = (targets[index].last ?? nil).flatMap { try? $0.statusIfPresent(name) }
+            if let present, present.kind == status.kind, present.size == status.size { continue }
+            needs[index].files += 1
+            needs[index].bytes = needs[index].bytes.addingSaturating(bytes)
+        }
+    }
+
+    func skipHidden(_ count: Int) { hiddenCount += UInt64(count) }
+
+    /// The copy names it: the rest can be copied.
+    func fail(_ path: [UInt8], _ error: BackupError) {}
+
+    /// The space of a file without its holes.
+    private func dataBytes(_ name: FileName, _ status: FileStatus, _ handle: DirectoryHandle) -> UInt64 {
+        guard status.kind == .regular else { return 0 }
+        var bytes = status.size
+        if status.allocatedBytes < status.size, let file = try? handle.openFile(name) {
+            bytes -= min(bytes, file.holeBytes(size: status.size))
+        }
+        let blocks = bytes / Self.blockByteCount + (bytes.isMultiple(of: Self.blockByteCount) ? 0 : 1)
+        return blocks.multipliedSaturating(by: Self.blockByteCount)
+    }
+
+    private func note(_ problem: Message, _ path: [UInt8], _ place: DestinationPlace) {
+        problemCount += 1
+        guard problems.count < Self.problemLimit else { return }
+        problems.append(
+            BackupError(
+                .notSupported, "\(problem) (destination \(place.path))", path: MessageText.name(path),
+                remedy: "Rename it, or name another disk."))
+    }
+}

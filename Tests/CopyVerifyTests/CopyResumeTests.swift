@@ -1,0 +1,93 @@
+import TestSupport
+import Testing
+
+/// Jobs that are killed, stopped, paused and cancelled, and go on.
+struct CopyResumeTests {
+    static let points = [
+        "copy.source-read", "copy.source-read:20", "copy.file-begun", "copy.file-begun:9", "copy.block-written",
+        "copy.block-written:12",
+        "copy.file-written:7", "copy.batch-durable", "copy.batch-durable:2", "copy.batch-named", "copy.batch-named:3",
+        "copy.batch-certain",
+        "copy.batch-certain:2", "copy.rows-written", "copy.rows-written:2",
+    ]
+
+    @Test(arguments: points)
+    func `a job that is killed goes on, copies nothing twice and believes nothing that is not there`(point: String) throws {
+        let sandbox = try CopySandbox.make(CopySandbox.source, CopySandbox.oddities)
+        let killed = try sandbox.run("backupfs copy $R/card $R/a $R/b", ["BACKUPFS_FAULT": point])
+        #expect(killed.exitCode == 137, "\(killed.text)")
+        try sandbox.sh(
+            """
+            \(CopySandbox.findJob); grep -qx inProgress $J/state; backupfs jobs | grep -q interrupted
+            printf '{"path":"torn' >> $J/results.jsonl
+            backupfs copy --resume $(basename $(readlink $J)) > $R/out
+            """)
+        for place in ["$R/a", "$R/b"] { #expect(try sandbox.sh(CopySandbox.differences(place)) == "", "\(point)") }
+        #expect(try sandbox.sh("find $R/a $R/b -name '*backupfs-part*'") == "")
+        #expect(try sandbox.sh("cat $J/state; jq length $J/results.json") == "completed\n90")
+        #expect(try sandbox.sh("jq -c '[.path, .path_base64, .destination]' $J/results.jsonl | sort | uniq -d") == "")
+    }
+
+    @Test func `what is certain is not copied again; a copy that has changed since is`() throws {
+        let sandbox = try CopySandbox.make(CopySandbox.source)
+        let killed = try sandbox.run("backupfs copy $R/card $R/a", ["BACKUPFS_FAULT": "copy.rows-written:1"])
+        #expect(killed.exitCode == 137)
+        try sandbox.sh(
+            """
+            \(CopySandbox.findJob); printf changed > $R/a/DCIM/one.txt
+            strace -f -y -e trace=pwrite64 -o $R/trace backupfs copy --resume $(readlink $J) --json > $R/out || [ $? = 3 ]
+            """)
+        // Its copy is no longer the one of the row, so it counts as another file.
+        #expect(try sandbox.sh("jq -r '.[] | select(.path == \"DCIM/one.txt\") | .status' $J/results.json") == "conflict")
+        #expect(try sandbox.sh("cat $R/a/DCIM/one.txt; grep -c 'clip.mov' $R/trace || true") == "changed0")
+    }
+
+    @Test func `a signal stops the job, and resume goes on`() throws {
+        let sandbox = try CopySandbox.make(CopySandbox.source)
+        let output = try sandbox.sh(
+            """
+            touch $R/hold; BACKUPFS_FAULT=copy.source-read:3=pause:$R/hold backupfs copy $R/card $R/a $R/b > $R/out 2> $R/err & process=$!
+            wait_paused $R/hold $process; kill -TERM $process; code=0; wait $process || code=$?; echo $code; \(CopySandbox.findJob)
+            cat $J/state; jq -r .reason $J/pause.json; find $R/a $R/b -name '*part' | wc -l; grep -c 'Continue with: backupfs copy --resume' $R/err
+            jq -r '.[] | select(.status == "operationCancelled") | .destination' $J/results.json | sort -u | wc -l
+            backupfs copy --resume $(basename $(readlink $J)) > $R/out; cat $J/state; ls $J/pause.json 2>/dev/null || echo gone; jq length $J/results.json
+            """)
+        #expect(output == "130\npaused\ninterrupted\n0\n1\n2\ncompleted\ngone\n72")
+        #expect(try sandbox.sh("diff -r $R/card $R/a; diff -r $R/card $R/b") == "")
+    }
+
+    @Test func `a job pauses, survives its process, and is cancelled`() throws {
+        let sandbox = try CopySandbox.make(CopySandbox.source)
+        let output = try sandbox.sh(
+            """
+            start() { touch $R/hold; BACKUPFS_FAULT=copy.source-read:2=pause:$R/hold backupfs copy "$@" > $R/out 2> $R/err & process=$!; wait_paused $R/hold $process; }
+            start $R/card $R/a; \(CopySandbox.findJob); echo pause > $J/control; rm $R/hold $R/hold.reached
+            wait_until "grep -qx paused $J/state"; jq -r .reason $J/pause.json; backupfs jobs | grep -c paused
+            kill -KILL $process; wait $process || true; cat $J/state
+            start --resume $(readlink $J); backupfs jobs pause $(readlink $J); rm $R/hold $R/hold.reached; wait_until "grep -qx paused $J/state"
+            backupfs jobs resume $(readlink $J); wait $process; cat $J/state; diff -r $R/card $R/a && echo same
+            start $R/card $R/b; \(CopySandbox.findJob); backupfs jobs cancel $(readlink $J); rm $R/hold $R/hold.reached
+            code=0; wait $process || code=$?; echo $code; cat $J/state; find $R/b -name '*part' | wc -l
+            for f in $(cd $R/b; find . -type f); do cmp $R/card/$f $R/b/$f; done
+            backupfs jobs cancel $(readlink $J) 2>/dev/null || echo "exit $?"
+            """)
+        #expect(output == "control\n1\npaused\ncompleted\nsame\n130\ncancelled\n0\nexit 1")
+    }
+
+    @Test func `two processes do not work at one job, and programs see all jobs`() throws {
+        let sandbox = try CopySandbox.make(CopySandbox.source, "backupfs init --store $S >/dev/null")
+        let output = try sandbox.sh(
+            """
+            export BACKUPFS_STORE=$S
+            touch $R/hold; BACKUPFS_FAULT=copy.source-read=pause:$R/hold backupfs copy --json $R/card $R/a > $R/out 2> $R/err & process=$!
+            wait_paused $R/hold $process; id=$(ls $S/jobs); code=0; backupfs copy --resume $id 2>/dev/null || code=$?; echo $code
+            backupfs jobs --json | jq -c '.[] | [.state, .running, .verify, .version]'; rm $R/hold; wait $process
+            backupfs jobs list --json | jq -c '.[] | [.state, .running]'; tail -n 1 $R/out | jq -c '[.message_type, .state, .files, .destinations[0].succeeded, .version]'
+            backupfs copy --resume nope 2>/dev/null || echo "exit $?"
+            """)
+        #expect(
+            output
+                == "11\n[\"inProgress\",true,\"standard\",1]\n[\"completed\",false]\n[\"summary\",\"completed\",36,36,1]\nexit 1")
+        #expect(try sandbox.sh("head -n 1 $R/out | jq -r .message_type") == "status")
+    }
+}
