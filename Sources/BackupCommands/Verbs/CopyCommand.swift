@@ -51,6 +51,7 @@ struct CopyCommand: ParsableCommand {
 
     func run() throws {
         DescriptorLimit.raise()
+        Malloc.limitArenas()
         let place = try JobPlace.resolve(store)
         store.wait?.begin()
         if let resume { return try CopyRunner(isJSON: output.json).resume(resume, in: place) }

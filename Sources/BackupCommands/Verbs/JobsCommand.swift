@@ -102,6 +102,7 @@ struct JobsResumeCommand: ParsableCommand {
 
     func run() throws {
         DescriptorLimit.raise()
+        Malloc.limitArenas()
         let place = try JobPlace.resolve(store)
         if try JobFolder.open(job, in: place).isRunning { return try JobRequest.ask(.resume, of: job, store) }
         store.wait?.begin()

@@ -14,8 +14,8 @@ final class SourceReader: SourceVisitor {
     private let load: SourceLoad
     /// Called between blocks: waits while the job is paused.
     private let pace: () throws(BackupError) -> Void
-    // 60 MiB in all.
-    private let blocks = BlockPool(blockSizeBytes: 1 << 20, limit: 44)
+    // 52 MiB in all.
+    private let blocks = BlockPool(blockSizeBytes: 1 << 20, limit: 36)
     private let smallBlocks = BlockPool(blockSizeBytes: smallByteCount, limit: 256)
     private var digester: FileDigester
 
