@@ -1,5 +1,6 @@
 import BackupCore
 import Glibc
+import ObjectStorage
 import SystemIO
 import TestSupport
 import Testing
@@ -64,9 +65,37 @@ struct PhotoDownloadTests {
         // A URL may have a secret.
         #expect(items[2].error?.contains("c.jpg.remote") == true)
         for item in items { #expect(item.error?.contains("hidden") != true) }
+        // What does not exist is not tried again unless a user asks for it; what came too late is.
+        #expect(items.filter(\.mayPass).map(\.path) == ["b.jpg"])
         // A corrected stub.
         try fixture.write("\(url)/photo.jpg", to: "f.jpg.remote")
         #expect(try fixture.upload { $0.downloadSeconds = 1 }.presentCount == 1)
+    }
+
+    @Test func `REM-17: a photo whose server cannot be reached is downloaded when it can be, without a user`() throws {
+        let fixture = try PhotoFixture()
+        try fixture.photo("here.jpg", ["-DateTimeOriginal=2024:06:30 23:59:00"])
+        try fixture.star(fixture.write("other", to: "b.jpg"))
+        // Port 1 is closed.
+        try fixture.write("http://127.0.0.1:1/photo.jpg", to: "a.jpg.remote")
+        try fixture.star("a.jpg")
+        let summary = try fixture.upload { $0.parallelCount = 1 }
+        // The bucket can be reached all the same.
+        #expect(summary.uploadedCount == 1 && summary.stop == nil && summary.mustTryAgain)
+        let item = try #require(try fixture.queue.item(QueueItem.id(of: "a.jpg")))
+        #expect(item.stage == .failed(.iCloudDownloadFailed) && item.mayPass)
+        #expect(try QueueWorker.hasWork(fixture.queue, retried: .network))
+        #expect(try !QueueWorker.hasWork(fixture.queue, retried: .none))
+        _ = try fixture.storage.create(.checked("incoming/x"), .init(readFile(fixture.folder("media/here.jpg"))))
+        try fixture.write("s3:incoming/x", to: "a.jpg.remote")
+        #expect(try fixture.upload { $0.retried = .none }.uploadedCount == 0)
+        #expect(try fixture.upload { $0.retried = .network }.uploadedCount == 1)
+        #expect(try fixture.queue.items().map(\.mayPass) == [false, false])
+        // What is not in the bucket stays so.
+        try fixture.write("s3:incoming/none", to: "c.jpg.remote")
+        try fixture.star("c.jpg")
+        #expect(try fixture.upload().failures.map(\.path) == ["c.jpg"])
+        #expect(try !QueueWorker.hasWork(fixture.queue, retried: .network))
     }
 
     @Test func `REM-17: a stub can name an object of the bucket`() throws {

@@ -7,8 +7,8 @@ public enum HTTPDownload {
     ///   - url: with `https:`; with `http:` only of this machine.
     ///   - seconds: how long all of it may take.
     ///   - consume: called with consecutive parts of an answer that has the file.
-    /// - Throws: `invalidArgument` for another URL; `notFound`; `offline` when the server does not answer in time;
-    ///   `inputOutput` for any other answer, also a redirection; `interrupted`; errors of `consume`.
+    /// - Throws: `invalidArgument` for another URL; `notFound`; `offline` when the server does not answer in time, or is
+    ///   overloaded; `inputOutput` for any other answer, also a redirection; `interrupted`; errors of `consume`.
     public static func get(
         _ url: String, seconds: Double, _ consume: (UnsafeRawBufferPointer) throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -34,10 +34,13 @@ public enum HTTPDownload {
             }
             isComplete = response.status == 200
             guard !isComplete else { return }
-            throw .stopped(
-                BackupError(
-                    [404, 410].contains(response.status) ? .notFound : .inputOutput,
-                    "the server answers with status \(response.status)", path: url))
+            let code: BackupError.Code =
+                switch response.status {
+                case 404, 410: .notFound
+                case 429, 500...: .offline
+                default: .inputOutput
+                }
+            throw .stopped(BackupError(code, "the server answers with status \(response.status)", path: url))
         } catch {
             switch error {
             case .network(_, let detail):

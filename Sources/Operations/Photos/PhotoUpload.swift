@@ -10,14 +10,20 @@ public struct PhotoUpload: Sendable {
     private let remote: RemoteSettings
     private let stars: StarredPhotos
     private let isAutomatic: Bool
+    private let retried: QueueWorker.Retried
 
-    /// - Parameter isAutomatic: whether no user has asked for it: then only photos that the network has failed are tried again.
+    /// - Parameters:
+    ///   - isAutomatic: whether no user has asked for it.
+    ///   - retried: which photos that have failed before are tried again.
     /// - Throws: `usage` for a store that has no remote for photos, or an app without a media folder.
-    public init(store: Store, isAutomatic: Bool = false) throws(BackupError) {
+    public init(
+        store: Store, isAutomatic: Bool = false, retried: QueueWorker.Retried = .all
+    ) throws(BackupError) {
         guard let remote = store.settings.photosRemote else { throw Self.noRemote(store.paths.settings) }
         self.store = store
         self.remote = remote
         self.isAutomatic = isAutomatic
+        self.retried = retried
         stars = try StarredPhotos(store)
     }
 
@@ -29,7 +35,7 @@ public struct PhotoUpload: Sendable {
 
     /// Whether there is anything to upload.
     public var hasWork: Bool {
-        (try? QueueWorker.hasWork(stars.queue, retried: isAutomatic ? .network : .all, place: remote.url)) == true
+        (try? QueueWorker.hasWork(stars.queue, retried: retried, place: remote.url)) == true
     }
 
     /// - Throws: `busy` while another process uploads; `interrupted`; errors of the remote and of the catalog.
@@ -41,7 +47,7 @@ public struct PhotoUpload: Sendable {
             var options = QueueWorker.Options()
             options.place = remote.url
             options.parallelCount = min(options.parallelCount, remote.parallelRequests)
-            options.retried = isAutomatic ? .network : .all
+            options.retried = retried
             options.note = note
             options.thumbnail = NewestThumbnails(store).thumbnail
             let summary = try Self.cancellable { () throws(BackupError) in

@@ -23,9 +23,10 @@ public final class PhotoUploader: Sendable {
         thread = try WakeableThread {
             var failureCount: UInt64 = 0
             var retryAt: UInt64 = 0
+            var networkAt: UInt64 = 0
             var tidyAt: UInt64 = 0
-            // The stars among which there was nothing to do.
-            var idleVersion: UInt64?
+            // The stars and the bucket for which there was nothing to do.
+            var idle: (version: UInt64, place: String?)?
             return { isWoken, cancellation in
                 let now = SystemClock.monotonicNanoseconds()
                 guard isWoken || now >= retryAt, QueueFolder(root: store.paths.photos).exists else {
@@ -37,20 +38,27 @@ public final class PhotoUploader: Sendable {
                     _ = try? cancellation.run { () throws(BackupError) in try StarredPhotos(store).tidyCopiesOfMount() }
                 }
                 let version = try? store.starList.version()
-                guard isWoken || version == nil || version != idleVersion else { return Self.longestWaitNanoseconds }
-                guard let upload = try? PhotoUpload(store: store, isAutomatic: true) else {
+                let place = store.settings.photosRemote?.url
+                if !isWoken, let version, let idle, idle == (version, place) { return Self.longestWaitNanoseconds }
+                // A server of one photo that does not answer must not keep the others back.
+                let retried = isWoken || now >= networkAt ? QueueWorker.Retried.network : .none
+                guard let upload = try? PhotoUpload(store: store, isAutomatic: true, retried: retried) else {
                     return Self.longestWaitNanoseconds
                 }
                 guard upload.hasWork else {
-                    idleVersion = version
+                    if retried == .network { idle = version.map { ($0, place) } }
                     return Self.longestWaitNanoseconds
                 }
-                idleVersion = nil
+                idle = nil
                 let summary = try? cancellation.run { () throws(BackupError) in try upload.run() }
                 let hasFailed = summary.map { $0.stop != nil } ?? true
-                failureCount = hasFailed ? failureCount + 1 : 0
+                let mustTryAgain = hasFailed || summary?.mustTryAgain == true
+                // A run without them says nothing of the photos that have failed before.
+                if mustTryAgain { failureCount += 1 } else if retried == .network { failureCount = 0 }
                 let wait = min(Self.firstRetryNanoseconds << min(failureCount, 10), Self.longestRetryNanoseconds)
-                retryAt = hasFailed ? SystemClock.monotonicNanoseconds() + wait : 0
+                let next = SystemClock.monotonicNanoseconds() + wait
+                retryAt = hasFailed ? next : 0
+                if mustTryAgain { networkAt = next } else if retried == .network { networkAt = 0 }
                 return Self.longestWaitNanoseconds
             }
         }

@@ -18,6 +18,15 @@ extension QueueItem.Failure {
         }
     }
 
+    /// Whether a photo is tried again by the mount and by each run: the network has failed it.
+    func mayPass(_ error: BackupError) -> Bool {
+        switch self {
+        case .networkError: true
+        case .iCloudDownloadFailed: error.code == .offline
+        case .photoNotFound, .metadataExtractionFailed, .insufficientStorage, .s3UploadFailed: false
+        }
+    }
+
     /// Whether the reason may pass within seconds.
     static func isWorthAnotherTry(_ error: BackupError) -> Bool {
         switch error.code {

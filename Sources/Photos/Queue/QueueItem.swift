@@ -82,6 +82,8 @@ public struct QueueItem: Sendable, Equatable {
     public var attempts = 0
     /// Why the last try failed, in English.
     public var error: String?
+    /// Whether it is tried again without a user: the network has failed it, for a reason that may pass.
+    public var mayPass = false
     /// What is known of the content after it was read once.
     public var content: Content?
     /// The bytes that the star stands for, if they were copied into `photos/starred/` and are kept (`KeptCopies`): the photo may
@@ -125,6 +127,7 @@ public struct QueueItem: Sendable, Equatable {
             "error": error, "queuedAt": queuedAt, "pairId": pairID, "livePhotoPair": content?.livePhotoPair,
             "sha256": content?.sha256.hexadecimal, "livePhotoIdentifier": content?.livePhotoIdentifier,
             "hasThumbnail": content?.hasThumbnail, "file": content?.file.json ?? .null, "copy": copy?.hexadecimal,
+            "mayPass": mayPass,
         ]
         return document.prettyText
     }
@@ -140,6 +143,7 @@ public struct QueueItem: Sendable, Equatable {
         self.stage = stage
         attempts = Int(json["attempts"]?.wholeValue ?? 0)
         error = json["error"]?.textValue
+        mayPass = json["mayPass"] == .boolean(true) || stage == .failed(.networkError)
         pairID = json["pairId"]?.textValue
         copy = json["copy"]?.textValue.flatMap { SHA256Digest(hexadecimal: $0) }
         if let key = json["s3Key"]?.textValue.flatMap({ PhotoKey(parsing: $0) }), let metadata = BackupMetadata(json["metadata"]),

@@ -36,8 +36,10 @@ extension QueueWorker {
     /// Photos that have failed before.
     public enum Retried: Sendable {
         case all
-        /// Only those that the network has failed.
+        /// Only those that the network has failed, for a reason that may pass.
         case network
+        /// Only photos that have not failed.
+        case none
     }
 
     /// What a run has done.
@@ -50,6 +52,8 @@ extension QueueWorker {
         public internal(set) var uploadedBytes: UInt64 = 0
         /// Those that could not be uploaded, with the reasons.
         public internal(set) var failures: [(path: String, error: BackupError)] = []
+        /// Whether photos have failed for a reason that may pass: a later run may upload them.
+        public internal(set) var mustTryAgain = false
         /// Why the run has ended early; the rest waits.
         public internal(set) var stop: BackupError?
 

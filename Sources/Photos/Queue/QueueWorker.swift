@@ -43,10 +43,11 @@ public final class QueueWorker: Sendable {
     }
 
     private static func isDue(_ item: QueueItem, _ retried: Retried) -> Bool {
-        guard case .failed(let failure) = item.stage else { return true }
+        guard case .failed = item.stage else { return true }
         switch retried {
         case .all: return true
-        case .network: return failure == .networkError
+        case .network: return item.mayPass
+        case .none: return false
         }
     }
 
@@ -257,6 +258,7 @@ public final class QueueWorker: Sendable {
         else { return }
         item.attempts += 1
         item.error = failed.error.description
+        item.mayPass = isLast && failed.failure.mayPass(failed.error)
         item.stage = isLast ? .failed(failed.failure) : .queued
         // Other bytes than were hashed.
         if failed.isOfContent { item.content = nil }
@@ -264,6 +266,7 @@ public final class QueueWorker: Sendable {
         guard isLast else { return }
         state.withLock { state in
             state.summary.failures.append((item.path, failed.error))
+            if item.mayPass { state.summary.mustTryAgain = true }
             state.doneCount += 1
         }
     }
@@ -374,6 +377,7 @@ public final class QueueWorker: Sendable {
         }
         item.stage = .uploaded
         item.error = nil
+        item.mayPass = false
         note(item)
         let isThere = try set(item)
         queue.discardDownloads(of: item.id)
