@@ -83,6 +83,36 @@ import Testing
         #expect(try Set(stars.queue.copies.all()) == [copies[0], copies[1]])
     }
 
+    @Test func `a copy whose star was taken away goes when the bucket has it, which is asked`() throws {
+        let sandbox = try sandbox()
+        let (stars, live) = try open(sandbox)
+        let copies = try ["1.jpg", "2.jpg", "3.jpg"].map { try copy($0, stars, live) }
+        try sandbox.sh("rm $R/Photos/*; backupfs star --upload --store $S >/dev/null")
+        for name in ["1.jpg", "2.jpg", "3.jpg"] {
+            #expect(try stars.unstar(name, acceptsBackups: false).map(\.outcome) == [.unstarredUploaded])
+        }
+        // The catalog of this machine still lists both.
+        try sandbox.sh(
+            """
+            cd $R/bucket/photos/*/*; one=$(printf '\\377\\330\\377\\340 photo 1' | md5sum | cut -c1-32) two=$(printf '\\377\\330\\377\\340 photo 2' | md5sum | cut -c1-32)
+            rm $one.jpg; printf x > $two.jpg
+            """)
+        let storage = try #require(try Store.open(sandbox.storePath).settings.photosRemote).open(in: stars.store.paths)
+        let bucket = PhotoBucket(storage)
+        try stars.tidyCopies(bucket: bucket, now: SystemClock.systemTime())
+        try stars.tidyCopies(bucket: nil, now: Self.twoDaysLater)
+        #expect(try stars.queue.copies.all().count == 3)
+        // The catalog of another bucket says nothing.
+        let place = "\(stars.queue.root)/place"
+        let known = try readFile(place)
+        try writeFile(place, Array("elsewhere\n".utf8))
+        try stars.tidyCopies(bucket: bucket, now: Self.later)
+        #expect(try stars.queue.copies.all().count == 3)
+        try writeFile(place, known)
+        try stars.tidyCopies(bucket: bucket, now: Self.later)
+        #expect(try Set(stars.queue.copies.all()) == [copies[0], copies[1]])
+    }
+
     @Test func `a star goes unless its copy is the only one`() throws {
         let sandbox = try sandbox()
         let (stars, live) = try open(sandbox)

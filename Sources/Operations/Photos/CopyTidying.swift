@@ -16,8 +16,9 @@ extension StarredPhotos {
         var items: [String: QueueItem] = [:]
         /// The stars that stand for a copy.
         var stars: [SHA256Digest: [QueueItem]] = [:]
-        /// Stars that say that a content is in the bucket of the settings.
-        var uploads: [SHA256Digest: QueueItem] = [:]
+        /// Where the bucket of the settings has a content, as a star says or the catalog of this machine: also those whose stars
+        /// were taken away. The bucket is asked.
+        var uploads: [SHA256Digest: PhotoKey] = [:]
         /// A damaged star may stand for any copy.
         var hasDamagedStars = false
     }
@@ -39,7 +40,7 @@ extension StarredPhotos {
         let copies = try queue.copies.all()
         guard !copies.isEmpty else { return }
         try adopt(copies)
-        let pass = try lookAtStars()
+        let pass = try lookAtStars(copies)
         let newest = NewestPhotos(store)
         for copy in copies {
             try Cancellation.check()
@@ -56,7 +57,7 @@ extension StarredPhotos {
         let copies = try queue.copies.all()
         guard !copies.isEmpty else { return }
         try tidyCopies(bucket: nil)
-        let (pass, now) = (try lookAtStars(), SystemClock.now())
+        let (pass, now) = (try lookAtStars(copies), SystemClock.now())
         for copy in copies where pass.uploads[copy] != nil {
             guard let status = try queue.copies.status(of: copy),
                 isOld(status, pass.stars[copy] ?? [], now, seconds: Self.youthSeconds)
@@ -87,12 +88,16 @@ extension StarredPhotos {
         }
     }
 
-    private func lookAtStars() throws(BackupError) -> Pass {
+    private func lookAtStars(_ copies: [SHA256Digest]) throws(BackupError) -> Pass {
         var pass = Pass()
         for item in try queue.items({ _ in pass.hasDamagedStars = true }) {
             pass.items[item.id] = item
             if let copy = item.copy { pass.stars[copy, default: []].append(item) }
-            if let content = item.content, try isInBucket(content.sha256, item) { pass.uploads[content.sha256] = item }
+            if let content = item.content, try isInBucket(content.sha256, item) { pass.uploads[content.sha256] = content.key }
+        }
+        let others = Set(copies.filter { pass.uploads[$0] == nil })
+        if !others.isEmpty, let remote = store.settings.photosRemote, try queue.isOf(remote.url) {
+            pass.uploads.merge(queue.catalogKeys(of: others)) { star, _ in star }
         }
         return pass
     }
@@ -109,7 +114,7 @@ extension StarredPhotos {
     ) throws(BackupError) -> Place? {
         let stars = pass.stars[copy] ?? []
         guard isOld(status, stars, now, seconds: Self.youthSeconds) else { return nil }
-        if let bucket, let content = pass.uploads[copy]?.content, try isStored(content, in: bucket) { return .bucket }
+        if let bucket, let key = pass.uploads[copy], try isStored(copy, status.size, key, in: bucket) { return .bucket }
         guard isOld(status, stars, now, seconds: Self.originalYouthSeconds), !pass.hasDamagedStars,
             let records = try newest.list()?.records(sha256: copy), !records.isEmpty
         else { return nil }
@@ -129,9 +134,11 @@ extension StarredPhotos {
         return nil
     }
 
-    private func isStored(_ content: QueueItem.Content, in bucket: PhotoBucket) throws(BackupError) -> Bool {
+    private func isStored(
+        _ copy: SHA256Digest, _ sizeBytes: UInt64, _ key: PhotoKey, in bucket: PhotoBucket
+    ) throws(BackupError) -> Bool {
         do throws(BackupError) {
-            return try bucket.isStored(content.key, sizeBytes: content.metadata.fileSize, sha256: content.sha256)
+            return try bucket.isStored(key, sizeBytes: sizeBytes, sha256: copy)
         } catch {
             // Something else has its name there by now. It must not keep other copies.
             guard error.code == .conflict else { throw error }

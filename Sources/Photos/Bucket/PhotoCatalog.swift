@@ -130,6 +130,16 @@ public struct PhotoCatalog: Sendable, Equatable {
         if byMD5[entry.md5] == nil { byMD5[entry.md5] = entry } else { byMD5[entry.md5]?.merge(entry) }
     }
 
+    /// Whether anything is known of a content.
+    public func has(_ md5: String) -> Bool { byMD5[md5] != nil }
+
+    /// Where contents are.
+    func keys(of contents: Set<SHA256Digest>) -> [SHA256Digest: PhotoKey] {
+        var keys: [SHA256Digest: PhotoKey] = [:]
+        for entry in byMD5.values { if let sha256 = entry.sha256, contents.contains(sha256) { keys[sha256] = entry.key } }
+        return keys
+    }
+
     /// Adds all that another catalog knows.
     public mutating func merge(_ other: PhotoCatalog) {
         for entry in other.byMD5.values { note(entry) }

@@ -195,7 +195,7 @@ public struct QueueFolder: Sendable {
             let (from, to) = ("\(uploaded)/\(id)\(Self.suffix)", "\(queue)/\(id)\(Self.suffix)")
             try withLock { () throws(BackupError) in
                 do throws(BackupError) {
-                    guard var item = try read(from), let content = item.content, catalog[content.key.md5] == nil else { return }
+                    guard var item = try read(from), let content = item.content, !catalog.has(content.key.md5) else { return }
                     item.stage = .queued
                     item.attempts = 0
                     if try !FileSystem.exists(to) { try FileSystem.writeFileAtomically(to, item.encoded) }
@@ -250,6 +250,9 @@ public struct QueueFolder: Sendable {
         else { return PhotoCatalog() }
         return catalog
     }
+
+    /// Where the bucket has contents, as the catalog of this machine says.
+    public func catalogKeys(of contents: Set<SHA256Digest>) -> [SHA256Digest: PhotoKey] { localCatalog().keys(of: contents) }
 
     /// Keeps a catalog as that of this machine.
     public func keep(_ catalog: PhotoCatalog) throws(BackupError) {
