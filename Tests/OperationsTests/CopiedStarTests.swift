@@ -113,6 +113,24 @@ import Testing
         #expect(try Set(stars.queue.copies.all()) == [copies[0], copies[1]])
     }
 
+    @Test func `STR-11: a Live Photo whose video comes later is starred and unstarred as one`() throws {
+        let sandbox = try sandbox()
+        try sandbox.sh("mv $R/Photos/1.jpg $R/Photos/IMG_1.HEIC; backupfs star $R/Photos/IMG_1.HEIC --store $S >/dev/null")
+        let (stars, _) = try open(sandbox)
+        #expect(try stars.all().map(\.pairID) == [nil])
+        try sandbox.sh("mv $R/Photos/2.jpg $R/Photos/IMG_1.MOV")
+        #expect(try stars.star("IMG_1.HEIC").map(\.outcome) == [.queued, .queued])
+        try sandbox.sh("backupfs star --upload --store $S >/dev/null")
+        #expect(
+            try sandbox.sh(
+                "cd $R/bucket; ls photos/*/*/*.heic photos/*/*/*.mov | wc -l; jq -r .live_photo_pair catalog/catalog.jsonl | sort"
+            )
+                == "2\n" + sandbox.sh("md5sum $R/Photos/IMG_1.* | cut -c1-32 | sort"))
+        #expect(try stars.star("IMG_1.HEIC").map(\.outcome) == [.alreadyUploaded, .alreadyUploaded])
+        #expect(try stars.unstar("IMG_1.HEIC", acceptsBackups: false).count == 2)
+        #expect(try stars.all().isEmpty)
+    }
+
     @Test func `a star goes unless its copy is the only one`() throws {
         let sandbox = try sandbox()
         let (stars, live) = try open(sandbox)

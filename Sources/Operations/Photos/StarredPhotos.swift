@@ -120,7 +120,8 @@ public struct StarredPhotos: Sendable {
     func star(_ prospect: Prospect) throws(BackupError) -> Outcome {
         let (path, copy, kept) = (prospect.path, prospect.copy, prospect.kept)
         let known = try known(path)
-        if let known {
+        // The other part of a Live Photo may have come since. What is uploaded is not sent again: only the catalog changes.
+        if let known, prospect.pair.map({ known.pairID == QueueItem.id(of: $0) }) ?? true {
             if known.stage == .uploaded, kept == nil, copy == nil, known.content?.file == prospect.state {
                 return .alreadyUploaded
             }

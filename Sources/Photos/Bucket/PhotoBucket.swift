@@ -232,6 +232,8 @@ public final class PhotoBucket: Sendable {
         }
         // One content may be under two names: that of the catalog has precedence.
         for entry in found { catalog.note(entry) }
+        // Of a Live Photo, the part that was uploaded first does not name the other one.
+        for entry in found { if let pair = entry.livePhotoPair { catalog.link(pair, to: entry.md5) } }
         // A photo that is in the catalog alone is lost, which must not be silent.
         for entry in known.entries where catalog[entry.md5] == nil { catalog.note(entry) }
         return (catalog, unknown)

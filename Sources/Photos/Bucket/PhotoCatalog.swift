@@ -130,6 +130,12 @@ public struct PhotoCatalog: Sendable, Equatable {
         if byMD5[entry.md5] == nil { byMD5[entry.md5] = entry } else { byMD5[entry.md5]?.merge(entry) }
     }
 
+    /// Notes the other part of a Live Photo, where none is known.
+    mutating func link(_ md5: String, to pair: String) {
+        guard let entry = byMD5[md5], entry.livePhotoPair == nil else { return }
+        byMD5[md5]?.livePhotoPair = pair
+    }
+
     /// Whether anything is known of a content.
     public func has(_ md5: String) -> Bool { byMD5[md5] != nil }
 

@@ -154,11 +154,13 @@ public final class QueueWorker: Sendable {
 
     private static func star(_ item: QueueItem) -> String { "\(item.id) \(ISO8601.format(item.queuedAt))" }
 
-    /// Adds a photo that is in the bucket to the catalog.
+    /// Adds a photo that is in the bucket to the catalog. What is uploaded before the other part of a Live Photo is read does not
+    /// name it.
     private func note(_ item: QueueItem) {
         guard let entry = item.catalogEntry(uploadedAt: options.now().wholeSeconds) else { return }
         state.withLock { state in
             state.catalog.note(entry)
+            if let pair = entry.livePhotoPair { state.catalog.link(pair, to: entry.md5) }
             state.notedCount += 1
         }
     }
