@@ -146,6 +146,13 @@ public struct PhotoCatalog: Sendable, Equatable {
         return keys
     }
 
+    /// This catalog with all that another one knows.
+    func merging(_ other: PhotoCatalog) -> PhotoCatalog {
+        var merged = self
+        merged.merge(other)
+        return merged
+    }
+
     /// Adds all that another catalog knows.
     public mutating func merge(_ other: PhotoCatalog) {
         for entry in other.byMD5.values { note(entry) }

@@ -66,6 +66,8 @@ extension QueueWorker {
         var waiting: [[String]] = []
         /// Stars that this run has tried: those that are made meanwhile are others.
         var tried: Set<String> = []
+        /// Stars that were taken away, or given again, while this run worked on them.
+        var forgotten: Set<String> = []
         var hasLoaded = false
         var summary = Summary()
         var doneCount: UInt64 = 0

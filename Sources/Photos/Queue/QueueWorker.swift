@@ -12,12 +12,12 @@ import SystemIO
 public final class QueueWorker: Sendable {
     private static let statusNanoseconds: UInt64 = 5_000_000_000
 
-    private let queue: QueueFolder
-    private let bucket: PhotoBucket
+    let queue: QueueFolder
+    let bucket: PhotoBucket
     private let folder: PhotoFolder
-    private let options: Options
+    let options: Options
     private let progress: ProgressHandler?
-    private let state = Monitor(State())
+    let state = Monitor(State())
 
     public init(
         _ queue: QueueFolder, of folder: PhotoFolder, to bucket: PhotoBucket, options: Options = Options(),
@@ -68,7 +68,7 @@ public final class QueueWorker: Sendable {
         do throws(BackupError) {
             let published = try bucket.catalog()
             state.withLock { state in
-                state.catalog.merge(published)
+                state.catalog = published.merging(state.catalog)
                 state.publishedAt = SystemClock.monotonicNanoseconds()
             }
             let local = hasMoved ? PhotoCatalog() : queue.localCatalog()
@@ -152,11 +152,11 @@ public final class QueueWorker: Sendable {
         return !assets.isEmpty
     }
 
-    private static func star(_ item: QueueItem) -> String { "\(item.id) \(ISO8601.format(item.queuedAt))" }
+    static func star(_ item: QueueItem) -> String { "\(item.id) \(ISO8601.format(item.queuedAt))" }
 
     /// Adds a photo that is in the bucket to the catalog. What is uploaded before the other part of a Live Photo is read does not
     /// name it.
-    private func note(_ item: QueueItem) {
+    func note(_ item: QueueItem) {
         guard let entry = item.catalogEntry(uploadedAt: options.now().wholeSeconds) else { return }
         state.withLock { state in
             state.catalog.note(entry)
@@ -189,7 +189,11 @@ public final class QueueWorker: Sendable {
         // This machine's own first: what is in the bucket is the mirror of it.
         try queue.keep(catalog)
         let published = try bucket.publish(catalog)
-        if published != catalog { try queue.keep(published) }
+        if published != catalog {
+            try queue.keep(published)
+            // Another machine may have the same photos, under its own names.
+            state.withLock { $0.catalog = published.merging($0.catalog) }
+        }
         for (id, queuedAt) in finished { try queue.finish(id, queuedAt: queuedAt) }
         try FileSystem.synchronizeDirectory(queue.queue)
         try FileSystem.synchronizeDirectory(queue.uploaded)
@@ -308,17 +312,26 @@ public final class QueueWorker: Sendable {
                 let known = items[index].content
                 current = items[index]
                 items[index].stage = .processing
-                guard try set(items[index]) else { continue }
+                guard try set(items[index]) else {
+                    forget(items[index])
+                    continue
+                }
                 let month = items.count > 1 ? still : try pairKey(items[index])
-                let content = try reader.content(
-                    of: items[index], isLive: items[index].pairID != nil && !Self.isVideo(items[index]),
-                    catalog: { md5 in state.withLock { $0.catalog[md5] } }, month: Self.isVideo(items[index]) ? month : nil
-                ) { () throws(BackupError) in
-                    step = .downloading
-                    items[index].stage = .downloading
-                    try set(items[index])
+                let content = try whileStarred(items[index]) { () throws(BackupError) in
+                    try reader.content(
+                        of: items[index], isLive: items[index].pairID != nil && !Self.isVideo(items[index]),
+                        catalog: { md5 in state.withLock { $0.catalog[md5] } }, month: Self.isVideo(items[index]) ? month : nil
+                    ) { () throws(BackupError) in
+                        step = .downloading
+                        items[index].stage = .downloading
+                        try set(items[index])
+                    }
                 }
                 step = .reading
+                guard let content else {
+                    forget(items[index])
+                    continue
+                }
                 items[index].content = content
                 if content.file == known?.file { items[index].content?.livePhotoPair = known?.livePhotoPair }
                 if still == nil { still = content.key }
@@ -338,69 +351,11 @@ public final class QueueWorker: Sendable {
         }
     }
 
-    private static func isVideo(_ item: QueueItem) -> Bool { PhotoKey.fileExtension(of: item.path) == "mov" }
-
-    /// The key of the other part of a Live Photo that was uploaded before.
-    private func pairKey(_ item: QueueItem) throws(BackupError) -> PhotoKey? {
-        guard let pair = item.pairID else { return nil }
-        return try queue.item(pair)?.content?.key
-    }
-
-    /// Both parts of a Live Photo name each other.
-    private func link(_ items: inout [QueueItem]) throws(BackupError) {
-        for index in items.indices {
-            guard let pairID = items[index].pairID else { continue }
-            var other = items.first { $0.id == pairID }?.content
-            if other == nil { other = try queue.item(pairID)?.content }
-            let own = items[index].content?.livePhotoIdentifier
-            // Two that say that they belong to others.
-            if let own, let said = other?.livePhotoIdentifier, own != said { continue }
-            items[index].content?.livePhotoPair = other?.key.md5
-        }
-    }
-
-    private func upload(_ item: QueueItem, _ reader: PhotoReader) throws(BackupError) {
-        var item = item
-        guard let content = item.content else { return }
-        item.stage = .uploading
-        // It was unstarred.
-        guard try set(item) else { return }
-        let key = content.key
-        let isSent = try bucket.exclusively(key.md5) { () throws(BackupError) in
-            let known = state.withLock { $0.catalog[key.md5] }
-            if known != nil, try bucket.isStored(key, sizeBytes: content.metadata.fileSize, sha256: content.sha256) {
-                return false
-            }
-            let package = try reader.package(item, content)
-            let isSent = try bucket.store(package, now: options.now())
-            try bucket.storeCompanions(package)
-            item.content?.hasThumbnail = package.thumbnailData != nil
-            return isSent
-        }
-        item.stage = .uploaded
-        item.error = nil
-        item.mayPass = false
-        note(item)
-        let isThere = try set(item)
-        queue.discardDownloads(of: item.id)
-        state.withLock { state in
-            state.doneCount += 1
-            if isThere { state.finished.append((item.id, item.queuedAt)) }
-            if isSent {
-                state.summary.uploadedCount += 1
-                state.summary.uploadedBytes += content.metadata.fileSize
-            } else {
-                state.summary.presentCount += 1
-            }
-        }
-        show(item)
-    }
-
     // MARK: The status
 
     /// - Returns: whether the star is still there.
     @discardableResult
-    private func set(_ item: QueueItem) throws(BackupError) -> Bool {
+    func set(_ item: QueueItem) throws(BackupError) -> Bool {
         let isThere = try queue.write(item)
         options.note?(item)
         state.withLock { $0.states[item.id] = isThere ? item : nil }
@@ -408,7 +363,7 @@ public final class QueueWorker: Sendable {
         return isThere
     }
 
-    private func show(_ item: QueueItem) {
+    func show(_ item: QueueItem) {
         guard let progress else { return }
         let (done, total) = state.withLock { ($0.doneCount, $0.totalCount) }
         progress(
@@ -418,7 +373,7 @@ public final class QueueWorker: Sendable {
     }
 
     /// For programs; worthless after a crash, since the items say it all.
-    private func writeStatus(always: Bool) throws(BackupError) {
+    func writeStatus(always: Bool) throws(BackupError) {
         let now = SystemClock.monotonicNanoseconds()
         let known = state.withLock { state -> (items: [String: QueueItem], done: UInt64, total: UInt64)? in
             guard always || now >= state.statusWrittenAt + Self.statusNanoseconds else { return nil }

@@ -52,6 +52,7 @@ public final class Cancellation: Sendable {
     }
 
     private func look() {
+        outer?.look()
         guard let mustEnd, !isRequested.load(ordering: .relaxed) else { return }
         let now = SystemClock.monotonicNanoseconds()
         let next = nextLookNanoseconds.load(ordering: .relaxed)
