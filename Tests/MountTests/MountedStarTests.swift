@@ -49,4 +49,29 @@ import Testing
             try sandbox.unmount()
         }
     }
+
+    @Test func `FPH-08: the status attribute says what has failed, and a photo without a star has none`() throws {
+        try Sandbox.use { sandbox in
+            // Something else has the name of the first photo in the bucket.
+            try sandbox.sh(
+                """
+                mkdir $R/Photos; for i in 1 2 3; do echo photo $i > $R/Photos/$i.jpg; done
+                for month in "$(date -u +%Y/%m)" "$(date -u -d '1 hour' +%Y/%m)"; do
+                    mkdir -p $R/bucket/photos/$month
+                    echo other > $R/bucket/photos/$month/$(md5sum $R/Photos/1.jpg | cut -c1-32).jpg
+                done
+                backupfs init --store $S --app photo-library --media $R/Photos >/dev/null
+                backupfs remote add photos $R/bucket --kind photos --store $S >/dev/null
+                backupfs star $R/Photos/1.jpg $R/Photos/2.jpg --no-wait --store $S
+                """)
+            try sandbox.mount()
+            let status = "getfattr --only-values -n user.backupfs.status $M/live/media"
+            try sandbox.sh("wait_until '\(status)/1.jpg | grep -qx failed:s3UploadFailed'")
+            try sandbox.sh("wait_until '\(status)/2.jpg | grep -qx uploaded'")
+            try sandbox.fails("\(status)/3.jpg", saying: "No such attribute", exitCode: 1)
+            try sandbox.sh("backupfs unstar $R/Photos/1.jpg --store $S")
+            try sandbox.fails("\(status)/1.jpg", saying: "No such attribute", exitCode: 1)
+            try sandbox.unmount()
+        }
+    }
 }

@@ -98,6 +98,23 @@ struct PhotoDownloadTests {
         #expect(try !QueueWorker.hasWork(fixture.queue, retried: .network))
     }
 
+    @Test func `ERR-11: a photo for which the disk is too small fails, and nothing is left of it`() throws {
+        let fixture = try PhotoFixture()
+        try fixture.photo("here.jpg", ["-DateTimeOriginal=2024:06:30 23:59:00"])
+        _ = try fixture.storage.create(.checked("incoming/x"), .init(readFile(fixture.folder("media/here.jpg"))))
+        try fixture.write("s3:incoming/x", to: "x.jpg.remote")
+        try fixture.star("x.jpg")
+        let summary = try FileObservation.observing(below: fixture.queue.downloads, by: FullDisk()) {
+            try fixture.upload { $0.parallelCount = 1 }
+        }
+        #expect(summary.uploadedCount == 0 && summary.failures.map(\.error.code) == [.noSpace])
+        let item = try #require(try fixture.queue.items().first)
+        #expect(item.stage == .failed(.insufficientStorage))
+        #expect(try FileSystem.names(in: fixture.queue.downloads).isEmpty && fixture.names("photos/").isEmpty)
+        // With space, a user has it uploaded.
+        #expect(try fixture.upload().uploadedCount == 1)
+    }
+
     @Test func `REM-17: a stub can name an object of the bucket`() throws {
         let fixture = try PhotoFixture()
         try fixture.photo("here.jpg", ["-DateTimeOriginal=2024:06:30 23:59:00"])
@@ -107,5 +124,13 @@ struct PhotoDownloadTests {
         try fixture.star("x.jpg")
         #expect(try fixture.upload().uploadedCount == 1)
         #expect(try fixture.bytes("photos/2024/06/\(try fixture.md5("here.jpg")).jpg") == photo)
+    }
+}
+
+/// A disk on which no byte can be written.
+private final class FullDisk: FileObserver {
+    func perform(_ operation: FileOperation, _ body: () throws(BackupError) -> Void) throws(BackupError) {
+        if case .write(let path, _, _) = operation { throw SystemCall.error(ENOSPC, action: "write", path: path) }
+        try body()
     }
 }

@@ -180,15 +180,21 @@ struct QueueWorkerTests {
     @Test func `STR-05: ten stars have one worker and ten uploads`() throws {
         let fixture = try PhotoFixture()
         for number in 0..<10 { try fixture.star(fixture.write("photo \(number)", to: "\(number).jpg")) }
-        let lock = try AdvisoryLock(path: fixture.queue.workerLock)
-        do {
-            _ = try fixture.upload()
-            Issue.record("two workers")
-        } catch let error as BackupError {
-            #expect(error.code == .busy)
+        let gate = Gate()
+        let seconds = Mutex<[BackupError?]>([])
+        let storage = HookedStorage(fixture.storage, after: { gate.leave() }) { () throws(BackupError) in
+            gate.enter(wanted: 3)
+            // Another one, at any time of the upload.
+            let worker = QueueWorker(fixture.queue, of: fixture.photos, to: PhotoBucket(fixture.storage))
+            let error = failure { _ = try worker.run() }
+            seconds.withLock { $0.append(error) }
         }
-        withExtendedLifetime(lock) {}
-        #expect(try fixture.names().isEmpty)
+        let summary = try fixture.upload(storage)
+        #expect(summary.uploadedCount == 10 && summary.failures.isEmpty)
+        #expect(gate.mostCount == 3)
+        #expect(seconds.withLock { $0.map { $0?.code } } == Array(repeating: .busy, count: 10))
+        #expect(try fixture.names("photos/").count == 10)
+        #expect(try fixture.queue.items().map(\.stage) == Array(repeating: .uploaded, count: 10))
     }
 
     @Test func `STR-08, STR-13: three photos at a time, no more and no fewer`() throws {
@@ -309,21 +315,28 @@ struct QueueWorkerTests {
         }
     }
 
-    @Test func `STR-02, STR-12: of an edited photo in a library, the original is uploaded and the versions are listed`() throws {
+    @Test
+    func `FPH-04, FPH-07, STR-02, STR-12: of an edited photo in a library, the original is uploaded, the versions are listed`()
+        throws
+    {
         let fixture = try PhotoFixture()
         let identifier = "A1B2C3D4-0000-1111-2222-333344445555"
-        let original = "My.photoslibrary/originals/A/\(identifier).heic"
+        let original = "My.photoslibrary/originals/A/\(identifier).jpeg"
         let render = "My.photoslibrary/resources/renders/A/\(identifier)_1_201_a.jpeg"
-        try fixture.write("original", to: original)
+        try fixture.photo(original, ["-DateTimeOriginal=2024:06:30 23:59:00"])
         try fixture.write("edited", to: render)
         #expect(try fixture.photos.original(of: render) == original)
         try fixture.star(original)
+        let file = String(decoding: try readFile("\(fixture.queue.queue)/\(QueueItem.id(of: original)).json"), as: UTF8.self)
+        #expect(file.contains("\"source\": {\n    \"applePhotos\": {\n      \"assetId\": \"\(identifier)\""))
         try fixture.upload()
         let md5 = try fixture.md5(original)
-        #expect(try fixture.names("photos/") == ["photos/2026/01/\(md5).heic"])
-        #expect(try fixture.text("metadata/2026/01/\(md5).json").contains("\"path\": \"\(render)\""))
-        let metadata = try #require(try fixture.storage.lookWithMetadata(.checked("photos/2026/01/\(md5).heic"))).metadata
+        #expect(try fixture.names("photos/") == ["photos/2024/06/\(md5).jpeg"])
+        #expect(try fixture.text("metadata/2024/06/\(md5).json").contains("\"path\": \"\(render)\""))
+        let metadata = try #require(try fixture.storage.lookWithMetadata(.checked("photos/2024/06/\(md5).jpeg"))).metadata
         #expect(metadata.contains(ObjectMetadata("source", "apple-photos")))
+        let thumbnail = try #require(try fixture.storage.lookWithMetadata(.checked("thumbnails/2024/06/\(md5).jpg"))).metadata
+        #expect(thumbnail == [ObjectMetadata("source", "apple-photos-thumbnail")])
         #expect(try fixture.queue.items().first?.source == .applePhotos(assetId: identifier))
     }
 

@@ -136,12 +136,7 @@ struct StarCommandTests {
         let server = try ObjectServer.shared()
         let bucket = try server.makeBucket()
         let sandbox = try sandbox(server.administrator.variables)
-        try sandbox.write(
-            """
-            import resource, subprocess, sys
-            subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
-            print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
-            """, to: "memory.py")
+        try sandbox.write(Self.memory, to: "memory.py")
         try addFolder(sandbox)
         let small = try #require(Int(try sandbox.sh("python3 $R/memory.py backupfs star $P/IMG_1.jpg --store $S")))
         try sandbox.sh("truncate -s 200M $P/a.mp4; truncate -s 70M $P/b.mp4")
@@ -161,6 +156,51 @@ struct StarCommandTests {
                 print(h['ContentLength'], h['Metadata']['md5'], h['Metadata']['original-filename'])
             """
         #expect(try server.boto3(script, [bucket]).trimmed == "\(70 << 20) \(md5) b.mp4")
+    }
+
+    /// Runs a command, and prints the memory in MiB that it, or a program that it started, has had at most.
+    private static let memory = """
+        import resource, subprocess, sys
+        subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+        print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
+        """
+
+    @Test func `STR-10: a RAW photo of 50 MB takes less than 100 MB of memory`() throws {
+        let sandbox = try sandbox()
+        try addFolder(sandbox)
+        try sandbox.write(Self.memory, to: "memory.py")
+        try sandbox.sh(
+            """
+            vips copy $R/b.v $R/raw.tif; mv $R/raw.tif $P/raw.dng
+            exiftool -q -n -overwrite_original -DNGVersion='1 4 0 0' -DateTimeOriginal='2024:05:06 07:08:09' $P/raw.dng
+            head -c 50M /dev/urandom >> $P/raw.dng
+            """)
+        let mebibytes = try #require(Int(try sandbox.sh("python3 $R/memory.py backupfs star $P/raw.dng --store $S")))
+        #expect(mebibytes < 100)
+        try sandbox.sh("cmp $P/raw.dng $R/bucket/photos/2024/05/$(md5sum $P/raw.dng | cut -c1-32).dng")
+    }
+
+    @Test(.enabled(if: Machine.environment("BACKUPFS_ROUNDS") == "all", "4 GB are written, in test-all alone"))
+    func `STR-10: a video of 4 GB takes less than 100 MB of memory`() throws {
+        let sandbox = try sandbox()
+        try addFolder(sandbox)
+        try sandbox.write(Self.memory, to: "memory.py")
+        // The header's time counts from 1904.
+        try sandbox.write(
+            """
+            import calendar, struct, sys
+            def box(name, body): return struct.pack('>I4s', 8 + len(body), name) + body
+            time = calendar.timegm((2024, 5, 6, 7, 8, 9)) - calendar.timegm((1904, 1, 1, 0, 0, 0))
+            header = box(b'mvhd', struct.pack('>IIIII', 0, time, time, 1000, 5000) + bytes(80))
+            with open(sys.argv[1], 'wb') as file:
+                file.write(box(b'ftyp', b'isom' + bytes(4) + b'isommp42') + box(b'moov', header))
+                file.write(struct.pack('>I4sQ', 1, b'mdat', 4 << 30))
+                file.truncate(file.tell() - 16 + (4 << 30))
+            """, to: "video.py")
+        try sandbox.sh("python3 $R/video.py $P/a.mp4; [ $(stat -c %s $P/a.mp4) -gt $((4 << 30)) ]")
+        let mebibytes = try #require(Int(try sandbox.sh("python3 $R/memory.py backupfs star $P/a.mp4 --store $S")))
+        #expect(mebibytes < 100)
+        try sandbox.sh("cmp $P/a.mp4 $R/bucket/photos/2024/05/$(md5sum $P/a.mp4 | cut -c1-32).mp4")
     }
 
     @Test func `CHK-05: a photo that is as it was is not read again`() throws {
