@@ -94,10 +94,10 @@ public final class PhotoBucket: Sendable {
 
     /// Changes a document that other machines may change, too. If one has done so meanwhile, it begins again with theirs.
     /// - Parameter make: gets the present bytes, `nil` if there is no document, and returns the new ones.
-    /// - Returns: false when others have changed it each time.
+    /// - Returns: the version that is there then; `nil` when others have changed it each time.
     private func change(
         _ name: ObjectName, limitBytes: Int, tryLimit: Int, _ make: ([UInt8]?) throws(BackupError) -> [UInt8]
-    ) throws(BackupError) -> Bool {
+    ) throws(BackupError) -> ObjectVersion? {
         for _ in 0..<tryLimit {
             let stored: (bytes: [UInt8], version: ObjectVersion)?
             do throws(BackupError) {
@@ -109,17 +109,14 @@ public final class PhotoBucket: Sendable {
             }
             let bytes = try make(stored?.bytes)
             do throws(BackupError) {
-                if let stored {
-                    if bytes != stored.bytes { _ = try storage.replace(name, version: stored.version, ObjectDraft(bytes)) }
-                } else {
-                    _ = try storage.create(name, ObjectDraft(bytes))
-                }
-                return true
+                guard let stored else { return try storage.create(name, ObjectDraft(bytes)) }
+                if bytes == stored.bytes { return stored.version }
+                return try storage.replace(name, version: stored.version, ObjectDraft(bytes))
             } catch {
                 guard [.alreadyExists, .conflict, .notFound].contains(error.code) else { throw error }
             }
         }
-        return false
+        return nil
     }
 
     private func createIfMissing(_ text: String, _ draft: ObjectDraft) throws(BackupError) {
@@ -159,7 +156,12 @@ public final class PhotoBucket: Sendable {
     /// - Throws: `damagedContent` for a damaged one.
     public func catalog() throws(BackupError) -> PhotoCatalog {
         let name = try ObjectName.checked(Self.catalogName)
-        return try parsed(storage.contents(of: name, limitBytes: PhotoCatalog.limitBytes)?.bytes)
+        guard let (bytes, version) = try storage.contents(of: name, limitBytes: PhotoCatalog.limitBytes) else {
+            return PhotoCatalog()
+        }
+        var catalog = try parsed(bytes)
+        catalog.setPublished(version)
+        return catalog
     }
 
     private func parsed(_ bytes: [UInt8]?) throws(BackupError) -> PhotoCatalog {
@@ -171,19 +173,39 @@ public final class PhotoBucket: Sendable {
     /// the server can compare and swap.
     /// - Returns: the catalog that is in the bucket now.
     public func publish(_ catalog: PhotoCatalog) throws(BackupError) -> PhotoCatalog {
+        if let published = try publishUnread(catalog) { return published }
         var merged = catalog
-        try changeCatalog { (stored) throws(BackupError) in
+        let version = try changeCatalog { (stored) throws(BackupError) in
             // What is there keeps its order: machines would otherwise write it again in turn.
-            merged = try parsed(stored)
-            merged.merge(catalog)
+            merged = try catalog.wasRead(from: stored ?? []) ? catalog : parsed(stored).merging(catalog)
             return merged.encoded
         }
+        merged.setPublished(version)
         return merged
     }
 
-    private func changeCatalog(_ make: ([UInt8]?) throws(BackupError) -> [UInt8]) throws(BackupError) {
+    /// Without reading the catalog again, which may have many megabytes, if no other machine has written it since.
+    /// - Returns: `nil` when it has to be read.
+    private func publishUnread(_ catalog: PhotoCatalog) throws(BackupError) -> PhotoCatalog? {
+        guard let version = catalog.version else { return nil }
         let name = try ObjectName.checked(Self.catalogName)
-        guard try !change(name, limitBytes: PhotoCatalog.limitBytes, tryLimit: Self.publishTryLimit, make) else { return }
+        guard catalog.hasNews else { return try storage.look(name)?.version == version ? catalog : nil }
+        do throws(BackupError) {
+            var published = catalog
+            published.setPublished(try storage.replace(name, version: version, ObjectDraft(catalog.encoded)))
+            return published
+        } catch {
+            guard [.alreadyExists, .conflict, .notFound].contains(error.code) else { throw error }
+            return nil
+        }
+    }
+
+    private func changeCatalog(
+        _ make: ([UInt8]?) throws(BackupError) -> [UInt8]
+    ) throws(BackupError) -> ObjectVersion {
+        let name = try ObjectName.checked(Self.catalogName)
+        let version = try change(name, limitBytes: PhotoCatalog.limitBytes, tryLimit: Self.publishTryLimit, make)
+        if let version { return version }
         throw BackupError(
             .conflict, "other machines change the catalog of photos all the time", path: "\(storage.location)/\(name)",
             remedy: "The photos are uploaded. Try again later with: backupfs star --upload")
@@ -194,7 +216,7 @@ public final class PhotoBucket: Sendable {
     /// - Returns: also the names of objects that are no photos of this program.
     public func rebuildCatalog() throws(BackupError) -> (catalog: PhotoCatalog, unknown: [String]) {
         var rebuilt: (catalog: PhotoCatalog, unknown: [String]) = (PhotoCatalog(), [])
-        try changeCatalog { (stored) throws(BackupError) in
+        _ = try changeCatalog { (stored) throws(BackupError) in
             rebuilt = try completed(PhotoCatalog())
             rebuilt.catalog.supplement(from: PhotoCatalog(readableLinesOf: stored ?? []))
             return rebuilt.catalog.encoded
@@ -235,7 +257,7 @@ public final class PhotoBucket: Sendable {
         // Of a Live Photo, the part that was uploaded first does not name the other one.
         for entry in found { if let pair = entry.livePhotoPair { catalog.link(pair, to: entry.md5) } }
         // A photo that is in the catalog alone is lost, which must not be silent.
-        for entry in known.entries where catalog[entry.md5] == nil { catalog.note(entry) }
+        for entry in known.entries where !catalog.has(entry.md5) { catalog.note(entry) }
         return (catalog, unknown)
     }
 }

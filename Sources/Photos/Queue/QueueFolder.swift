@@ -243,16 +243,19 @@ public struct QueueFolder: Sendable {
 
     // MARK: The catalog of this machine
 
+    /// - Parameter published: that of the bucket, which is the same most of the time.
     /// - Returns: an empty one if the file is missing or damaged: the bucket has it.
-    func localCatalog() -> PhotoCatalog {
-        guard let bytes = try? FileSystem.readFile(catalog, limitBytes: PhotoCatalog.limitBytes),
-            let catalog = try? PhotoCatalog(parsing: bytes, path: catalog)
-        else { return PhotoCatalog() }
-        return catalog
+    func localCatalog(besides published: PhotoCatalog) -> PhotoCatalog {
+        guard let bytes = try? FileSystem.readFile(catalog, limitBytes: PhotoCatalog.limitBytes) else { return PhotoCatalog() }
+        if published.wasRead(from: bytes) { return published }
+        return (try? PhotoCatalog(parsing: bytes, path: catalog)) ?? PhotoCatalog()
     }
 
     /// Where the bucket has contents, as the catalog of this machine says.
-    public func catalogKeys(of contents: Set<SHA256Digest>) -> [SHA256Digest: PhotoKey] { localCatalog().keys(of: contents) }
+    public func catalogKeys(of contents: Set<SHA256Digest>) -> [SHA256Digest: PhotoKey] {
+        let bytes = try? FileSystem.readFile(catalog, limitBytes: PhotoCatalog.limitBytes)
+        return bytes.map { CatalogText.keys(of: contents, in: $0) } ?? [:]
+    }
 
     /// Keeps a catalog as that of this machine.
     public func keep(_ catalog: PhotoCatalog) throws(BackupError) {

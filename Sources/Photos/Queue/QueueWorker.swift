@@ -71,10 +71,10 @@ public final class QueueWorker: Sendable {
                 state.catalog = published.merging(state.catalog)
                 state.publishedAt = SystemClock.monotonicNanoseconds()
             }
-            let local = hasMoved ? PhotoCatalog() : queue.localCatalog()
+            let local = hasMoved ? PhotoCatalog() : queue.localCatalog(besides: published)
             if local.count > 0, published.count == 0 { try requireFolder() }
             // Another bucket, or an emptied one.
-            if local.count == 0 || local.entries.contains(where: { published[$0.md5] == nil }) {
+            if local.count == 0 || !published.hasAll(of: local) {
                 try queue.requeueMissing(from: published)
                 try queue.keep(published)
             }
@@ -189,7 +189,9 @@ public final class QueueWorker: Sendable {
         // This machine's own first: what is in the bucket is the mirror of it.
         try queue.keep(catalog)
         let published = try bucket.publish(catalog)
-        if published != catalog {
+        if published == catalog {
+            state.withLock { $0.catalog.setPublished(as: published) }
+        } else {
             try queue.keep(published)
             // Another machine may have the same photos, under its own names.
             state.withLock { $0.catalog = published.merging($0.catalog) }
