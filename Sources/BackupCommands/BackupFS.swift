@@ -109,7 +109,7 @@ enum VerbSuggestion {
         return (try? FileSystem.exists(word)) == false
     }
 
-    /// Otherwise `copy --help` would show the help of `mount`, the default for a command line without a command.
+    /// Otherwise `move --help` would show the help of `mount`, the default for a command line without a command.
     /// - Throws: `usage`.
     static func checkHelp(_ arguments: [String]) throws(BackupError) {
         guard arguments.contains("--help") || arguments.contains("-h"), let word = arguments.dropFirst().first,

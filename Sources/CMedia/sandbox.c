@@ -123,7 +123,9 @@ static int allow_photos(scmp_filter_ctx filter) {
 
 // The texts come in, the pages go out, and fonts are read. Landlock has the paths: a filter cannot see them.
 static int allow_pages(scmp_filter_ctx filter) {
-    static const int calls[] = {SCMP_SYS(read), SCMP_SYS(lseek), SCMP_SYS(fcntl)};
+    static const int calls[] = {SCMP_SYS(read), SCMP_SYS(lseek)};
+    // Others would have the kernel send signals, or change the program's descriptors.
+    static const int commands[] = {F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC};
     int failed = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(write), 1, SCMP_A0(SCMP_CMP_EQ, 1));
     // cairo asks it of a font in each new size.
     failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(access), 1, SCMP_A1(SCMP_CMP_EQ, R_OK));
@@ -131,6 +133,9 @@ static int allow_pages(scmp_filter_ctx filter) {
     if (!has_allowed_paths) return failed | seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(read), 1, SCMP_A0(SCMP_CMP_EQ, 0));
     for (size_t index = 0; index < sizeof calls / sizeof *calls; index++)
         failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[index], 0);
+    for (size_t index = 0; index < sizeof commands / sizeof *commands; index++)
+        failed |= seccomp_rule_add(
+            filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)commands[index]));
     // As glibc calls it for fstat. It could ask for another path all the same.
     failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1, SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH));
     const int changes = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY);

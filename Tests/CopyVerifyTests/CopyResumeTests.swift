@@ -42,6 +42,46 @@ struct CopyResumeTests {
         #expect(try sandbox.sh("cat $R/a/DCIM/one.txt; grep -c 'clip.mov' $R/trace || true") == "changed0")
     }
 
+    /// A mountpoint without its disk is an empty folder: the card must not be erased because of it.
+    @Test func `a source that is not whole any more does not end as copied`() throws {
+        let sandbox = try CopySandbox.make(CopySandbox.source)
+        let killed = try sandbox.run("backupfs copy $R/card $R/a", ["BACKUPFS_FAULT": "copy.rows-written:1"])
+        #expect(killed.exitCode == 137)
+        try sandbox.sh("\(CopySandbox.findJob); mv $R/card $R/away; mkdir $R/card")
+        let empty = try sandbox.run("backupfs copy --resume $(readlink $J)")
+        #expect(empty.exitCode != 0 && !empty.text.contains("Everything was copied"), "\(empty.text)")
+        #expect(
+            try sandbox.sh("cat $J/state; grep -c -e 'not in the source any more' -e 'fewer files' $J/errors.txt") == "failed\n2")
+        try sandbox.sh("rmdir $R/card; mv $R/away $R/card; backupfs copy --resume $(readlink $J)")
+        #expect(try sandbox.sh("cat $J/state; diff -r $R/card $R/a && echo same") == "completed\nsame")
+    }
+
+    @Test func `a file that disappears while the source is copied is named`() throws {
+        let sandbox = try CopySandbox.make(CopySandbox.source)
+        let output = try sandbox.sh(
+            """
+            touch $R/hold; BACKUPFS_FAULT=copy.source-read:1=pause:$R/hold backupfs copy $R/card $R/a > $R/out 2> $R/err & process=$!
+            wait_paused $R/hold $process; last=$(cd $R/card; find . -type f | LC_ALL=C sort | tail -1); rm "$R/card/$last"
+            rm $R/hold $R/hold.reached; code=0; wait $process || code=$?; echo $code; \(CopySandbox.findJob)
+            cat $J/state; grep -c 'fewer files' $J/errors.txt
+            """)
+        #expect(output == "3\nfailed\n1")
+    }
+
+    @Test func `folders that were there keep their modes, and those of a failed job stay writable until it is whole`() throws {
+        let sandbox = try CopySandbox.make(CopySandbox.source)
+        let output = try sandbox.sh(
+            """
+            mkdir -p $R/a/DCIM $R/card/closed; chmod 700 $R/a/DCIM; chmod 755 $R/card/DCIM
+            printf new > $R/card/closed/x; chmod 555 $R/card/closed; touch -d 2001-01-01 $R/a/DCIM $R/card/closed
+            printf other > $R/a/DCIM/one.txt; backupfs copy $R/card $R/a > $R/out 2>&1 || echo $?; \(CopySandbox.findJob)
+            cat $J/state; stat -c %a $R/a/DCIM $R/a/closed
+            rm $R/a/DCIM/one.txt; echo cancel > $J/control; backupfs copy --resume $(readlink $J) > $R/out; cat $J/state
+            stat -c %a $R/a/DCIM $R/a/closed; stat -c %y $R/a/closed | cut -c1-10
+            """)
+        #expect(output == "3\nfailed\n700\n755\ncompleted\n700\n555\n2001-01-01")
+    }
+
     @Test func `a signal stops the job, and resume goes on`() throws {
         let sandbox = try CopySandbox.make(CopySandbox.source)
         let output = try sandbox.sh(

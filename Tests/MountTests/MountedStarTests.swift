@@ -24,7 +24,9 @@ import Testing
     }
 
     /// `*` is what there was before the first one went.
-    @Test func `stars of photos with one name are all removed by the names of one listing`() throws {
+    @Test func `PRG-10: stars of photos with one name are all removed by the names of one listing, and one by its queue file`()
+        throws
+    {
         try Sandbox.use { sandbox in
             try sandbox.sh(
                 """
@@ -46,6 +48,10 @@ import Testing
             #expect(
                 try sandbox.sh("jq -r .path $M/photos/queue/\(id); [ -e $M/photos/queue/none.json ] || echo none")
                     == "3/IMG_1.jpg\nnone")
+            try sandbox.sh("rm $M/photos/queue/\(id)")
+            #expect(try sandbox.sh("ls $M/photos/queue $M/photos/starred | grep -c IMG || true") == "0")
+            #expect(try sandbox.sh("backupfs star --list --json --store $S | jq length") == "0")
+            try sandbox.fails("rm $M/photos/status/backup_status.json", saying: "No such file", exitCode: 1)
             try sandbox.unmount()
         }
     }

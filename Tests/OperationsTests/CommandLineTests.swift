@@ -61,7 +61,7 @@ struct CommandLineTests {
             #expect(result.exitCode == 2, "\(result)")
             #expect("\(result)".contains("Did you mean \(meant)?"), "\(result)")
         }
-        for line in ["upload", "nothing-like-that", "copy --help"] {
+        for line in ["upload", "nothing-like-that", "move --help"] {
             let result = try sandbox.run("cd $R; backupfs \(line)")
             #expect(result.exitCode == 2 && "\(result)".lowercased().contains("there is no command "), "\(line): \(result)")
             #expect(!"\(result)".contains("mkdir") && !"\(result)".contains("Returns when the mount is ready"))

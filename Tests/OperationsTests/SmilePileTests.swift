@@ -243,6 +243,21 @@ import Testing
         )
     }
 
+    /// Phones and programs that synchronize folders keep what was deleted for a while, under hidden names.
+    @Test func `a photo that is only in a hidden folder is added, and a folder that is gone does not matter`() throws {
+        let sandbox = try Self.sandbox()
+        try Self.pack(sandbox)
+        try sandbox.sh(
+            """
+            mkdir $S/app/photos/.trash $S/app/photos/closed; printf sea > $S/app/photos/.trash/sea.jpg
+            printf tom > $S/app/photos/.trashed-1-tom.jpg; chmod 0 $S/app/photos/closed
+            backupfs restore $R/phone.smilepile --store $S --strategy merge --yes >/dev/null; chmod 700 $S/app/photos/closed
+            """)
+        #expect(try sandbox.sh("cd $S/app/photos; cat 1_sea.jpg 11_tom.jpg") == "seatom")
+        #expect(
+            try Self.rows(sandbox, "SELECT path FROM photos WHERE id > 10 ORDER BY id") == "photos/11_tom.jpg\nphotos/1_sea.jpg")
+    }
+
     /// Another phone numbers its photos for itself, and calls the same photo by another name.
     @Test(arguments: ["merge", "skip"])
     func `photos of another phone are found by their bytes, and each that is there counts once`(strategy: String) throws {

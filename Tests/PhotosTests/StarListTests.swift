@@ -79,7 +79,13 @@ struct StarListTests {
         let fixture = try PhotoFixture()
         try fixture.star(fixture.write("x", to: "x.jpg"))
         try writeFile("\(fixture.queue.queue)/0.json", Array("{".utf8))
+        // A program that synchronizes folders keeps both versions.
+        let id = QueueItem.id(of: "x.jpg")
+        let star = try readFile("\(fixture.queue.queue)/\(id).json")
+        try writeFile("\(fixture.queue.queue)/\(id).sync-conflict-20260101-000000.json", star)
+        try writeFile("\(fixture.queue.uploaded)/\(id) (copy).json", star)
         let list = StarList(fixture.queue)
         #expect(try paths(list) == ["x.jpg x.jpg"])
+        #expect(try fixture.queue.items().map(\.path) == ["x.jpg"])
     }
 }

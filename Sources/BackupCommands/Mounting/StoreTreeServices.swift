@@ -152,6 +152,13 @@ final class StoreTreeServices: TreeServices {
         _ = isStarred ? try stars().star(path) : try stars().unstar(path, acceptsBackups: false)
     }
 
+    func cancelPhoto(queueFile name: FileName) throws(BackupError) {
+        guard let id = QueueFolder.id(ofFile: name), let item = try stars().queue.queuedItem(id) else {
+            throw BackupError(.notFound, "there is no such file or folder", path: name.description)
+        }
+        try setStarred(photo: Array(item.path.utf8), false)
+    }
+
     func makePhotoDraft() throws(BackupError) -> CopyDraft { try stars().queue.copies.makeDraft() }
 
     func starPhoto(

@@ -11,8 +11,11 @@ struct CopiedAttributes {
     let problems: ProblemList
 
     /// What a file system cannot keep is a warning, one for each destination.
-    func set(_ file: borrowing OwnedDescriptor, _ status: FileStatus, _ attributes: [ExtendedAttribute]) throws(BackupError) {
-        let permissions = mode_t(status.mode & 0o7777)
+    /// - Parameter mode: bits that are set in any case.
+    func set(
+        _ file: borrowing OwnedDescriptor, _ status: FileStatus, _ attributes: [ExtendedAttribute], addingMode mode: UInt32 = 0
+    ) throws(BackupError) {
+        let permissions = mode_t((status.mode | mode) & 0o7777)
         if Self.keepsOwner {
             try orWarn("owner", "owners are not kept by the destination \(destination.path)") { () throws(BackupError) in
                 // Also of a new file: its folder can give its own group to it.

@@ -60,20 +60,22 @@ public struct CopyJob {
         var check = CopyCheck(
             source: record.source, destinations: record.destinations.map(\.path), options: record.options)
         let plan = try check.run(progress: progress)
-        for (now, before) in zip(plan.destinations, record.destinations) where !now.isSameFileSystem(as: before) {
+        let source = try DestinationPlace.at(record.source, mounts: .current())
+        let places = [(source, record.sourcePlace)] + zip(plan.destinations, record.destinations)
+        for (now, before) in places where !now.isSameFileSystem(as: before) {
             throw BackupError(
                 .notFound,
                 "another file system is here than when the job began: \(now.fileSystemType) at \(now.mountPoint), and before \(before.fileSystemType) at \(before.mountPoint)",
                 path: now.path, remedy: "Mount the disk as it was, or begin a new copy.")
         }
         // Folders that the job has made get the modes and times of their originals.
-        let places = zip(plan.destinations, record.destinations).map { now, before in
+        let destinations = zip(plan.destinations, record.destinations).map { now, before in
             DestinationPlace(
                 path: now.path, mountPoint: now.mountPoint, fileSystemType: now.fileSystemType, device: now.device,
                 isMade: now.isMade || before.isMade)
         }
         return CopyJob(
-            folder: folder, plan: CopyPlan(info: plan.info, destinations: places, hiddenCount: plan.hiddenCount),
+            folder: folder, plan: CopyPlan(info: plan.info, destinations: destinations, hiddenCount: plan.hiddenCount),
             isResumed: true)
     }
 
@@ -86,6 +88,8 @@ public struct CopyJob {
     ) throws(BackupError) -> CopySummary {
         let lock = try LockTimeout.waiting { () throws(BackupError) in try folder.lock() }
         defer { withExtendedLifetime(lock) {} }
+        // What was asked of an earlier run.
+        folder.clearRequest()
         try folder.setState(.inProgress)
         try folder.removePause()
         let start = SystemClock.monotonicNanoseconds()
@@ -100,6 +104,7 @@ public struct CopyJob {
         let hasher = try SourceHasher(record.options.verification)
         let reader = SourceReader(context, destinations, threads.queues, hasher, load, pace: control.check)
         walk(reader, context)
+        if !context.mustStop { requireWholeSource(context, reader.visitedCount) }
         threads.pushAll(.finish)
         threads.wait(looking: control.look)
         hasher.finish()
@@ -114,10 +119,40 @@ public struct CopyJob {
     private func prepare(_ stop: Cancellation) throws(BackupError) -> (CopyContext, [Destination]) {
         let source = try DirectoryHandle(path: record.source)
         var destinations: [Destination] = []
-        for place in plan.destinations { destinations.append(try Destination(place)) }
+        for (index, place) in plan.destinations.enumerated() {
+            destinations.append(try Destination(place, madeFolders: MadeFolders(folder.madeFolders(index))))
+        }
         let belief = RowBelief(source, destinations)
         let journal = try ResultJournal(folder) { belief.holds($0) }
-        return (CopyContext(record, source, journal, isResumed: isResumed, stop: stop), destinations)
+        let context = CopyContext(record, source, journal, isResumed: isResumed, stop: stop)
+        if belief.lostCount > 0 {
+            context.problems.add(
+                BackupError(
+                    .notFound, "files of this job are not in the source any more: \(belief.lostCount) copies have no original",
+                    path: record.source, remedy: Self.sourceRemedy))
+        }
+        return (context, destinations)
+    }
+
+    private static let sourceRemedy: Message =
+        "Look whether it is the source that the job began with, and whole. Put it back as it was, and resume the job."
+
+    /// A card that was pulled out can look like an empty folder, or like one with fewer files: the copy of that is no copy of it.
+    private func requireWholeSource(_ context: CopyContext, _ visitedCount: UInt64) {
+        let identity = try? context.source.descriptor.status()
+        guard let now = (try? FileSystem.identityIfPresent(record.source)) ?? nil, identity.map({ FileIdentity($0) }) == now
+        else {
+            return context.problems.add(
+                BackupError(
+                    .inputOutput, "the source has gone: another folder, or none, is in its place", path: record.source,
+                    remedy: "Put it back, and resume the job."))
+        }
+        let expected = max(plan.info.fileCount, folder.recordedFileCount)
+        guard visitedCount < expected else { return }
+        context.problems.add(
+            BackupError(
+                .notFound, "the source has fewer files than when it was first looked at: \(visitedCount) instead of \(expected)",
+                path: record.source, remedy: Self.sourceRemedy))
     }
 
     private func walk(_ visitor: any SourceVisitor, _ context: CopyContext) {
@@ -145,6 +180,7 @@ public struct CopyJob {
             CopySummary.Part(
                 path: destination.place.path, counts: counts[destination.place.path] ?? RowCounts(), error: destination.error)
         }
+        folder.clearRequest()
         let isWhole = parts.allSatisfy { $0.counts.failureCount == 0 && $0.error == nil } && context.problems.problems.isEmpty
         let state: JobState =
             if control.isCancelled { .cancelled } else if context.mustStop { .paused } else { isWhole ? .completed : .failed }
@@ -161,22 +197,28 @@ public struct CopyJob {
 }
 
 /// Whether the copy of a row is still what the row says.
-private struct RowBelief {
+private final class RowBelief {
     private let source: DirectoryHandle
     private let roots: [String: DirectoryHandle]
+    /// Rows whose files the source has no more.
+    private(set) var lostCount: UInt64 = 0
 
     init(_ source: DirectoryHandle, _ destinations: [Destination]) {
         self.source = source
-        roots = Dictionary(uniqueKeysWithValues: destinations.map { ($0.place.path, $0.root) })
+        roots = Dictionary(destinations.map { ($0.place.path, $0.root) }) { first, _ in first }
     }
 
-    /// By size, time and inode of the copy, and size and time of the source.
+    /// By size, time and inode of the copy, and size and time of the source. A failure stays where the source has lost the file:
+    /// it gets no other row.
     func holds(_ row: RecordedRow) -> Bool {
+        let original = Self.status(row.path, in: source)
+        if original == nil { lostCount += 1 }
+        guard row.status.isSuccess else { return original == nil }
         guard let root = roots[row.destination], let copy = Self.status(row.target, in: root),
             copy.inode == row.targetInode, copy.modificationTime == row.targetTime, copy.size == row.size
         else { return false }
-        // A source that has lost the file meanwhile has been copied all the same.
-        guard let original = Self.status(row.path, in: source) else { return true }
+        // What has been copied has been copied all the same.
+        guard let original else { return true }
         return original.size == row.size && original.modificationTime == row.modificationTime
     }
 

@@ -17,14 +17,18 @@ final class Destination: Sendable {
     let verifiedBytes = Atomic<UInt64>(0)
     /// Bytes of files that need not be copied.
     let skippedBytes = Atomic<UInt64>(0)
+    /// Files that have failed in this run.
+    let failedCount = Atomic<UInt64>(0)
+    let madeFolders: MadeFolders
     /// Files whose rows are written.
     let finishedCount = Atomic<UInt64>(0)
     /// Bytes that wait to be written.
     let waitingBytes = Atomic<UInt64>(0)
 
     /// Opens the folder, and makes it if the job does that.
-    init(_ place: DestinationPlace) throws(BackupError) {
+    init(_ place: DestinationPlace, madeFolders: MadeFolders) throws(BackupError) {
         self.place = place
+        self.madeFolders = madeFolders
         if place.isMade {
             try FileSystem.makeDirectory(place.path)
             try FileSystem.synchronizeDirectory(FileSystem.parentPath(place.path))
@@ -65,6 +69,7 @@ final class Destination: Sendable {
 final class TargetFolders {
     private let root: DirectoryHandle
     private let device: UInt64
+    private let madeFolders: MadeFolders
     private var last: (path: [FileName], handle: DirectoryHandle)?
     /// Whether a folder that was opened lies on another file system than the destination.
     private(set) var hasOtherDevice = false
@@ -72,6 +77,7 @@ final class TargetFolders {
     init(_ destination: Destination) {
         root = destination.root
         device = destination.identity.device
+        madeFolders = destination.madeFolders
     }
 
     /// - Throws: `notFound`.
@@ -90,11 +96,23 @@ final class TargetFolders {
             if let next = try handle.openFolder(name) {
                 handle = next
             } else {
-                handle = try handle.makeFolder(name)
+                handle = try make(name, in: handle, at: Array(path[...index]))
                 made(Array(path[..<index]))
             }
         }
         return try remember(path, handle)
+    }
+
+    private func make(_ name: FileName, in folder: DirectoryHandle, at path: [FileName]) throws(BackupError) -> DirectoryHandle {
+        do throws(BackupError) {
+            let handle = try folder.makeFolder(name)
+            try madeFolders.add(path)
+            return handle
+        } catch {
+            // Another copy into this destination was faster.
+            guard error.code == .alreadyExists, let handle = try folder.openFolder(name) else { throw error }
+            return handle
+        }
     }
 
     private func remember(_ path: [FileName], _ handle: DirectoryHandle) throws(BackupError) -> DirectoryHandle {

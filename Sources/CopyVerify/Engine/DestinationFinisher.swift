@@ -13,6 +13,8 @@ final class DestinationFinisher {
     private let context: CopyContext
     private let folders: TargetFolders
     private let readBack: ReadBack
+    /// Whether the file system has failed to make something durable. It reports that once, and for whatever was written.
+    private var hasLostWrites = false
 
     init(_ destination: Destination, _ context: CopyContext) {
         self.destination = destination
@@ -25,14 +27,18 @@ final class DestinationFinisher {
         var rows: [ResultRow] = []
         do throws(BackupError) {
             // A full disk has room for the names of what was written before.
-            if let error = destination.error, error.code != .noSpace { throw error }
+            if let error = destination.error, hasLostWrites || error.code != .noSpace { throw error }
             if context.mustStop { throw CopyContext.cancelled }
             try destination.requirePresent()
-            try synchronizeFiles(batch)
+            hasLostWrites = true
+            let failures = try synchronizeFiles(batch)
+            hasLostWrites = false
             try FaultInjection.reached("copy.batch-durable")
-            for file in batch.files { rows.append(complete(file)) }
+            for (index, file) in batch.files.enumerated() { rows.append(complete(file, failures[index])) }
             try FaultInjection.reached("copy.batch-named")
+            hasLostWrites = true
             try synchronizeFolders(batch.changedFolders)
+            hasLostWrites = false
             try FaultInjection.reached("copy.batch-certain")
         } catch {
             if error.code != .interrupted { destination.fail(error) }
@@ -66,14 +72,32 @@ final class DestinationFinisher {
 
     // MARK: Durability
 
-    private func synchronizeFiles(_ batch: Batch) throws(BackupError) {
-        var names: [(FileTask, FileName)] = []
-        for file in batch.files { if case .written(let name) = file.outcome { names.append((file.task, name)) } }
-        guard !names.isEmpty else { return }
-        if names.count > Self.singleLimit, try canSynchronizeAll(batch.changedFolders) {
-            return try destination.root.descriptor.synchronizeFileSystem()
+    /// - Returns: the errors of single files, by their places in the batch.
+    /// - Throws: those of the destination.
+    private func synchronizeFiles(_ batch: Batch) throws(BackupError) -> [Int: BackupError] {
+        var names: [(Int, FileTask, FileName)] = []
+        for (index, file) in batch.files.enumerated() {
+            switch file.outcome {
+            case .written(let name): names.append((index, file.task, name))
+            case .present: names.append((index, file.task, file.target))
+            case .linked, .failed: break
+            }
         }
-        for (task, name) in names { try folders.open(task.folder.components).openFile(name).synchronize() }
+        guard !names.isEmpty else { return [:] }
+        if names.count > Self.singleLimit, try canSynchronizeAll(batch.changedFolders) {
+            try destination.root.descriptor.synchronizeFileSystem()
+            return [:]
+        }
+        var failures: [Int: BackupError] = [:]
+        for (index, task, name) in names {
+            do throws(BackupError) {
+                try folders.open(task.folder.components).openFile(name).synchronize()
+            } catch {
+                guard !Destination.isOfDevice(error) else { throw error }
+                failures[index] = error
+            }
+        }
+        return failures
     }
 
     private func synchronizeFolders(_ paths: Set<[FileName]>) throws(BackupError) {
@@ -92,12 +116,23 @@ final class DestinationFinisher {
 
     // MARK: Files
 
-    private func complete(_ file: WrittenFile) -> ResultRow {
+    /// - Parameter failure: why it is not durable.
+    private func complete(_ file: WrittenFile, _ failure: BackupError?) -> ResultRow {
+        if let failure {
+            if case .written(let name) = file.outcome { remove(name, file) }
+            return row(file, failure: failure, isDropped: false)
+        }
         switch file.outcome {
         case .failed(let error, let isDropped): return row(file, failure: error, isDropped: isDropped)
         case .linked(let isNew):
+            guard let folder = try? folders.open(file.task.folder.components),
+                (try? folder.readLinkIfPresent(file.target)) == file.task.linkTarget
+            else { return row(file, failure: changed(file), isDropped: false) }
             return finished(file, file.target, isNew ? newStatus : .present, .init())
-        case .present(let method):
+        case .present(let method, let status):
+            guard let folder = try? folders.open(file.task.folder.components),
+                (try? folder.statusIfPresent(file.target)) == status
+            else { return row(file, failure: changed(file), isDropped: false) }
             if context.options.verification.readsBack {
                 destination.verifiedBytes.add(file.task.status.size, ordering: .relaxed)
             }
@@ -157,7 +192,14 @@ final class DestinationFinisher {
         }
     }
 
+    private func changed(_ file: WrittenFile) -> BackupError {
+        BackupError(
+            .stale, "another program changes the file in the destination",
+            path: "\(destination.place.path)/\(MessageText.name(file.task.path))", remedy: "Resume the job when it does not.")
+    }
+
     private func row(_ file: WrittenFile, failure: BackupError, isDropped: Bool) -> ResultRow {
+        destination.failedCount.add(1, ordering: .relaxed)
         var row = row(file, RowStatus(failure))
         row.error = failure
         row.isDropped = isDropped

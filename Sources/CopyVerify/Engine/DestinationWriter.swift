@@ -165,8 +165,9 @@ final class DestinationWriter {
         case .written:
             batch.byteCount += task.status.size
             batch.changedFolders.insert(task.folder.components)
-        case .linked: batch.changedFolders.insert(task.folder.components)
-        case .present, .failed: break
+        // One that is there may have got its name a moment ago, by another run.
+        case .linked, .present: batch.changedFolders.insert(task.folder.components)
+        case .failed: break
         }
         let isLarge = task.status.size >= Batch.largeFileBytes && task.linkTarget == nil
         if batch.isFull || isLarge { passOn() }

@@ -65,8 +65,8 @@ struct WrittenFile: Sendable {
     enum Outcome: Sendable {
         /// Under a temporary name.
         case written(FileName)
-        /// The destination has the same bytes.
-        case present(UncachedFile.Method)
+        /// The destination has the same bytes, in a file that had this status when they were compared.
+        case present(UncachedFile.Method, FileStatus)
         /// A link, under its name.
         case linked(isNew: Bool)
         case failed(BackupError, isDropped: Bool)

@@ -6,8 +6,11 @@ import SystemIO
 final class FolderAttributes: SourceVisitor {
     private let context: CopyContext
     private let destinations: [(destination: Destination, folders: TargetFolders)]
+    private let isSourceWhole: Bool
 
+    /// To be made when all files have been copied.
     init(_ context: CopyContext, _ destinations: [Destination]) {
+        isSourceWhole = context.problems.problems.isEmpty
         self.context = context
         self.destinations = destinations.map { ($0, TargetFolders($0)) }
     }
@@ -18,18 +21,22 @@ final class FolderAttributes: SourceVisitor {
 
     func visit(_ name: FileName, _ status: FileStatus, in folder: SourceFolder, _ handle: DirectoryHandle) {}
     func skipHidden(_ count: Int) {}
+    func miss(_ path: [UInt8]) {}
     /// The copy has reported it.
     func fail(_ path: [UInt8], _ error: BackupError) {}
 
     func leave(_ folder: SourceFolder, _ handle: DirectoryHandle) {
         let attributes = (try? handle.descriptor.extendedAttributes()) ?? []
         for (destination, folders) in destinations where destination.error == nil {
-            // A folder that was there before, as a mountpoint, keeps its own.
-            if folder.components.isEmpty, !destination.place.isMade { continue }
+            // A folder that was there before keeps its own.
+            let isMade = folder.components.isEmpty ? destination.place.isMade : destination.madeFolders.has(folder.components)
+            guard isMade else { continue }
             do throws(BackupError) {
                 let copy = try folders.open(folder.components)
+                // What is missing is copied when the job is resumed: the folder must be writable then.
+                let isWhole = isSourceWhole && destination.failedCount.load(ordering: .relaxed) == 0
                 try CopiedAttributes(destination: destination.place, problems: context.problems)
-                    .set(copy.descriptor, folder.status, attributes)
+                    .set(copy.descriptor, folder.status, attributes, addingMode: isWhole ? 0 : 0o700)
             } catch {
                 // One that could not be made has been reported.
                 if error.code != .notFound { context.problems.add(error) }

@@ -108,7 +108,7 @@ final class JobControl {
 
     /// When the source has been read: only the end of the job can still be asked for.
     func look() {
-        guard folder.takeRequest() == .cancel else { return }
+        guard folder.request == .cancel else { return }
         isCancelled = true
         context.requestStop()
     }

@@ -18,6 +18,8 @@ final class SourceReader: SourceVisitor {
     private let blocks = BlockPool(blockSizeBytes: 1 << 20, limit: 36)
     private let smallBlocks = BlockPool(blockSizeBytes: smallByteCount, limit: 256)
     private var digester: FileDigester
+    /// Files and links, whether they needed a copy or not.
+    private(set) var visitedCount: UInt64 = 0
 
     /// - Parameter queues: for each destination its own.
     init(
@@ -45,6 +47,12 @@ final class SourceReader: SourceVisitor {
     /// Counted before the copy.
     func skipHidden(_ count: Int) {}
 
+    func miss(_ path: [UInt8]) {
+        context.problems.add(
+            BackupError(
+                .notFound, "removed while the source was copied", path: "\(context.source.path)/\(MessageText.name(path))"))
+    }
+
     func fail(_ path: [UInt8], _ error: BackupError) {
         context.problems.add(error.at("\(context.source.path)/\(MessageText.name(path))"))
     }
@@ -59,7 +67,7 @@ final class SourceReader: SourceVisitor {
         case .other:
             let kind: Message = status.isSocket ? "a socket" : "a device or a pipe"
             return context.problems.warn("\(handle.path)/\(MessageText.name(name.bytes)): not copied, since it is \(kind)")
-        case .regular, .symbolicLink: break
+        case .regular, .symbolicLink: visitedCount += 1
         }
         var receivers: [Int] = []
         for (index, destination) in destinations.enumerated() {

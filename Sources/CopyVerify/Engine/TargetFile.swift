@@ -150,7 +150,7 @@ final class TargetFile {
         try addHole(to: task.status.size)
         defer { sink = nil }
         switch sink {
-        case .comparing(let file): return .present(file.method)
+        case .comparing(let file): return .present(file.method, file.status)
         case .writing(let file, let name):
             // A hole at the end.
             if try file.descriptor.status().size < task.status.size { try file.descriptor.truncate(to: task.status.size) }

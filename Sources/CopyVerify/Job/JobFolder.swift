@@ -130,12 +130,32 @@ public struct JobFolder: Sendable {
         try FileSystem.overwrite(control, Array("\(request.rawValue)\n".utf8))
     }
 
-    /// The request in the file, which is emptied; `nil` when there is none.
-    func takeRequest() -> Request? {
+    /// The request in the file, which stays; `nil` when there is none.
+    var request: Request? {
         guard let status = FileSystem.statusIfPresent(control), status.size > 0,
             let text = try? FileSystem.readFile(control, limitBytes: 64)
         else { return nil }
-        try? FileSystem.overwrite(control, [])
         return Request(rawValue: String(decoding: text.prefix { $0 > 32 }, as: UTF8.self))
+    }
+
+    /// The same; the file is emptied.
+    func takeRequest() -> Request? {
+        guard let request else { return nil }
+        clearRequest()
+        return request
+    }
+
+    /// Requests are for the run that they were made in.
+    func clearRequest() { if FileSystem.statusIfPresent(control)?.size != 0 { try? FileSystem.overwrite(control, []) } }
+
+    // MARK: What the job began with
+
+    /// The folders that the job has made in a destination.
+    func madeFolders(_ index: Int) -> String { "\(path)/folders-\(index)" }
+
+    /// The number of files when the job was made; 0 when it cannot be read.
+    var recordedFileCount: UInt64 {
+        let bytes = try? FileSystem.readFile("\(path)/source_info.json", limitBytes: Self.recordLimitBytes)
+        return JSONMembers(bytes ?? []).number("fileCount") ?? 0
     }
 }

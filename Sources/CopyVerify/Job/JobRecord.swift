@@ -14,6 +14,8 @@ public struct JobRecord: Sendable {
     public let source: String
     /// As in `st_dev` and `st_ino`, when the job was made.
     public let sourceIdentity: FileIdentity
+    /// Where the file system of the source was mounted, and its type.
+    public let sourcePlace: DestinationPlace
     /// As they were when the job was made.
     public let destinations: [DestinationPlace]
     public let options: CopyOptions
@@ -31,6 +33,7 @@ public struct JobRecord: Sendable {
             throw BackupError(.notFound, "there is no such folder", path: source)
         }
         sourceIdentity = identity
+        sourcePlace = try DestinationPlace.at(source, mounts: .current())
         self.destinations = destinations
         self.options = options
     }
@@ -44,7 +47,8 @@ public struct JobRecord: Sendable {
         }
         return [
             "id": id, "created_at": createdAt, "source": source, "source_device": sourceIdentity.device,
-            "source_inode": sourceIdentity.inode, "destinations": places, "verify": options.verification.rawValue,
+            "source_inode": sourceIdentity.inode, "source_mount_point": sourcePlace.mountPoint,
+            "source_file_system": sourcePlace.fileSystemType, "destinations": places, "verify": options.verification.rawValue,
             "hidden": options.includesHidden, "on_conflict": options.conflicts.rawValue, "token": token,
             "version": Self.version,
         ]
@@ -60,6 +64,7 @@ public struct JobRecord: Sendable {
         }
         guard let id = members.text("id"), let createdAt = members.time("created_at"), let source = members.text("source"),
             let device: UInt64 = members.number("source_device"), let inode: UInt64 = members.number("source_inode"),
+            let mountPoint = members.text("source_mount_point"), let type = members.text("source_file_system"),
             let verification: VerificationMode = members.word("verify"),
             let conflicts: ConflictPolicy = members.word("on_conflict"),
             let token = members.text("token"), let places = try? Self.places(bytes), !places.isEmpty
@@ -72,6 +77,8 @@ public struct JobRecord: Sendable {
         self.createdAt = createdAt
         self.source = source
         sourceIdentity = FileIdentity(device: device, inode: inode)
+        sourcePlace = DestinationPlace(
+            path: source, mountPoint: mountPoint, fileSystemType: type, device: device, isMade: false)
         destinations = places
         options = CopyOptions(
             verification: verification, includesHidden: members.flag("hidden"), conflicts: conflicts)

@@ -14,7 +14,7 @@ final class ResultJournal: Sendable {
 
     /// Opens the rows of a job, or begins them. Rows of copies that failed, of copies that are no longer there, and a last line
     /// that is torn, are removed: those copies are made again, and get a row then.
-    /// - Parameter isStillTrue: asked for each row of a copy that was made.
+    /// - Parameter isStillTrue: asked for each row.
     init(_ folder: JobFolder, keeping isStillTrue: (RecordedRow) -> Bool) throws(BackupError) {
         path = folder.results
         if try FileSystem.exists(path) { try Self.keep(path, isStillTrue) }
@@ -30,7 +30,7 @@ final class ResultJournal: Sendable {
         var lines = try LineFile(path: path)
         var text: [UInt8] = []
         while let line = try lines.next() {
-            guard let row = RecordedRow(line), row.status.isSuccess, isStillTrue(row) else { continue }
+            guard let row = RecordedRow(line), isStillTrue(row) else { continue }
             text += line + [10]
             if text.count > 1 << 20 {
                 try kept.writeAll(text)

@@ -102,6 +102,12 @@ public struct CopyCheck {
             // One that the job makes is told apart by its name.
             chains.append((place, place.isMade ? FileSystem.lastComponent(place.path) : "", try Self.identities(above: real)))
         }
+        if Set(places.map(\.path)).count < Set(places.map { Array($0.path.utf8) }).count {
+            note(
+                BackupError(
+                    .usage, "two destinations have the same name, or names that look the same", path: places[0].path,
+                    remedy: "Name each destination once."))
+        }
         for (index, chain) in chains.enumerated() {
             let place = chain.place
             if !place.isMade, chain.identities.first == sourceChain.first {

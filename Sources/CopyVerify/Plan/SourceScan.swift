@@ -77,6 +77,9 @@ final class SourceScan: SourceVisitor {
 
     func skipHidden(_ count: Int) { hiddenCount += UInt64(count) }
 
+    /// As if that had happened before.
+    func miss(_ path: [UInt8]) {}
+
     /// The copy names it: the rest can be copied.
     func fail(_ path: [UInt8], _ error: BackupError) {}
 

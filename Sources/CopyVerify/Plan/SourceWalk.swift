@@ -12,6 +12,8 @@ protocol SourceVisitor: AnyObject {
     ) throws(BackupError)
     /// What is left out since its name begins with a dot.
     func skipHidden(_ count: Int) throws(BackupError)
+    /// An entry that was removed since its folder was listed, or whose card was pulled out.
+    func miss(_ path: [UInt8]) throws(BackupError)
     /// A folder or an entry that could not be read.
     func fail(_ path: [UInt8], _ error: BackupError) throws(BackupError)
     /// A folder and all that is in it has been passed on.
@@ -44,8 +46,7 @@ struct SourceWalk {
         let status: FileStatus
         let inner: (handle: DirectoryHandle, names: [FileName])?
         do throws(BackupError) {
-            // Removed since the folder was listed: as if that had happened before.
-            guard let found = try handle.statusIfPresent(name) else { return }
+            guard let found = try handle.statusIfPresent(name) else { return try visitor.miss(folder.path(of: name)) }
             status = found
             if found.kind == .directory {
                 let opened = try handle.openDirectory(name)

@@ -35,7 +35,14 @@ struct ArchiveThumbnailFolder {
     /// - Returns: `nil` when there are none, or the app would not accept an archive with them.
     func run(_ entries: [TreeEntry], time: Timestamp) throws(BackupError) -> TreeEntry? {
         let root = try Directory(entries: entries)
-        let sources = try self.sources(in: root)
+        let sources: [Source]
+        do throws(BackupError) {
+            sources = try self.sources(in: root)
+        } catch {
+            // A folder of thumbnails that was taken over may be damaged: no backup fails because of that.
+            guard error.code == .repositoryDamaged || error.code == .damagedContent else { throw error }
+            return nil
+        }
         guard !sources.isEmpty, fits(root, sources) else { return nil }
         let known = knownPictures()
         var pictures: [TreeEntry] = []
@@ -133,7 +140,15 @@ struct ArchiveThumbnailFolder {
         } _: { result throws(BackupError) in
             let source = sources[number]
             number += 1
-            guard case .found(let bytes) = try result.get() else { return }
+            let outcome: MediaOutcome<[UInt8]>
+            do throws(BackupError) {
+                outcome = try result.get()
+            } catch {
+                // No backup fails because of a picture that only a damaged one could be made of.
+                guard [.repositoryDamaged, .damagedContent, .tooLarge].contains(error.code) else { throw error }
+                return
+            }
+            guard case .found(let bytes) = outcome else { return }
             pictures.append(entry(source, try writer.store(bytes, policy: .media)))
         }
     }

@@ -128,7 +128,8 @@ public final class PageDrawer {
     /// Takes what the helper says, so that it does not wait. Libraries may say something as well: the end counts.
     private func readReport() {
         var bytes = [UInt8](repeating: 0, count: Self.reportLimitBytes)
-        while true {
+        // Not without end: one that never stops must not keep a cancellation out.
+        for _ in 0..<16 {
             let count = read(errors.rawValue, &bytes, bytes.count)
             guard count > 0 else { return }
             report = Array((report + bytes[..<count]).suffix(Self.reportLimitBytes))

@@ -119,10 +119,13 @@ public struct PhotoCatalog: Sendable, Equatable {
         publishedCount = changeCount
     }
 
-    /// For a catalog whose earlier state was published.
-    mutating func setPublished(as earlier: PhotoCatalog) {
-        version = earlier.version
-        publishedCount = earlier.publishedCount
+    /// For a catalog whose earlier state was published. What was learnt since is news.
+    /// - Parameters:
+    ///   - published: what the bucket has now, with its version. It may have been merged, with changes of its own number.
+    ///   - earlier: the state of this catalog that was given for it.
+    mutating func setPublished(as published: PhotoCatalog, of earlier: PhotoCatalog) {
+        version = published.version
+        publishedCount = earlier.changeCount
     }
 
     /// Whether a text is the one that was read.

@@ -86,11 +86,12 @@ public struct QueueFolder: Sendable {
     }
 
     /// Only what is not done with.
-    func queuedItem(_ id: String) throws(BackupError) -> QueueItem? { try read("\(queue)/\(id)\(Self.suffix)") }
+    public func queuedItem(_ id: String) throws(BackupError) -> QueueItem? { try read("\(queue)/\(id)\(Self.suffix)") }
 
     private func read(_ path: String) throws(BackupError) -> QueueItem? {
         guard let bytes = try FileSystem.readFileIfPresent(path, limitBytes: Self.itemLimitBytes) else { return nil }
-        guard let item = QueueItem(decoding: bytes) else {
+        // A copy that another program has made beside it is no second star.
+        guard let item = QueueItem(decoding: bytes), "\(item.id)\(Self.suffix)" == FileSystem.lastComponent(path) else {
             throw BackupError(
                 .damagedContent, "this star cannot be read", path: path, remedy: "Remove the file, and star its photo again.")
         }

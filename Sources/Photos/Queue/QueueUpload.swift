@@ -14,7 +14,18 @@ extension QueueWorker {
     /// The key of the other part of a Live Photo that was uploaded before.
     func pairKey(_ item: QueueItem) throws(BackupError) -> PhotoKey? {
         guard let pair = item.pairID else { return nil }
-        return try queue.item(pair)?.content?.key
+        return try readableItem(pair)?.content?.key
+    }
+
+    /// A star that is damaged must not keep the other part of its Live Photo out of the bucket. It is reported where the stars
+    /// are listed.
+    private func readableItem(_ id: String) throws(BackupError) -> QueueItem? {
+        do throws(BackupError) {
+            return try queue.item(id)
+        } catch {
+            guard error.code == .damagedContent else { throw error }
+            return nil
+        }
     }
 
     /// Both parts of a Live Photo name each other.
@@ -22,7 +33,7 @@ extension QueueWorker {
         for index in items.indices {
             guard let pairID = items[index].pairID else { continue }
             var other = items.first { $0.id == pairID }?.content
-            if other == nil { other = try queue.item(pairID)?.content }
+            if other == nil { other = try readableItem(pairID)?.content }
             let own = items[index].content?.livePhotoIdentifier
             // Two that say that they belong to others.
             if let own, let said = other?.livePhotoIdentifier, own != said { continue }
@@ -123,7 +134,8 @@ extension QueueWorker {
     func forget(_ item: QueueItem) {
         let isFirst = state.withLock { state in
             guard state.forgotten.insert(Self.star(item)).inserted else { return false }
-            state.totalCount -= 1
+            // One that was starred again meanwhile was not counted.
+            if state.totalCount > state.doneCount { state.totalCount -= 1 }
             if state.states[item.id]?.queuedAt == item.queuedAt { state.states[item.id] = nil }
             return true
         }

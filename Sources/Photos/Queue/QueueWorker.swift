@@ -190,7 +190,7 @@ public final class QueueWorker: Sendable {
         try queue.keep(catalog)
         let published = try bucket.publish(catalog)
         if published == catalog {
-            state.withLock { $0.catalog.setPublished(as: published) }
+            state.withLock { $0.catalog.setPublished(as: published, of: catalog) }
         } else {
             try queue.keep(published)
             // Another machine may have the same photos, under its own names.

@@ -168,6 +168,6 @@ public final class StarList: Sendable {
             return NamedStar(item: item, name: name)
         }
         if ids.isEmpty { state.numbers = [:] }
-        state.places = Dictionary(uniqueKeysWithValues: state.stars.enumerated().map { ($1.name, $0) })
+        state.places = Dictionary(state.stars.enumerated().map { ($1.name, $0) }) { first, _ in first }
     }
 }

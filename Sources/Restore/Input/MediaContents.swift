@@ -20,7 +20,8 @@ struct MediaContents {
     }
 
     private mutating func list(_ folder: [UInt8], _ sizes: Set<UInt64>) throws(BackupError) {
-        for name in try tree.names(in: folder) {
+        // What is hidden does not stay: the trash of phones, and what programs that synchronize folders keep for a while.
+        for name in try names(in: folder) where name.bytes.first != UInt8(ascii: ".") {
             let path = BytePath.join(folder, name.bytes)
             switch try find(path) {
             case .file(let status): if sizes.contains(status.size) { paths[status.size, default: []].append(path) }
@@ -30,12 +31,26 @@ struct MediaContents {
         }
     }
 
-    /// A disk of its own below the folder has no files of the app's to compare with.
+    /// What cannot be looked at has no files to compare with: another user's folder, a disk of its own below the folder, one
+    /// that is gone.
+    private static func isUnreadable(_ error: BackupError) -> Bool {
+        [.accessDenied, .notFound, .notADirectory, .inputOutput, .notSupported, .stale].contains(error.code)
+    }
+
+    private func names(in folder: [UInt8]) throws(BackupError) -> [FileName] {
+        do throws(BackupError) {
+            return try tree.names(in: folder)
+        } catch {
+            guard Self.isUnreadable(error) else { throw error }
+            return []
+        }
+    }
+
     private func find(_ path: [UInt8]) throws(BackupError) -> MediaTree.Found {
         do throws(BackupError) {
             return try tree.find(path)
         } catch {
-            guard error.code == .notSupported else { throw error }
+            guard Self.isUnreadable(error) else { throw error }
             return .other
         }
     }
@@ -59,7 +74,7 @@ struct MediaContents {
             digest = try SharedFile(tree.open(path)).sha256()
         } catch {
             // A file that cannot be read keeps no other one out.
-            guard [.accessDenied, .notFound, .inputOutput].contains(error.code) else { throw error }
+            guard Self.isUnreadable(error) else { throw error }
         }
         digests[path] = .some(digest)
         return digest

@@ -67,6 +67,9 @@ public protocol TreeServices: AnyObject, Sendable {
     func hasPhotoQueueFile(_ name: FileName, in folder: PhotoQueueFolder?) throws(BackupError) -> Bool
     /// - Throws: `notFound`.
     func photoQueueFile(_ name: FileName, in folder: PhotoQueueFolder?) throws(BackupError) -> [UInt8]
+    /// Takes the star of a photo away whose upload waits or runs: the upload ends.
+    /// - Throws: `notFound`; `notPermitted` as for `setStarred`.
+    func cancelPhoto(queueFile name: FileName) throws(BackupError)
     /// The app's media folder on this machine, for links that lead there; `nil` for an app without one.
     var mediaFolderPath: String? { get }
 

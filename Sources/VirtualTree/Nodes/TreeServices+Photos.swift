@@ -20,6 +20,7 @@ extension TreeServices {
         throw .readOnlyHere
     }
     public func photoQueueFiles(in folder: PhotoQueueFolder?) throws(BackupError) -> [FileName] { [] }
+    public func cancelPhoto(queueFile name: FileName) throws(BackupError) { throw .readOnlyHere }
     public func hasPhotoQueueFile(_ name: FileName, in folder: PhotoQueueFolder?) throws(BackupError) -> Bool { false }
     public func photoQueueFile(_ name: FileName, in folder: PhotoQueueFolder?) throws(BackupError) -> [UInt8] {
         throw .notFound(name)

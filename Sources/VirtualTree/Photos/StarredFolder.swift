@@ -148,7 +148,8 @@ final class StarredFolder: FolderNode {
     }
 }
 
-/// `photos/queue/` and `photos/status/`: the files about the uploads of starred photos, as they are in the store.
+/// `photos/queue/` and `photos/status/`: the files about the uploads of starred photos, as they are in the store. Removing one
+/// from the queue takes the star away.
 final class PhotoQueueNode: FolderNode {
     let inode: InodeNumber
     private let folder: PhotoQueueFolder
@@ -175,5 +176,10 @@ final class PhotoQueueNode: FolderNode {
 
     func listing() throws(BackupError) -> FolderListing {
         FolderListing(try context.services.photoQueueFiles(in: folder).sorted().map { ($0, file($0)) })
+    }
+
+    func removeFile(_ name: FileName) throws(BackupError) {
+        guard folder == .queue else { throw .readOnlyHere }
+        try context.services.cancelPhoto(queueFile: name)
     }
 }
