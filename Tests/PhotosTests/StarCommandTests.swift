@@ -271,6 +271,32 @@ struct StarCommandTests {
         #expect(try sandbox.sh("jq -s 'map(.md5) | unique | length' $R/bucket/catalog/catalog.jsonl") == "3")
     }
 
+    @Test func `STR-07, STR-13: twenty photos are starred with one command, and the sidecar of each has every tag`() throws {
+        let sandbox = try sandbox()
+        try addFolder(sandbox)
+        try sandbox.sh(
+            """
+            mkdir $P/many; for n in $(seq 20); do cp $R/base.jpg $P/many/$n.jpg; printf $n >> $P/many/$n.jpg; done
+            exiftool -q -n -overwrite_original -DateTimeOriginal='2024:06:30 23:59:00' -Artist=Ann -Copyright='(c) 2024' -ISO=400 \
+              -FNumber=2.8 -LensModel='35mm' -UserComment='a note' -GPSAltitude=12 -IPTC:City=Bern -XMP-dc:Subject=one -XMP-dc:Subject=two $P/many/7.jpg
+            backupfs star $P/many/*.jpg --store $S
+            """)
+        #expect(
+            try sandbox.sh("find $R/bucket/photos -name '*.jpg' | wc -l; jq -c .progress $S/photos/status/backup_status.json")
+                == "20\n{\"done\":20,\"total\":20}")
+        let tags = [
+            "Exif.Image.Artist", "Exif.Image.Copyright", "Exif.Photo.ISOSpeedRatings", "Exif.Photo.FNumber",
+            "Exif.Photo.LensModel", "Exif.Photo.UserComment", "Exif.GPSInfo.GPSAltitude", "Iptc.Application2.City",
+            "Xmp.dc.subject",
+        ]
+        let values = try sandbox.sh(
+            """
+            sidecar=$R/bucket/metadata/2024/06/$(md5sum $P/many/7.jpg | cut -c1-32).json
+            for key in \(tags.joined(separator: " ")); do jq -r --arg key $key '[.tags[] | select(.key == $key).value] | join(" ")' $sidecar; done
+            """)
+        #expect(values == "Ann\n(c) 2024\n400\n14/5\n35mm\ncharset=Ascii a note\n12/1\nBern\none two")
+    }
+
     /// A video with its still's name belongs to it: in four folders they have the same names.
     @Test(arguments: ["--flat", "--month 2024/06"])
     func `STR-11: the parts of Live Photos stay together when they are restored`(options: String) throws {

@@ -26,7 +26,12 @@ public final class LivePhotos: Sendable {
         /// Of the media folder.
         var mediaState: String?
         var read: [[UInt8]: Read] = [:]
+        /// Of the monotonic clock: until then the folder is not walked again.
+        var restsUntil = 0.0
     }
+
+    /// Walks take an eleventh of the time: one through 100,000 files takes a second, and each link is a question.
+    private static let restFactor = 10.0
 
     private let store: Store
     let media: LiveMedia
@@ -51,12 +56,17 @@ public final class LivePhotos: Sendable {
         catalog = LiveMediaCatalog(path: path, amongMedia: amongMedia, earlier: newest.catalog)
     }
 
-    /// All photos; the same object until the media folder or the newest backup changes.
+    /// All photos; the same object until the media folder or the newest backup changes. Of a large folder it may be some seconds
+    /// old.
     /// - Parameter looksAgain: whether the state of a moment ago does not count.
     /// - Throws: when the media folder cannot be read. A photo that cannot be read costs its own fields.
     public func index(looksAgain: Bool = false) throws(BackupError) -> PhotoIndex {
         try state.withLock { (state) throws(BackupError) in
+            let began = SystemClock.monotonicSeconds()
+            if !looksAgain, let index = state.index, state.mediaState != nil, began < state.restsUntil { return index }
             let now = try catalog.state(looksAgain: looksAgain)
+            let end = SystemClock.monotonicSeconds()
+            state.restsUntil = end + (end - began) * Self.restFactor
             if let index = state.index, state.mediaState == now { return index }
             let (index, isWhole) = try makeIndex(&state.read)
             (state.index, state.mediaState) = (index, isWhole ? now : nil)
