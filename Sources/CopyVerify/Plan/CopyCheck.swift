@@ -99,7 +99,7 @@ public struct CopyCheck {
         var chains: [(place: DestinationPlace, name: String, identities: [FileIdentity])] = []
         for place in places {
             let real = try FileSystem.realPath(place.existingPath)
-            // One that the job makes is told apart by its name.
+            // A folder that the job makes has no inode yet: its name identifies it.
             chains.append((place, place.isMade ? FileSystem.lastComponent(place.path) : "", try Self.identities(above: real)))
         }
         if Set(places.map(\.path)).count < Set(places.map { Array($0.path.utf8) }).count {

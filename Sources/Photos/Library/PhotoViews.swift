@@ -79,28 +79,34 @@ public final class PhotoViews: Sendable {
         _ numbers: [FileName], _ photos: [Int32], depth: Int, _ path: [FileName]
     ) throws(BackupError) -> [Entry]? {
         guard numbers.count <= depth else { return nil }
-        // What a day is divided by for its year, its month and itself.
-        let divisors: [UInt32] = [10_000, 100, 1]
         var range = photos[...]
         for (level, name) in numbers.enumerated() {
             guard let number = Self.number(name, digits: level == 0 ? 4 : 2) else { return nil }
-            let divisor = divisors[level]
-            func part(_ photo: Int32) -> UInt32 { index.items[Int(photo)].day / divisor % (level == 0 ? 10_000 : 100) }
-            let start = range.partitioningIndex { part($0) >= number }
-            let end = range.partitioningIndex { part($0) > number }
+            let start = range.partitioningIndex { part($0, level) >= number }
+            let end = range.partitioningIndex { part($0, level) > number }
             range = range[start..<end]
             guard !range.isEmpty else { return nil }
         }
         if numbers.count == depth { return try links(Array(range), path) }
+        // Each link is looked up through the folders above it: they must not cost a step for each photo.
+        let level = numbers.count
         var entries: [Entry] = []
-        var last: UInt32?
-        for photo in range {
-            let part = index.items[Int(photo)].day / divisors[numbers.count] % (numbers.isEmpty ? 10_000 : 100)
-            if part == last { continue }
-            last = part
-            entries.append(.folder(FileName(LocalDateTime.padded(Int(part), numbers.isEmpty ? 4 : 2))))
+        while let photo = range.first {
+            let number = part(photo, level)
+            entries.append(.folder(FileName(LocalDateTime.padded(Int(number), level == 0 ? 4 : 2))))
+            range = range[range.partitioningIndex { part($0, level) > number }...]
         }
         return entries
+    }
+
+    /// The year, month or day of a photo, for the levels 0, 1 and 2.
+    private func part(_ photo: Int32, _ level: Int) -> UInt32 {
+        let day = index.items[Int(photo)].day
+        switch level {
+        case 0: return day / 10_000 % 10_000
+        case 1: return day / 100 % 100
+        default: return day % 100
+        }
     }
 
     private static func number(_ name: FileName, digits: Int) -> UInt32? {
