@@ -91,6 +91,11 @@ public enum BytePath {
         path.split(separator: slash).map { FileName(bytes: Array($0)) }
     }
 
+    /// The path of components; empty for none.
+    public static func joined(_ names: some Sequence<FileName>) -> [UInt8] {
+        Array(names.map(\.bytes).joined(separator: [slash]))
+    }
+
     /// The part after the last slash.
     public static func lastComponent(of path: [UInt8]) -> [UInt8] {
         path.lastIndex(of: slash).map { Array(path[($0 + 1)...]) } ?? path

@@ -75,6 +75,7 @@ struct CopyFaultTests {
             python3 -c 'import sys
             f = open(sys.argv[1], "ab", buffering=0)
             while True: f.write(b"x")' $R/card/always & writer=$!
+            wait_until '[ $(stat -c %s $R/card/always) -gt 30000000 ]'
             code=0; backupfs copy $R/card $R/b > $R/out 2>&1 || code=$?; kill $writer; echo $code; \(CopySandbox.findJob)
             jq -r '.[] | "\\(.path) \\(.status)"' $J/results.json | sort; ls -A $R/b
             """)

@@ -4,10 +4,9 @@ import Testing
 /// Jobs that are killed, stopped, paused and cancelled, and go on.
 struct CopyResumeTests {
     static let points = [
-        "copy.source-read", "copy.source-read:20", "copy.file-begun", "copy.file-begun:9", "copy.block-written",
-        "copy.block-written:12",
-        "copy.file-written:7", "copy.batch-durable", "copy.batch-durable:2", "copy.batch-named", "copy.batch-named:3",
-        "copy.batch-certain",
+        "copy.folder-made", "copy.folder-made:3", "copy.source-read", "copy.source-read:20", "copy.file-begun",
+        "copy.file-begun:9", "copy.block-written", "copy.block-written:12", "copy.file-written:7", "copy.link-made",
+        "copy.batch-durable", "copy.batch-durable:2", "copy.batch-named", "copy.batch-named:3", "copy.batch-certain",
         "copy.batch-certain:2", "copy.rows-written", "copy.rows-written:2",
     ]
 

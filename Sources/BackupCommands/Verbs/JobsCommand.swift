@@ -76,11 +76,9 @@ struct JobsPauseCommand: ParsableCommand {
               backupfs jobs pause 2026-01-11_14-30-00-1f2e3d
             """)
 
-    @OptionGroup var store: StoreOptions
-    @Argument(help: ArgumentHelp("The job's ID, or its folder.", valueName: "job"), completion: .job)
-    var job: String
+    @OptionGroup var job: JobOptions
 
-    func run() throws { try JobRequest.ask(.pause, of: job, store) }
+    func run() throws { try job.ask(.pause) }
 }
 
 struct JobsResumeCommand: ParsableCommand {
@@ -95,18 +93,16 @@ struct JobsResumeCommand: ParsableCommand {
               backupfs jobs resume 2026-01-11_14-30-00-1f2e3d
             """)
 
-    @OptionGroup var store: StoreOptions
+    @OptionGroup var job: JobOptions
     @OptionGroup var output: OutputOptions
-    @Argument(help: ArgumentHelp("The job's ID, or its folder.", valueName: "job"), completion: .job)
-    var job: String
 
     func run() throws {
         DescriptorLimit.raise()
         Malloc.limitArenas()
-        let place = try JobPlace.resolve(store)
-        if try JobFolder.open(job, in: place).isRunning { return try JobRequest.ask(.resume, of: job, store) }
-        store.wait?.begin()
-        try CopyRunner(isJSON: output.json).resume(job, in: place)
+        let place = try JobPlace.resolve(job.store)
+        if try JobFolder.open(job.name, in: place).isRunning { return try job.ask(.resume) }
+        job.store.wait?.begin()
+        try CopyRunner(isJSON: output.json).resume(job.name, in: place)
     }
 }
 
@@ -121,16 +117,18 @@ struct JobsCancelCommand: ParsableCommand {
               backupfs jobs cancel 2026-01-11_14-30-00-1f2e3d
             """)
 
-    @OptionGroup var store: StoreOptions
-    @Argument(help: ArgumentHelp("The job's ID, or its folder.", valueName: "job"), completion: .job)
-    var job: String
+    @OptionGroup var job: JobOptions
 
-    func run() throws { try JobRequest.ask(.cancel, of: job, store) }
+    func run() throws { try job.ask(.cancel) }
 }
 
-/// What commands ask of the process that works at a job.
-private enum JobRequest {
-    static func ask(_ request: JobFolder.Request, of name: String, _ store: StoreOptions) throws(BackupError) {
+/// A job, and what commands ask of the process that works at it.
+struct JobOptions: ParsableArguments {
+    @OptionGroup var store: StoreOptions
+    @Argument(help: ArgumentHelp("The job's ID, or its folder.", valueName: "job"), completion: .job)
+    var name: String
+
+    func ask(_ request: JobFolder.Request) throws(BackupError) {
         let job = try JobFolder.open(name, in: JobPlace.resolve(store))
         guard job.isRunning else {
             throw BackupError(

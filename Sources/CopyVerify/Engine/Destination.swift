@@ -104,13 +104,15 @@ final class TargetFolders {
     }
 
     private func make(_ name: FileName, in folder: DirectoryHandle, at path: [FileName]) throws(BackupError) -> DirectoryHandle {
+        try madeFolders.add(path)
         do throws(BackupError) {
             let handle = try folder.makeFolder(name)
-            try madeFolders.add(path)
+            try FaultInjection.reached("copy.folder-made")
             return handle
         } catch {
             // Another copy into this destination was faster.
             guard error.code == .alreadyExists, let handle = try folder.openFolder(name) else { throw error }
+            try madeFolders.takeBack(path)
             return handle
         }
     }

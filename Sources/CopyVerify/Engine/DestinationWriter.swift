@@ -147,10 +147,23 @@ final class DestinationWriter {
                 guard context.options.conflicts == .rename, number < 10_000 else { throw TargetFile.conflict(folder, target) }
                 target = CopyNames.numbered(task.name, number)
             }
-            try folder.createLink(target, to: task.linkTarget ?? [], modificationTime: task.status.modificationTime)
+            try makeLink(task, target, in: folder)
             outcome = .linked(isNew: true)
         }
         add(task, outcome, target: target)
+    }
+
+    /// Under a temporary name first: a link that is found under its name has its time, whenever the program is killed.
+    private func makeLink(_ task: FileTask, _ target: FileName, in folder: DirectoryHandle) throws(BackupError) {
+        let name = CopyNames.temporary(of: task.name, token: context.token, number: destination.nextNumber())
+        do throws(BackupError) {
+            try folder.createLink(name, to: task.linkTarget ?? [], modificationTime: task.status.modificationTime)
+            try FaultInjection.reached("copy.link-made")
+            try folder.move(name, to: folder, as: target)
+        } catch {
+            try? folder.removeFile(name)
+            throw error.code == .alreadyExists ? TargetFile.conflict(folder, target) : error
+        }
     }
 
     // MARK: Batches

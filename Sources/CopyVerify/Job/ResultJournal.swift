@@ -61,7 +61,7 @@ final class ResultJournal: Sendable {
 /// The rows of earlier runs by path and destination. It keeps 16 bytes for each, and reads the row itself when it is asked for.
 final class RecordedRows: Sendable {
     private struct Entry: Sendable {
-        let hash: UInt64
+        let hash: Int
         let offset: UInt64
     }
 
@@ -98,12 +98,11 @@ final class RecordedRows: Sendable {
         return false
     }
 
-    /// FNV-1a. Two paths with one hash cost time only: the row has the path.
-    private static func hash(_ path: [UInt8], _ destination: String) -> UInt64 {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in path { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        hash = (hash ^ 0xFF) &* 0x100_0000_01B3
-        for byte in destination.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        return hash
+    /// Of this process. Two paths with one hash cost time only: the row has the path.
+    private static func hash(_ path: [UInt8], _ destination: String) -> Int {
+        var hasher = Hasher()
+        hasher.combine(path)
+        hasher.combine(destination)
+        return hasher.finalize()
     }
 }

@@ -16,7 +16,7 @@ final class SourceFolder: Sendable {
     func path(of name: FileName) -> [UInt8] { BytePath.join(path, name.bytes) }
 
     /// Below the source; empty for the source itself.
-    var path: [UInt8] { Array(components.map(\.bytes).joined(separator: [UInt8(ascii: "/")])) }
+    var path: [UInt8] { BytePath.joined(components) }
 }
 
 /// Names of copies in a destination.
