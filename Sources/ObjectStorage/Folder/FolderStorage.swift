@@ -169,7 +169,7 @@ public final class FolderStorage: ObjectStorage {
     /// The folder of an object, made if it is missing. Its name, and those of the folders above it, are durable.
     func parentFolder(of components: [FileName], in folder: DirectoryHandle) throws(BackupError) -> DirectoryHandle {
         let names = components.dropLast()
-        let path = Array(names.map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
+        let path = BytePath.joined(names)
         if durableFolders.withLock({ $0.contains(path) }), let parent = try folder.openFolder(at: names) { return parent }
         var parent = folder
         for name in names {

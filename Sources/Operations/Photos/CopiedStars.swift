@@ -265,9 +265,7 @@ final class NewestPhotos {
         if let held { return held }
         try store.repository.refresh()
         guard let snapshot = store.ownership.newest(of: store.repository.snapshots()) else { return keep(nil) }
-        let list = try store.repository.rootDirectory(of: snapshot).entry(named: PhotoPlaces.listName)
-        guard let list, list.kind == .file else { return keep(nil) }
-        return keep(try PhotoIndex(reading: StoredContentSource(list.content, in: store.repository)))
+        return keep(try PhotoIndex.list(of: snapshot, in: store.repository))
     }
 
     private func keep(_ list: PhotoIndex?) -> PhotoIndex? {

@@ -15,8 +15,8 @@ public struct PNGPicture: Sendable, Equatable {
 
     private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
-    /// - Returns: `nil` for anything but a PNG with valid checksums, 8 bits for each channel (grey, or red, green and blue), and at
-    ///   most `sidePixels` pixels wide and high.
+    /// - Returns: `nil` for anything but a PNG with valid checksums, 8 bits for each channel (grey, or red, green and blue), and
+    ///   at most `sidePixels` pixels wide and high.
     public init?(_ bytes: [UInt8], sidePixels: Int) {
         guard bytes.starts(with: Self.signature) else { return nil }
         var offset = Self.signature.count

@@ -14,46 +14,21 @@ public struct NamedStar: Sendable {
 ///
 /// A star keeps its name as long as this object lives: what removes several links by their names must not meet other photos.
 public final class StarList: Sendable {
-    /// A change within this time after another one may have the same time stamp: file systems count in steps of up to 10 ms.
-    private static let stampNanoseconds: Int64 = 50_000_000
-
     private static let restFactor = 20.0
 
-    private struct Stamp: Equatable {
-        let inode: UInt64
-        let sizeBytes: UInt64
-        let modified: Timestamp
-        let changed: Timestamp
-
-        init(_ status: FileStatus) {
-            (inode, sizeBytes) = (status.inode, status.size)
-            (modified, changed) = (status.modificationTime, status.changeTime)
-        }
-
-        /// Whether a later change certainly has another stamp.
-        func isSettled(at time: Timestamp) -> Bool {
-            func nanoseconds(_ time: Timestamp) -> Int64? {
-                let (seconds, isTooLong) = time.seconds.multipliedReportingOverflow(by: 1_000_000_000)
-                return isTooLong ? nil : seconds.addingReportingOverflow(Int64(time.nanoseconds)).partialValue
-            }
-            guard let now = nanoseconds(time), let last = nanoseconds(max(modified, changed)) else { return false }
-            let age = now.subtractingReportingOverflow(last)
-            return !age.overflow && age.partialValue > stampNanoseconds
-        }
-    }
-
     private struct File {
-        let stamp: Stamp
+        let status: FileStatus
+        /// Whether a later change shows in the status.
         let isSettled: Bool
         /// `nil` for what is no star.
         let item: QueueItem?
-        /// Of that.
-        let problem: BackupError?
     }
 
     private struct State {
-        /// Of the two folders; `nil` if the next look has to list them.
-        var folders: [Stamp?]?
+        /// The two folders when they were listed; `nil` for one that was not there.
+        var folders: [FolderVersion?] = []
+        /// Whether the next look has to list them in any case.
+        var isUnsettled = true
         /// By their paths.
         var files: [String: File] = [:]
         /// Of the monotonic clock: until then, answers may be as old as the last look.
@@ -64,7 +39,6 @@ public final class StarList: Sendable {
         var stars: [NamedStar] = []
         /// The places in `stars`.
         var places: [FileName: Int] = [:]
-        var problems: [BackupError] = []
         var version: UInt64 = 0
         /// The names by the stars' identifiers.
         var names: [String: FileName] = [:]
@@ -92,8 +66,8 @@ public final class StarList: Sendable {
         try state.withLock { (state) throws(BackupError) in
             let began = SystemClock.monotonicSeconds()
             guard state.isChanged || began >= state.restsUntil else { return body(state) }
-            let folders = try stamps()
-            if state.isChanged || state.folders == nil || state.folders != folders {
+            let folders = try versions()
+            if state.isChanged || state.isUnsettled || !Self.covers(state.folders, folders) {
                 try read(into: &state)
                 state.isChanged = false
                 let end = SystemClock.monotonicSeconds()
@@ -106,48 +80,51 @@ public final class StarList: Sendable {
     /// To be called after this process has changed a star.
     public func noteChange() { state.withLock { $0.isChanged = true } }
 
-    private func stamps() throws(BackupError) -> [Stamp?] {
-        [try FileSystem.look(queue.queue).map(Stamp.init), try FileSystem.look(queue.uploaded).map(Stamp.init)]
+    private func versions() throws(BackupError) -> [FolderVersion?] {
+        let (waiting, done) = (try FileSystem.look(queue.queue), try FileSystem.look(queue.uploaded))
+        return [waiting, done].map { status in status.map { FolderVersion($0) } }
+    }
+
+    private static func covers(_ known: [FolderVersion?], _ now: [FolderVersion?]) -> Bool {
+        known.count == now.count
+            && zip(known, now).allSatisfy { known, now in
+                guard let known, let now else { return known == nil && now == nil }
+                return known.covers(now)
+            }
     }
 
     private func read(into state: inout State) throws(BackupError) {
-        let now = SystemClock.now()
-        let folders = try stamps()
+        let folders = try versions()
         var files: [String: File] = [:]
         var items: [QueueItem] = []
-        var problems: [BackupError] = []
         for id in try queue.allIDs() {
             for path in queue.paths(of: id) {
                 guard let status = try FileSystem.look(path) else { continue }
-                let stamp = Stamp(status)
                 var file = state.files[path]
-                if file.map({ !$0.isSettled || $0.stamp != stamp }) ?? true {
-                    file = try readFile(id, stamp, stamp.isSettled(at: now))
-                }
+                if file.map({ !$0.isSettled || $0.status != status }) ?? true { file = try readFile(id, status) }
                 guard let file else { continue }
                 files[path] = file
                 if let item = file.item { items.append(item) }
-                if let problem = file.problem { problems.append(problem) }
                 break
             }
         }
         items.sort { $0.path < $1.path }
         state.files = files
-        state.problems = problems
         state.version += 1
-        // Anything unsettled is looked at again.
-        let isSettled = folders.allSatisfy { $0?.isSettled(at: now) ?? true } && files.values.allSatisfy(\.isSettled)
-        state.folders = isSettled ? folders : nil
+        state.folders = folders
+        state.isUnsettled = !files.values.allSatisfy(\.isSettled)
         name(items, &state)
     }
 
     /// - Returns: `nil` when it is gone meanwhile.
-    private func readFile(_ id: String, _ stamp: Stamp, _ isSettled: Bool) throws(BackupError) -> File? {
+    private func readFile(_ id: String, _ status: FileStatus) throws(BackupError) -> File? {
+        // Before the file is read.
+        let isSettled = status.isSettled
         do throws(BackupError) {
-            return try queue.item(id).map { File(stamp: stamp, isSettled: isSettled, item: $0, problem: nil) }
+            return try queue.item(id).map { File(status: status, isSettled: isSettled, item: $0) }
         } catch {
             guard error.code == .damagedContent else { throw error }
-            return File(stamp: stamp, isSettled: isSettled, item: nil, problem: error)
+            return File(status: status, isSettled: isSettled, item: nil)
         }
     }
 

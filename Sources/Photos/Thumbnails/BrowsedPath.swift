@@ -16,7 +16,7 @@ public enum BrowsedPath {
             default: names.append(name)
             }
         }
-        return [slash] + names.map(\.bytes).joined(separator: [slash])
+        return [slash] + BytePath.joined(names)
     }
 
     /// The folder that the shell shows, if it is the current one.

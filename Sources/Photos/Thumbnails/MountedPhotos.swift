@@ -109,8 +109,9 @@ final class BackupThumbnails: Sendable {
     /// - Parameter status: of the file now.
     /// - Returns: `nil` when it is no photo of the backup, or may have other bytes.
     func record(at place: MountedPlace, _ status: FileStatus) throws(BackupError) -> PhotoRecord? {
-        let path = Array(place.path.map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
-        guard let record = try index.record(path: path), record.sizeBytes == status.size else { return nil }
+        guard let record = try index.record(path: BytePath.joined(place.path)), record.sizeBytes == status.size else {
+            return nil
+        }
         return !place.isLive || record.modificationTime == status.modificationTime ? record : nil
     }
 

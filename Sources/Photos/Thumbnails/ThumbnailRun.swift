@@ -89,7 +89,7 @@ public struct ThumbnailRun: Sendable {
         guard let name = start.last, let status = try folder.statusIfPresent(name) else {
             throw BackupError(.notFound, "there are no photos here", path: path)
         }
-        let path = Array(start.map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
+        let path = BytePath.joined(start)
         let item = Item(browsed: browsed, path: path, status: status)
         guard status.kind == .directory else { return [item] }
         var items: [Item] = []

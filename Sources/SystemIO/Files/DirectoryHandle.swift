@@ -93,7 +93,7 @@ public final class DirectoryHandle: Sendable {
     ///   neither which component is the cause nor whether that is a link: opening one component after another does.
     func openBeneath(_ names: ArraySlice<FileName>) -> DirectoryHandle? {
         guard names.count > 1 else { return nil }
-        let relative = FileName(bytes: Array(names.map(\.bytes).joined(separator: [UInt8(ascii: "/")])))
+        let relative = FileName(bytes: BytePath.joined(names))
         let number = relative.withCString { backupfs_open_directory_beneath(descriptor.rawValue, $0) }
         return number < 0 ? nil : opened(relative, number)
     }

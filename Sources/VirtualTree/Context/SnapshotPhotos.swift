@@ -26,22 +26,16 @@ final class SnapshotPhotos: Sendable {
     /// - Returns: `nil` when the snapshot has no list.
     func photos(of snapshot: Snapshot, in repository: Repository) throws(BackupError) -> OpenPhotos? {
         if let known = known(snapshot.id) { return known }
-        guard let list = try Self.list(of: snapshot, in: repository) else { return nil }
+        guard let file = try PhotoIndex.file(in: snapshot, of: repository) else { return nil }
         return try reading.withLock { (_) throws(BackupError) in
             if let known = known(snapshot.id) { return known }
-            let photos = OpenPhotos(try PhotoIndex(reading: StoredContentSource(list.content, in: repository)))
+            let photos = OpenPhotos(try PhotoIndex(reading: StoredContentSource(file.content, in: repository)))
             open.withLock { open in
                 if open.count >= Self.countLimit { open.removeFirst() }
                 open.append((snapshot.id, photos))
             }
             return photos
         }
-    }
-
-    /// Whether a snapshot has a list, without reading that.
-    static func list(of snapshot: Snapshot, in repository: Repository) throws(BackupError) -> TreeEntry? {
-        let entry = try repository.rootDirectory(of: snapshot).entry(named: PhotoPlaces.listName)
-        return entry?.kind == .file ? entry : nil
     }
 
     private func known(_ id: SnapshotID) -> OpenPhotos? {

@@ -122,7 +122,7 @@ final class LiveFile: FileNode {
     /// Below the media folder of an app with photos; `nil` for other files.
     var mediaPath: [UInt8]? {
         guard place.path.first == "media", place.context.services.hasPhotos else { return nil }
-        return Array(place.path.dropFirst().map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
+        return BytePath.joined(place.path.dropFirst())
     }
 
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {

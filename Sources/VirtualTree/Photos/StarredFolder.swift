@@ -130,15 +130,11 @@ final class StarredFolder: FolderNode {
         }
         if let folder = context.services.mediaFolderPath, target.first == UInt8(ascii: "/") {
             let own = BytePath.components(of: Array(folder.utf8))
-            if path.count > own.count, path.starts(with: own) { return Self.joined(path.dropFirst(own.count)) }
+            if path.count > own.count, path.starts(with: own) { return BytePath.joined(path.dropFirst(own.count)) }
         }
         let live: [FileName] = ["live", "media"]
         guard let start = path.indices.dropLast(2).last(where: { path[$0..<$0 + 2].elementsEqual(live) }) else { return nil }
-        return Self.joined(path[(start + 2)...])
-    }
-
-    private static func joined(_ parts: some Collection<FileName>) -> [UInt8] {
-        Array(parts.map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
+        return BytePath.joined(path[(start + 2)...])
     }
 
     private static func notAPhoto(_ name: FileName) -> BackupError {

@@ -50,7 +50,7 @@ final class SnapshotFolder: FolderNode {
 
     /// - Returns: `nil` for a snapshot without a list of photos.
     private func photos() throws(BackupError) -> PhotosFolder? {
-        guard try SnapshotPhotos.list(of: snapshot, in: context.repository) != nil else { return nil }
+        guard try PhotoIndex.file(in: snapshot, of: context.repository) != nil else { return nil }
         return PhotosFolder(
             StoredPhotos(snapshot: snapshot, context: context), inode: inode.child(PhotoPlaces.viewFolderName), context: context)
     }

@@ -142,8 +142,8 @@ extension StoredFolder {
             let photos = (try? context.snapshotPhotos.photos(of: snapshot, in: repository)).flatMap({ $0 })
         else { return [] }
         // Without `media`.
-        let path = names.dropLast().reversed().map(\.bytes).joined(separator: [UInt8(ascii: "/")])
-        return (try? photos.index.record(path: Array(path))).flatMap { $0 }.map(PhotoAttributes.attributes) ?? []
+        let path = BytePath.joined(names.dropLast().reversed())
+        return (try? photos.index.record(path: path)).flatMap { $0 }.map(PhotoAttributes.attributes) ?? []
     }
 }
 
