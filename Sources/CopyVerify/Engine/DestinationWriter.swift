@@ -88,11 +88,8 @@ final class DestinationWriter {
 
     /// Unfinished copies of an earlier run of this job.
     private func removeLeftovers(_ folder: DirectoryHandle) throws(BackupError) {
-        var leftovers: [FileName] = []
-        try folder.forEachFileAndFolder { (name, isFolder) throws(BackupError) in
-            if !isFolder, CopyNames.isTemporary(name, of: context.token) { leftovers.append(name) }
-        }
-        for name in leftovers { try folder.removeFile(name) }
+        for name in try folder.names(where: { CopyNames.isTemporary($0, of: context.token) })
+        where try folder.statusIfPresent(name)?.kind != .directory { try folder.removeFile(name) }
     }
 
     private func open(_ folder: SourceFolder) throws(BackupError) -> DirectoryHandle {

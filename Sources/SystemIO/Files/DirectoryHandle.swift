@@ -226,6 +226,16 @@ public final class DirectoryHandle: Sendable {
         return isWhole ? names : nil
     }
 
+    /// The names in the folder that are wanted, unsorted: only these are kept in memory.
+    public func names(where isWanted: (FileName) -> Bool) throws(BackupError) -> [FileName] {
+        var names: [FileName] = []
+        try forEachEntry { name, _, _ in
+            if isWanted(name) { names.append(name) }
+            return true
+        }
+        return names
+    }
+
     /// The names of the folders in the folder, unsorted.
     public func folderNames() throws(BackupError) -> [FileName] {
         var entries: [(name: FileName, type: UInt8)] = []
