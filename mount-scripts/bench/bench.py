@@ -1,5 +1,6 @@
 """Compares backupfs with restic and BorgBackup, its mount with other mounts, its repositories on a server with restic's, and its
-exports and imports with sqlite3 and Python, and its reading of photos with ExifTool and vipsthumbnail, on the same data.
+exports and imports with sqlite3 and Python, its reading of photos with ExifTool and vipsthumbnail, and its
+copies of cards with rsync and cp, on the same data.
 
 See Docs/explanation/internals.md, “Benchmarks”.
 
@@ -16,6 +17,8 @@ from pathlib import Path
 
 import backup_section
 import contenders
+import copy_contenders
+import copy_section
 import corpora
 import mount_contenders
 import mount_section
@@ -33,11 +36,11 @@ SECTIONS = list(report.SECTIONS)
 KINDS = {
     "backups": contenders.ALL, "mounts": mount_contenders.ALL, "remote": remote_contenders.ALL,
     "records": record_contenders.ALL, "responsiveness": [contenders.BackupFS],
-    "photos": photo_contenders.ALL}
+    "photos": photo_contenders.ALL, "copy": copy_contenders.ALL}
 # Sections that have data of their own.
 WITHOUT_CORPORA = {
     "remote": remote_section.measure, "records": record_section.measure, "responsiveness": responsiveness.measure,
-    "photos": photo_section.measure}
+    "photos": photo_section.measure, "copy": copy_section.measure}
 
 
 def is_whole(run) -> bool:

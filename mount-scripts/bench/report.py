@@ -1,6 +1,7 @@
 """From measurements to the page that people read."""
 
 import backup_report
+import copy_report
 import mount_report
 import photo_report
 import record_report
@@ -10,10 +11,10 @@ import responsiveness_report
 # In the order of the page.
 SECTIONS = {
     "backups": backup_report, "mounts": mount_report, "remote": remote_report, "records": record_report,
-    "responsiveness": responsiveness_report, "photos": photo_report}
+    "responsiveness": responsiveness_report, "photos": photo_report, "copy": copy_report}
 HEADINGS = {
     "backups": "# Backups", "mounts": "# Mounts", "remote": "# Remotes", "records": "# Records",
-    "responsiveness": "# Responsiveness", "photos": "# Photos"}
+    "responsiveness": "# Responsiveness", "photos": "# Photos", "copy": "# Copies"}
 
 
 def kept(page: str) -> dict:

@@ -6,10 +6,10 @@ BACKUPFS_BINARY=$(realpath "$1")
 BENCH_DIR=${BENCH_DIR:-/var/tmp/backupfs-bench}
 here=$(cd "$(dirname "$0")" && pwd)
 
-sections=${SECTIONS:-backups,mounts,remote,records,responsiveness,photos}
+sections=${SECTIONS:-backups,mounts,remote,records,responsiveness,photos,copy}
 # Records are compared with programs that everybody has.
 case $sections in
-    records | remote | photos) "$here/../install-dependencies.sh" "$sections" ;;
+    records | remote | photos | copy) "$here/../install-dependencies.sh" "$sections" ;;
     *) "$here/../install-dependencies.sh" bench ;;
 esac
 # Only what this script has made is ever removed by `make bench-clean`.
@@ -36,7 +36,7 @@ install_with_pip() {
 # The bars are about BorgBackup 1.4, which older distributions do not have.
 BORG_BINARY=$(command -v borg || true)
 case $sections/$(borg --version 2>/dev/null || true) in
-    records/* | remote/* | photos/* | */'borg 1.4.'*) ;;
+    records/* | remote/* | photos/* | copy/* | */'borg 1.4.'*) ;;
     *)
         environment=$BENCH_DIR/borg-1.4
         # Without pyfuse3 it cannot mount.
