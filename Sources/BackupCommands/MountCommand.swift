@@ -146,6 +146,7 @@ struct MountCommand: ParsableCommand {
         func endDaemon(_ reason: MountSession.End?) {
             notify(manager, .stopping)
             daemon.end(reason)
+            services.jobs.end()
         }
         _ = try session.run(reactions: daemon.reactions, onEnding: endDaemon) { () throws(BackupError) in
             // Not before: during an automount, only its own process group may access the folder.

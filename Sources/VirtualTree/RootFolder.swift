@@ -18,6 +18,7 @@ final class RootFolder: FolderNode {
         var nodes: [(name: FileName, node: any Node)] = [
             ("README.txt", TextFile("README.txt", in: parent, context: context) { services.readme() }),
             ("exports", FlatSnapshotsFolder(.snapshot, inode: parent.child("exports"), context: context)),
+            ("jobs", JobsFolder(inode: parent.child("jobs"), context: context)),
             ("live", LiveFolder(LivePlace(path: [], inode: live, context: context))),
             ("remotes", RemotesFolder(inode: parent.child("remotes"), context: context)),
             ("restore", RestoreFolder(inode: parent.child("restore"), context: context)),

@@ -71,7 +71,7 @@ public final class VirtualTree: TreeOperations {
     public func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait? {
         guard let node = try? nodes.node(inode) else { return nil }
         switch aim {
-        case .closing: return node is CopiedPhoto ? .star : nil
+        case .closing: return node is CopiedPhoto ? .star : node is JobControl ? .drop : nil
         // The kernel keeps programs from looking into the folder meanwhile: it does not wait behind copies that are closed.
         case .change where node is StarredFolder || node is KeptPhoto: return .change
         default: break

@@ -13,7 +13,7 @@ struct NameTests {
         let test = try TestTree()
         let tree = test.tree
         #expect(
-            try tree.names("") == ["README.txt", "exports", "live", "remotes", "restore", "safety", "snapshots", "status.json"])
+            try tree.names("") == ["README.txt", "exports", "jobs", "live", "remotes", "restore", "safety", "snapshots", "status.json"])
         #expect(try tree.names("snapshots").sorted() == ["first", "latest", "second"])
         #expect(
             try tree.names("snapshots/first").sorted() == [
@@ -32,7 +32,7 @@ struct NameTests {
 
     @Test func `an empty repository has the same folders, and no latest`() throws {
         let test = try TestTree(snapshots: false)
-        #expect(try test.tree.names("").count == 8)
+        #expect(try test.tree.names("").count == 9)
         for folder in ["snapshots", "exports", "safety"] { #expect(try test.tree.names(folder) == []) }
         #expect(errorCode { try test.tree.find("snapshots/latest") } == .notFound)
     }

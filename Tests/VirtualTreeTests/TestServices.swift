@@ -49,6 +49,11 @@ final class TestServices: TreeServices {
         var starring: (@Sendable (CopyDraft) throws(BackupError) -> SHA256Digest)?
     }
 
+    let jobsPath = "/nonexistent/jobs"
+    func askJob(_ name: FileName, _ request: [UInt8]) throws(BackupError) {
+        throw BackupError(.notFound, "there is no such job", path: name.description)
+    }
+
     let repository: Repository
     /// There for as long as the tree that asks.
     private let folder: TemporaryFolder

@@ -22,6 +22,8 @@ final class StoreTreeServices: TreeServices {
     private let onBackup = Mutex<@Sendable () -> Void>({})
     private let copies: RemoteCopies
     private let photos: LivePhotos?
+    /// Ended with the mount.
+    let jobs: JobHost
     /// Kept copies of photos that were read and found intact, as they were then.
     private let intactCopies = Mutex<[SHA256Digest: FileStatus]>([:])
 
@@ -35,6 +37,7 @@ final class StoreTreeServices: TreeServices {
     init(store: Store) throws(BackupError) {
         self.store = store
         copies = RemoteCopies(store: store)
+        jobs = JobHost(store: store)
         live = try LiveData(store: store)
         photos = try LivePhotos(store: store)
         let ask: @Sendable () -> Result<StoreState, BackupError> = {
@@ -236,6 +239,18 @@ final class StoreTreeServices: TreeServices {
             case nil: queue.catalog
             }
         return try FileSystem.readFile(path, limitBytes: 1 << 30)
+    }
+
+    var jobsPath: String { store.paths.jobs }
+
+    func askJob(_ name: FileName, _ request: [UInt8]) throws(BackupError) {
+        do throws(BackupError) {
+            try jobs.ask(name, request)
+        } catch {
+            // close(2) can only return a number.
+            Terminal.writeError("backupfs: the job \(name) was asked in vain. \(error.fullText)")
+            throw error
+        }
     }
 
     var makeDirectoryWaitSeconds: Double? { store.makeDirectoryWait.seconds }

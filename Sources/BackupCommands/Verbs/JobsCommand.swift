@@ -129,12 +129,6 @@ struct JobOptions: ParsableArguments {
     var name: String
 
     func ask(_ request: JobFolder.Request) throws(BackupError) {
-        let job = try JobFolder.open(name, in: JobPlace.resolve(store))
-        guard job.isRunning else {
-            throw BackupError(
-                .notFound, "no process works at this job", path: job.path,
-                remedy: "Continue it with: backupfs copy --resume \(job.record.id)")
-        }
-        try job.ask(request)
+        try JobFolder.open(name, in: JobPlace.resolve(store)).ask(request)
     }
 }

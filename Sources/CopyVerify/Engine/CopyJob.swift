@@ -35,7 +35,7 @@ public struct CopySummary: Sendable {
 }
 
 /// Runs a job, from its beginning or from where it was stopped.
-public struct CopyJob {
+public struct CopyJob: Sendable {
     public let folder: JobFolder
     private let plan: CopyPlan
     private let isResumed: Bool

@@ -126,7 +126,13 @@ public struct JobFolder: Sendable {
     public enum Request: String, Sendable, CaseIterable { case pause, resume, cancel }
 
     /// Asks it of the process that works at the job.
+    /// - Throws: `notFound` when none does.
     public func ask(_ request: Request) throws(BackupError) {
+        guard isRunning else {
+            throw BackupError(
+                .notFound, "no process works at this job", path: path,
+                remedy: "Continue it with: backupfs copy --resume \(record.id)")
+        }
         try FileSystem.overwrite(control, Array("\(request.rawValue)\n".utf8))
     }
 

@@ -73,6 +73,12 @@ public protocol TreeServices: AnyObject, Sendable {
     /// The app's media folder on this machine, for links that lead there; `nil` for an app without one.
     var mediaFolderPath: String? { get }
 
+    /// The folder of the store with a folder for each copy job.
+    var jobsPath: String { get }
+    /// Asks a job what was written into its file `control`: to pause, to resume or to end.
+    /// - Throws: `invalidArgument` for other words; `notFound` when no process works at the job; why it cannot resume.
+    func askJob(_ name: FileName, _ request: [UInt8]) throws(BackupError)
+
     /// Makes a backup; returns when it is durable. Before calling `milestones.hasBegun`, it
     /// may throw `busy` while another operation runs, and `alreadyExists` for a name in use.
     func createSnapshot(named name: String, _ milestones: BackupMilestones) throws(BackupError) -> MadeSnapshot

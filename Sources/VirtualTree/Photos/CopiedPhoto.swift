@@ -79,7 +79,7 @@ final class CopiedPhoto: FileNode {
         let (starred, held) = state.withLock { ($0.starred, $0.draft) }
         if let starred {
             guard !flags.asksToWrite else { throw isBusy }
-            return OpenKeptPhoto(try context.services.openKeptPhoto(starred.content, orPhoto: nil))
+            return OpenSharedFile(try context.services.openKeptPhoto(starred.content, orPhoto: nil))
         }
         let made: CopyDraft
         if let held { made = held } else { made = try context.services.makePhotoDraft() }

@@ -64,24 +64,9 @@ final class KeptPhoto: FileNode {
     /// Writing over it is a new copy, which must have the same bytes.
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
         guard flags.asksToWrite else {
-            return OpenKeptPhoto(try context.services.openKeptPhoto(copy.sha256, orPhoto: photo.path))
+            return OpenSharedFile(try context.services.openKeptPhoto(copy.sha256, orPhoto: photo.path))
         }
         return try CopiedPhoto(name: name, folder: folder, over: photo, context: context)
             .open(flags: flags, process: process)
-    }
-}
-
-/// A kept photo while it is open.
-final class OpenKeptPhoto: OpenFile {
-    private let file: SharedFile
-    let keepsCache = false
-    /// The photo in the media folder may stand in for a copy that was cut off, which has the size that the kernel knows.
-    let usesDirectIO = true
-    var size: UInt64? { file.size }
-
-    init(_ file: SharedFile) { self.file = file }
-
-    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
-        try file.read(at: offset, into: buffer)
     }
 }
