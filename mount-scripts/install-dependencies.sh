@@ -67,6 +67,8 @@ openssh-client        command -v sftp
 openssh-sftp-server   test -x /usr/lib/openssh/sftp-server
 strace                command -v strace
 bindfs                command -v bindfs
+exfat-fuse            command -v mount.exfat-fuse
+exfatprogs            command -v mkfs.exfat
 shellcheck            command -v shellcheck
 codespell             command -v codespell
 systemd               command -v systemd-analyze

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -61,10 +63,25 @@ CREAT(creat64)
 
 // MARK: Bytes
 
+// The bytes with a bit of the middle one changed; to be freed.
+static void *flipped(const void *bytes, size_t count) {
+    unsigned char *copy = malloc(count + 1);
+    if (copy == NULL) abort();
+    memcpy(copy, bytes, count);
+    if (count > 0) copy[count / 2] ^= 1;
+    return copy;
+}
+
 ssize_t write(int descriptor, const void *bytes, size_t count) {
     switch (consider_descriptor("write", WRITES, descriptor)) {
         case FAIL: return -1;
         case TEAR: NEXT(write)(descriptor, bytes, count / 2); die();
+        case FLIP: {
+            void *other = flipped(bytes, count);
+            ssize_t written = NEXT(write)(descriptor, other, count);
+            free(other);
+            return written;
+        }
         case PROCEED: break;
     }
     return NEXT(write)(descriptor, bytes, count);
@@ -75,12 +92,26 @@ ssize_t write(int descriptor, const void *bytes, size_t count) {
         switch (consider_descriptor("pwrite", WRITES, descriptor)) {          \
             case FAIL: return -1;                                             \
             case TEAR: NEXT(name)(descriptor, bytes, count / 2, offset); die(); \
+            case FLIP: {                                                      \
+                void *other = flipped(bytes, count);                          \
+                ssize_t written = NEXT(name)(descriptor, other, count, offset); \
+                free(other);                                                  \
+                return written;                                               \
+            }                                                                 \
             case PROCEED: break;                                              \
         }                                                                     \
         return NEXT(name)(descriptor, bytes, count, offset);                  \
     }
 PWRITE(pwrite)
 PWRITE(pwrite64)
+
+#define PREAD(name)                                                           \
+    ssize_t name(int descriptor, void *bytes, size_t count, off_t offset) {   \
+        if (counts_reads() && consider_descriptor("pread", READS, descriptor) == FAIL) return -1; \
+        return NEXT(name)(descriptor, bytes, count, offset);                  \
+    }
+PREAD(pread)
+PREAD(pread64)
 
 #define FTRUNCATE(name)                                                       \
     int name(int descriptor, off_t size) {                                    \

@@ -7,6 +7,7 @@
 
 // Each class that changes something can have the faults of those before it.
 enum call_class {
+    READS,       // of bytes; can fail with EIO if it is asked for
     LOOKS,       // changes nothing; can fail with EIO if it is asked for
     CHANGES,     // can fail with EIO only
     NEEDS_SPACE,  // can fail with ENOSPC as well: all that makes names or bytes, and fsync, which may be the first to look for space
@@ -17,6 +18,7 @@ enum verdict {
     PROCEED,
     FAIL,  // errno is set
     TEAR,  // write the first half, and call `die`
+    FLIP,  // write the bytes with one bit changed
 };
 
 // Counts a call, if it is for a path below the folder. `folder` is a descriptor or AT_FDCWD, as for openat(2).
@@ -24,6 +26,9 @@ enum verdict consider_path(const char *call, enum call_class class, int folder, 
 
 // The same for an open file.
 enum verdict consider_descriptor(const char *call, enum call_class class, int descriptor);
+
+// Whether reads count at all: it takes time to find out of what they are.
+bool counts_reads(void);
 
 // Whether renameat2(2) is to fail with EINVAL.
 bool refuses_rename_flags(unsigned flags);

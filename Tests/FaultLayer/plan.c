@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum fault { NONE, KILL, TEAR_WRITE, FULL_ONCE, FULL, BROKEN_ONCE, BROKEN, UNSEEN, STALL, STOP };
+enum fault { NONE, KILL, TEAR_WRITE, FLIP_BIT, FULL_ONCE, FULL, BROKEN_ONCE, BROKEN, UNSEEN, UNREADABLE, STALL, STOP };
 
 static const struct {
     const char *name;
@@ -25,6 +25,7 @@ static const struct {
     {"kill", KILL, CHANGES},       {"tear", TEAR_WRITE, WRITES},          {"full-once", FULL_ONCE, NEEDS_SPACE},
     {"full", FULL, NEEDS_SPACE},    {"broken-once", BROKEN_ONCE, CHANGES}, {"broken", BROKEN, CHANGES},
     {"unseen", UNSEEN, LOOKS},     {"stall", STALL, CHANGES},       {"stop", STOP, CHANGES},
+    {"flip", FLIP_BIT, WRITES},    {"unreadable", UNREADABLE, READS},
 };
 
 // Written by the constructor only, before there are threads. Without a folder nothing is counted.
@@ -47,6 +48,8 @@ static const char *kept_name = NULL;
 static atomic_long passed;
 // Whether a fault that lasts has begun.
 static atomic_bool has_begun;
+
+bool counts_reads(void) { return fault == UNREADABLE; }
 
 bool refuses_rename_flags(unsigned flags) { return lacks_rename_flags && flags != 0; }
 
@@ -108,7 +111,7 @@ _Noreturn void die(void) {
 
 static void log_call(enum call_class class, const char *call, const char *path) {
     if (log_descriptor == -1) return;
-    static const char letters[] = {[LOOKS] = 'l', [CHANGES] = 'c', [NEEDS_SPACE] = 'r', [WRITES] = 'w'};
+    static const char letters[] = {[READS] = 'd', [LOOKS] = 'l', [CHANGES] = 'c', [NEEDS_SPACE] = 'r', [WRITES] = 'w'};
     char line[PATH_MAX + 64];
     int length = snprintf(line, sizeof line, "%c %s %s\n", letters[class], call, path);
     // One write of a file opened for appending: lines of several threads do not mix.
@@ -152,7 +155,7 @@ static void normalize(const char *path, char *copy, size_t size) {
 // Whether the fault hits this call.
 static bool is_hit(const char *call, enum call_class class, const char *path) {
     bool lasts = fault == FULL || fault == BROKEN || fault == STALL;
-    if (class < least_class || (fault == UNSEEN) != (class == LOOKS)) return false;
+    if (class < least_class || (fault == UNSEEN) != (class == LOOKS) || (fault == UNREADABLE) != (class == READS)) return false;
     if (lasts && atomic_load(&has_begun)) return true;
     if (fault_call[0] != '\0' && (strcmp(call, fault_call) != 0 || strcmp(path, fault_path) != 0)) return false;
     if (atomic_fetch_add(&passed, 1) + 1 != fault_number) return false;
@@ -172,11 +175,13 @@ static enum verdict consider(const char *call, enum call_class class, const char
     switch (fault) {
         case KILL: die();
         case TEAR_WRITE: return TEAR;
+        case FLIP_BIT: return FLIP;
         case FULL_ONCE:
         case FULL: errno = ENOSPC; return FAIL;
         case STALL: while (true) pause();
         case STOP: raise(SIGSTOP); break;
         case UNSEEN:
+        case UNREADABLE:
         case BROKEN_ONCE:
         case BROKEN: errno = EIO; return FAIL;
         case NONE: break;

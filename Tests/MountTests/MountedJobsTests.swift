@@ -33,7 +33,6 @@ import Testing
                 try sandbox.sh("[ -e $R/job/lock ] || echo hidden; (ls $M/jobs/none 2>&1 || true) | grep -c 'No such file'")
                     == "hidden\n1")
             // What no job can do is the answer to close(2).
-            try sandbox.fails("printf faster > $R/job/control", saying: "Invalid argument", exitCode: 1)
             try sandbox.fails("cp $R/job/state $R/job/control", saying: "Invalid argument", exitCode: 1)
             try sandbox.fails("cp /proc/sys/kernel/ostype $R/job/control", saying: "Invalid argument", exitCode: 1)
             try sandbox.sh("echo pause > $R/word")

@@ -31,6 +31,14 @@ struct CopiedAttributes {
             try file.setPermissions(permissions)
         }
         try file.setModificationTime(status.modificationTime)
+        // FAT, exFAT and some servers accept what they do not keep.
+        let kept = try file.status()
+        if kept.mode & 0o7777 != UInt32(permissions) {
+            problems.warnOnce("mode \(destination.path)", "modes are not kept by the destination \(destination.path)")
+        }
+        if kept.modificationTime != status.modificationTime {
+            problems.warnOnce("time \(destination.path)", "times are kept less exactly by the destination \(destination.path)")
+        }
     }
 
     private func orWarn(_ what: String, _ text: Message, _ body: () throws(BackupError) -> Void) throws(BackupError) {

@@ -19,6 +19,8 @@ final class SourceScan: SourceVisitor {
     private let rules: [TargetNames]
     /// For each destination the folders from the top down to the present one; `nil` where it does not exist yet.
     private var targets: [[DirectoryHandle?]]
+    /// Whether each destination can hold links, once that was of interest.
+    private var hasLinks: [Bool?]
     private let progress: (UInt64, UInt64) -> Void
 
     init(source: String, places: [DestinationPlace], progress: @escaping (UInt64, UInt64) -> Void) {
@@ -27,6 +29,7 @@ final class SourceScan: SourceVisitor {
         self.places = places
         rules = places.map { TargetNames(fileSystemType: $0.fileSystemType) }
         targets = places.map { _ in [] }
+        hasLinks = rules.map(\.hasLinks)
         self.progress = progress
     }
 
@@ -67,6 +70,8 @@ final class SourceScan: SourceVisitor {
         for (index, place) in places.enumerated() {
             if let problem = rules[index].problem(with: name) ?? rules[index].problem(withSize: status.size) {
                 note(problem, folder.path(of: name), place)
+            } else if status.kind == .symbolicLink, !canHoldLinks(index) {
+                note("this file system has no symbolic links", folder.path(of: name), place)
             }
             let present = (targets[index].last ?? nil).flatMap { try? $0.statusIfPresent(name) }
             if let present, present.kind == status.kind, present.size == status.size { continue }
@@ -92,6 +97,27 @@ final class SourceScan: SourceVisitor {
         }
         let blocks = bytes / Self.blockByteCount + (bytes.isMultiple(of: Self.blockByteCount) ? 0 : 1)
         return blocks.multipliedSaturating(by: Self.blockByteCount)
+    }
+
+    private func canHoldLinks(_ index: Int) -> Bool {
+        if let known = hasLinks[index] { return known }
+        let found = Self.makesLinks(in: places[index].existingPath)
+        hasLinks[index] = found
+        return found
+    }
+
+    /// Tries it.
+    private static func makesLinks(in path: String) -> Bool {
+        let name = FileName(".\(RandomToken.make())\(CopyNames.mark)")
+        do throws(BackupError) {
+            let folder = try DirectoryHandle(path: path)
+            try folder.createLink(name, to: Array("target".utf8), modificationTime: SystemClock.now())
+            try folder.removeFile(name)
+            return true
+        } catch {
+            // The copy finds other errors.
+            return error.code != .notPermitted && error.code != .notSupported
+        }
     }
 
     private func note(_ problem: Message, _ path: [UInt8], _ place: DestinationPlace) {

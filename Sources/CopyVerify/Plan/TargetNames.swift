@@ -9,14 +9,17 @@ struct TargetNames: Sendable {
     /// Whether the rules of Windows apply to names.
     let hasWindowsRules: Bool
     let sizeLimitBytes: UInt64?
+    /// Whether it has symbolic links; `nil` if the type does not say so.
+    let hasLinks: Bool?
 
     /// - Parameter fileSystemType: as in the table of mounts.
     init(fileSystemType: String) {
         switch fileSystemType {
-        case "vfat", "msdos", "umsdos": (hasWindowsRules, sizeLimitBytes) = (true, Self.sizeLimit)
+        case "vfat", "msdos", "umsdos": (hasWindowsRules, sizeLimitBytes, hasLinks) = (true, Self.sizeLimit, false)
+        case "exfat": (hasWindowsRules, sizeLimitBytes, hasLinks) = (true, nil, false)
         // `fuseblk` is ntfs-3g or exfat-fuse.
-        case "exfat", "ntfs", "ntfs3", "fuseblk": (hasWindowsRules, sizeLimitBytes) = (true, nil)
-        default: (hasWindowsRules, sizeLimitBytes) = (false, nil)
+        case "ntfs", "ntfs3", "fuseblk": (hasWindowsRules, sizeLimitBytes, hasLinks) = (true, nil, nil)
+        default: (hasWindowsRules, sizeLimitBytes, hasLinks) = (false, nil, nil)
         }
     }
 

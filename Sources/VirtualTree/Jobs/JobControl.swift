@@ -56,6 +56,13 @@ private final class OpenJobControl: OpenFile {
         }
     }
 
+    /// copy_file_range(2): programs write instead.
+    func copy(
+        from source: any OpenFile, at sourceOffset: UInt64, to offset: UInt64, count: UInt64
+    ) throws(BackupError) -> UInt64 {
+        throw BackupError(.notSupported, "a request is written, and not copied", path: job.description)
+    }
+
     /// Each request is made once, however many descriptors are closed.
     func flush(process: Int32) throws(BackupError) {
         let request = text.withLock { text in

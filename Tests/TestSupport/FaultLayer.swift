@@ -1,12 +1,11 @@
 import Glibc
-import TestSupport
 
 /// The library that stands between the program under test and libc.
-enum FaultLayer {
+public enum FaultLayer {
     private static let fileName = "libFaultLayer.so"
 
     /// Built beside the tests, wherever the program under test lies.
-    static func libraryPath() throws -> String {
+    public static func libraryPath() throws -> String {
         let own = Machine.linkTarget("/proc/self/exe") ?? ""
         let folder = own.lastIndex(of: "/").map { String(own[..<$0]) } ?? "."
         let candidates = ["\(folder)/\(fileName)", "\(Machine.projectPath)/.build/debug/\(fileName)"]
@@ -19,7 +18,9 @@ enum FaultLayer {
     /// - Parameters:
     ///   - folder: calls that change something below it count.
     ///   - plan: nothing goes wrong without it, and all calls are logged.
-    static func environment(folder: String, logPath: String, plan: PlannedFault? = nil) throws -> [String: String] {
+    public static func environment(
+        folder: String, logPath: String, plan: (any CustomStringConvertible)? = nil
+    ) throws -> [String: String] {
         var variables = ["LD_PRELOAD": try libraryPath(), "FAULT_LAYER_FOLDER": folder, "FAULT_LAYER_LOG": logPath]
         variables["FAULT_LAYER_FAULT"] = plan?.description
         return variables
