@@ -67,7 +67,8 @@ let package = Package(
 
         .target(name: "BackupCore", swiftSettings: hotSettings),
         .target(
-            name: "SystemIO", dependencies: ["BackupCore", "CISAL", "CLinux", "CTranslations", "CZlib", "COpenSSL"],
+            name: "SystemIO",
+            dependencies: ["BackupCore", "CExpat", "CISAL", "CLinux", "CTranslations", "CZlib", "COpenSSL"],
             swiftSettings: hotSettings),
         // What a photo or video says of itself, and the client of the helper that reads it.
         .target(name: "PhotoData", dependencies: ["SystemIO", "BackupCore", "CLinux"], swiftSettings: settings),
@@ -75,7 +76,7 @@ let package = Package(
             name: "backupfs-media", dependencies: ["PhotoData", "SystemIO", "BackupCore", "CMedia", "CSandboxTrial"],
             swiftSettings: settings),
         // Objects on S3-compatible servers and in folders. All calls of libcurl.
-        .target(name: "ObjectStorage", dependencies: ["SystemIO", "BackupCore", "CCurl", "CExpat"], swiftSettings: settings),
+        .target(name: "ObjectStorage", dependencies: ["SystemIO", "BackupCore", "CCurl"], swiftSettings: settings),
         // All calls of SQLite.
         .target(name: "SQLite", dependencies: ["SystemIO", "BackupCore", "CSQLite"], swiftSettings: settings),
         .target(

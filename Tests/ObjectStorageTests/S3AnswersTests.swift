@@ -72,7 +72,7 @@ import Testing
         "<a>" + String(repeating: "x", count: 20_000) + "</a>",
         "<a>" + String(repeating: "<b/>", count: 50_000) + "</a>",
     ])
-    func `documents that no server writes are refused`(text: String) { #expect(XMLElement.parse(Array(text.utf8)) == nil) }
+    func `documents that no server writes are refused`(text: String) { #expect(ServerAnswer.parse(Array(text.utf8)) == nil) }
 
     @Test func `the identifier of an upload is read, also in rclone's words`() throws {
         for name in ["InitiateMultipartUploadResult", "InitiateMultipartUpload"] {

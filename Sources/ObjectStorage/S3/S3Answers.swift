@@ -27,7 +27,7 @@ enum S3Answers {
     }
 
     static func listing(_ bytes: [UInt8], _ question: ListingQuestion) throws(BackupError) -> Listing {
-        guard let root = XMLElement.parse(bytes), root.name == "ListBucketResult" else {
+        guard let root = ServerAnswer.parse(bytes), root.name == "ListBucketResult" else {
             throw damaged("the listing is incomplete or not in the form of S3")
         }
         let isEscaped = root["EncodingType"]?.text == "url"
@@ -70,7 +70,7 @@ enum S3Answers {
     /// Whether a listing has a name without its size, time or ETag: JuiceFS and rclone do so for what is stored or removed at
     /// the same moment.
     static func hasIncompleteEntry(_ bytes: [UInt8]) -> Bool {
-        guard let root = XMLElement.parse(bytes), root.name == "ListBucketResult" else { return false }
+        guard let root = ServerAnswer.parse(bytes), root.name == "ListBucketResult" else { return false }
         return root.all("Contents").contains { element in
             ["Size", "ETag", "LastModified"].contains { element[$0].map { S3Tag.bare($0.text).isEmpty } ?? true }
         }
@@ -79,7 +79,7 @@ enum S3Answers {
     /// The identifier of a new multipart upload.
     static func uploadID(_ bytes: [UInt8]) throws(BackupError) -> String {
         // The shorter name is rclone's.
-        guard let root = XMLElement.parse(bytes),
+        guard let root = ServerAnswer.parse(bytes),
             ["InitiateMultipartUploadResult", "InitiateMultipartUpload"].contains(root.name),
             let id = root["UploadId"]?.text, !id.isEmpty
         else { throw damaged("the server did not begin the upload in parts") }
@@ -90,7 +90,7 @@ enum S3Answers {
     static func parts(_ bytes: [UInt8]) throws(BackupError) -> (
         parts: [(number: Int, sizeBytes: UInt64, tag: String)], next: Int?
     ) {
-        guard let root = XMLElement.parse(bytes), root.name == "ListPartsResult" else {
+        guard let root = ServerAnswer.parse(bytes), root.name == "ListPartsResult" else {
             throw damaged("the list of parts is incomplete or not in the form of S3")
         }
         var parts: [(number: Int, sizeBytes: UInt64, tag: String)] = []
@@ -108,7 +108,7 @@ enum S3Answers {
 
     /// The ETag of an object that was put together; `nil` for an error, which also comes with status 200.
     static func completedTag(_ bytes: [UInt8]) -> String? {
-        guard let root = XMLElement.parse(bytes), root.name == "CompleteMultipartUploadResult",
+        guard let root = ServerAnswer.parse(bytes), root.name == "CompleteMultipartUploadResult",
             let tag = root["ETag"].map({ S3Tag.bare($0.text) }), !tag.isEmpty
         else { return nil }
         return tag
@@ -125,7 +125,7 @@ enum S3Answers {
 
     /// - Returns: an empty one for a document in another form: a proxy's page, nothing at all.
     static func failure(_ bytes: [UInt8]) -> Failure {
-        guard let root = XMLElement.parse(bytes), root.name == "Error" else { return Failure() }
+        guard let root = ServerAnswer.parse(bytes), root.name == "Error" else { return Failure() }
         return Failure(
             code: root["Code"]?.text ?? "", message: root["Message"]?.text ?? "", region: root["Region"]?.text,
             endpoint: root["Endpoint"]?.text)

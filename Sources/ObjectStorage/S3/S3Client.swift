@@ -117,7 +117,7 @@ final class S3Client: Sendable {
                         hasConsumed = true
                         try consume(response, bytes)
                     } else {
-                        guard answer.body.count + bytes.count <= XMLElement.limitBytes else {
+                        guard answer.body.count + bytes.count <= ServerAnswer.limitBytes else {
                             throw S3Answers.damaged("the answer of the server is too long")
                         }
                         answer.body.append(contentsOf: bytes)
