@@ -29,7 +29,7 @@ public struct BackupFS: ParsableCommand {
             PasswordCommand.self, ConfigCommand.self, RemoteCommand.self, CancelCommand.self, RetryCommand.self,
             DeleteCommand.self, UndeleteCommand.self, ForgetCommand.self, PruneCommand.self, UnlockCommand.self, AppCommand.self,
             PhotoInfoCommand.self, ThumbnailsCommand.self, StarCommand.self, UnstarCommand.self, CopyCommand.self,
-            JobsCommand.self,
+            JobsCommand.self, CameraCommand.self,
         ],
         defaultSubcommand: MountCommand.self)
 

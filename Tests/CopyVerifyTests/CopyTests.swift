@@ -36,7 +36,7 @@ struct CopyTests {
         )
         #expect(try sandbox.sh("head -n 1 $J/errors.txt") == "Errors: 0")
         #expect(
-            try sandbox.sh("jq -c '[.fileCount, .totalBytes, .byExtension.mov, .oldest]' $J/source_info.json")
+            try sandbox.sh("jq -c '[.fileCount, .totalBytes, .byExtension.mov.count, .oldest]' $J/source_info.json")
                 == "[45,\(try sandbox.sh("find $R/card -type f -printf '%s\\n' | awk '{ s += $1 } END { print s }'")),2,\"1969-12-31T23:59:58.500Z\"]"
         )
         let members = "averageBps bytesDone bytesTotal elapsedSeconds etaSeconds peakBps rollingBps"

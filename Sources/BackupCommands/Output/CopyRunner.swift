@@ -84,12 +84,14 @@ enum CopyJobReport {
                 count, one: "\(count) file (\(bytes)) in \(DurationText.of(summary.elapsedSeconds)):",
                 other: "\(count) files (\(bytes)) in \(DurationText.of(summary.elapsedSeconds)):")
         ]
+        if let camera = CameraReport.line(summary.info.camera) { lines.insert(camera, at: 0) }
         for part in summary.parts {
             let values = RowStatus.allCases.compactMap { status in
                 part.counts.byStatus[status].map { Message.verbatim("\(status.rawValue) \($0)") }
             }
             lines.append("  \(part.path): \(.joined(values))")
         }
+        lines += CameraReport.remarks(summary.info.camera)
         if summary.hiddenCount > 0 {
             lines.append(
                 .plural(
@@ -111,7 +113,8 @@ enum CopyJobReport {
         }
         return [
             "message_type": "summary", "job": folder.record.id, "folder": folder.path, "state": summary.state.rawValue,
-            "source": folder.record.source, "files": summary.info.fileCount, "bytes": summary.info.totalBytes,
+            "source": folder.record.source, "camera": summary.info.camera.json, "files": summary.info.fileCount,
+            "bytes": summary.info.totalBytes,
             "bytes_read": summary.readBytes, "hidden": summary.hiddenCount,
             "elapsed_seconds": OrderedJSON.decimal((summary.elapsedSeconds * 1_000).rounded() / 1_000),
             "destinations": parts, "problems": summary.problems, "warnings": summary.warnings,

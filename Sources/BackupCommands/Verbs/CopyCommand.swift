@@ -15,6 +15,7 @@ struct CopyCommand: ParsableCommand {
             Example:
               backupfs copy /media/card /mnt/a /mnt/b
               backupfs copy --verify paranoid --hidden /media/card /mnt/a/card-1
+              backupfs copy --label prefix --label-numbering /media/A001 /mnt/a /mnt/b
               backupfs copy --resume 2026-01-11_14-30-00-1f2e3d
             """)
 
@@ -33,6 +34,7 @@ struct CopyCommand: ParsableCommand {
         help: ArgumentHelp(
             "If another file has the name: refuse (that file is not copied) or rename (NAME-2.ext).", valueName: "policy"))
     var onConflict: ConflictPolicy = .refuse
+    @OptionGroup var labels: LabelOptions
     @Option(
         name: .long, help: ArgumentHelp("Continue this job: its ID, or its folder.", valueName: "job"), completion: .job)
     var resume: String?
@@ -44,6 +46,7 @@ struct CopyCommand: ParsableCommand {
     func validate() throws {
         if resume != nil {
             guard folders.isEmpty else { throw ValidationError("--resume knows the folders of the job: name none.") }
+            guard labels.label == nil else { throw ValidationError("--resume knows the label of the job: give none.") }
         } else if folders.count < 2 {
             throw ValidationError("Name the folder to copy, and then each folder that gets a copy.")
         }
@@ -56,7 +59,7 @@ struct CopyCommand: ParsableCommand {
         store.wait?.begin()
         if let resume { return try CopyRunner(isJSON: output.json).resume(resume, in: place) }
         let paths = folders.map(FileSystem.absolutePath)
-        let options = CopyOptions(verification: verify, includesHidden: hidden, conflicts: onConflict)
+        let options = CopyOptions(verification: verify, includesHidden: hidden, conflicts: onConflict, label: labels.settings)
         try CopyRunner(isJSON: output.json).begin(paths[0], Array(paths.dropFirst()), options, in: place)
     }
 }

@@ -38,7 +38,7 @@ struct JobsListCommand: ParsableCommand {
             let documents = jobs.map { job -> OrderedJSON in
                 [
                     "id": job.record.id, "folder": job.path, "state": job.state.rawValue, "running": job.isRunning,
-                    "created_at": job.record.createdAt, "source": job.record.source,
+                    "created_at": job.record.createdAt, "source": job.record.source, "camera": job.camera?.name,
                     "destinations": job.record.destinations.map(\.path), "verify": job.record.options.verification.rawValue,
                     "progress": job.progress,
                 ]

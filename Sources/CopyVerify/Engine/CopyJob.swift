@@ -47,6 +47,8 @@ public struct CopyJob: Sendable {
     public static func make(
         _ plan: CopyPlan, source: String, options: CopyOptions, in place: String
     ) throws(BackupError) -> CopyJob {
+        // Before the record: it has the names that the folders have.
+        let plan = try plan.reserved()
         let record = try JobRecord(source: source, destinations: plan.destinations, options: options)
         return CopyJob(folder: try JobFolder.make(in: place, record, plan.info), plan: plan, isResumed: false)
     }
@@ -57,8 +59,10 @@ public struct CopyJob: Sendable {
         _ folder: JobFolder, progress: @escaping @Sendable (UInt64, UInt64) -> Void = { _, _ in }
     ) throws(BackupError) -> CopyJob {
         let record = folder.record
-        var check = CopyCheck(
-            source: record.source, destinations: record.destinations.map(\.path), options: record.options)
+        // The record has the folders that the labels named.
+        var options = record.options
+        options.label = nil
+        var check = CopyCheck(source: record.source, destinations: record.destinations.map(\.path), options: options)
         let plan = try check.run(progress: progress)
         let source = try DestinationPlace.at(record.source, mounts: .current())
         let places = [(source, record.sourcePlace)] + zip(plan.destinations, record.destinations)

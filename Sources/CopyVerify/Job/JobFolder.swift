@@ -32,6 +32,7 @@ public struct JobFolder: Sendable {
     public var errors: String { "\(path)/errors.txt" }
     var control: String { "\(path)/control" }
     private var lockFile: String { "\(path)/lock" }
+    private var cameraFile: String { "\(path)/camera.json" }
     private var stateFile: String { "\(path)/state" }
     private var pauseFile: String { "\(path)/pause.json" }
     private var progressFile: String { "\(path)/progress.json" }
@@ -45,6 +46,7 @@ public struct JobFolder: Sendable {
         let folder = JobFolder(path: "\(place)/\(record.id)", record: record)
         try FileSystem.makeDirectory(folder.path)
         try FileSystem.writeFileAtomically("\(folder.path)/source_info.json", info.json.prettyText)
+        try FileSystem.writeFileAtomically(folder.cameraFile, info.camera.json.prettyText)
         try FileSystem.writeFileAtomically(folder.control, [])
         try folder.setState(.idle)
         // Last: a folder without it is no job.
@@ -158,6 +160,11 @@ public struct JobFolder: Sendable {
 
     /// The folders that the job has made in a destination.
     func madeFolders(_ index: Int) -> String { "\(path)/folders-\(index)" }
+
+    /// What recorded the source; `nil` for a job of an older version, and when it cannot be read.
+    public var camera: CameraCard? {
+        (try? FileSystem.readFile(cameraFile, limitBytes: Self.recordLimitBytes)).flatMap(CameraCard.init(parsing:))
+    }
 
     /// The number of files when the job was made; 0 when it cannot be read.
     var recordedFileCount: UInt64 {

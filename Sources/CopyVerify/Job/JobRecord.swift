@@ -45,13 +45,14 @@ public struct JobRecord: Sendable {
                 "file_system": place.fileSystemType, "made_by_job": place.isMade,
             ]
         }
-        return [
+        let record: OrderedJSON = [
             "id": id, "created_at": createdAt, "source": source, "source_device": sourceIdentity.device,
             "source_inode": sourceIdentity.inode, "source_mount_point": sourcePlace.mountPoint,
             "source_file_system": sourcePlace.fileSystemType, "destinations": places, "verify": options.verification.rawValue,
             "hidden": options.includesHidden, "on_conflict": options.conflicts.rawValue, "token": token,
             "version": Self.version,
         ]
+        return options.label.map { record.adding(.object($0.members)) } ?? record
     }
 
     /// - Throws: `damagedContent` for a file that this program did not write; `unsupportedVersion`.
@@ -81,7 +82,8 @@ public struct JobRecord: Sendable {
             path: source, mountPoint: mountPoint, fileSystemType: type, device: device, isMade: false)
         destinations = places
         options = CopyOptions(
-            verification: verification, includesHidden: members.flag("hidden"), conflicts: conflicts)
+            verification: verification, includesHidden: members.flag("hidden"), conflicts: conflicts,
+            label: CameraLabelSettings(members))
         self.token = token
     }
 

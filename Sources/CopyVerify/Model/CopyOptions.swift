@@ -33,12 +33,16 @@ public struct CopyOptions: Sendable, Equatable {
     public var includesHidden: Bool
     /// For names that are taken.
     public var conflicts: ConflictPolicy
+    /// `nil` for copies straight into the destinations.
+    public var label: CameraLabelSettings?
 
     public init(
-        verification: VerificationMode = .standard, includesHidden: Bool = false, conflicts: ConflictPolicy = .refuse
+        verification: VerificationMode = .standard, includesHidden: Bool = false, conflicts: ConflictPolicy = .refuse,
+        label: CameraLabelSettings? = nil
     ) {
         self.verification = verification
         self.includesHidden = includesHidden
         self.conflicts = conflicts
+        self.label = label
     }
 }

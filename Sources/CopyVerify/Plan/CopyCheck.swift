@@ -9,6 +9,8 @@ public struct CopyPlan: Sendable {
     public let destinations: [DestinationPlace]
     /// Names that are left out since they begin with a dot. What is in a hidden folder is not counted.
     public let hiddenCount: UInt64
+    /// Where the job makes folders that are named after the camera; `nil` without them.
+    var labelled: LabelledDestinations?
 }
 
 /// Looks for everything that would make a copy fail, before anything is written.
@@ -35,18 +37,24 @@ public struct CopyCheck {
     public mutating func run(progress: @escaping @Sendable (UInt64, UInt64) -> Void = { _, _ in }) throws(BackupError) -> CopyPlan
     {
         let root = try openSource()
-        let places = try findPlaces()
+        let name = FileName(FileSystem.lastComponent(try FileSystem.realPath(source)))
+        let camera = CardDetection.detect(root, name: name)
+        let labelled = try options.label.map { (settings) throws(BackupError) in
+            try LabelledDestinations(destinations, LabelFolders(settings, source: name, card: camera))
+        }
+        let places = try findPlaces(labelled)
         try requireSeparate(places)
         try throwProblems()
         for place in places { checkWritable(place) }
         try throwProblems()
         let scan = SourceScan(source: source, places: places, progress: progress)
         try SourceWalk(root: root, includesHidden: options.includesHidden, visitor: scan).run()
+        scan.add(camera)
         for problem in scan.problems { note(problem) }
         problemCount += scan.problemCount - scan.problems.count
         checkSpace(scan, places)
         try throwProblems()
-        return CopyPlan(info: scan.info, destinations: places, hiddenCount: scan.hiddenCount)
+        return CopyPlan(info: scan.info, destinations: places, hiddenCount: scan.hiddenCount, labelled: labelled)
     }
 
     private mutating func note(_ problem: BackupError) {
@@ -80,12 +88,13 @@ public struct CopyCheck {
         return try DirectoryHandle(path: source)
     }
 
-    private mutating func findPlaces() throws(BackupError) -> [DestinationPlace] {
+    private mutating func findPlaces(_ labelled: LabelledDestinations?) throws(BackupError) -> [DestinationPlace] {
         let mounts = try MountTable.current()
         var places: [DestinationPlace] = []
-        for destination in destinations {
+        for destination in labelled?.paths ?? destinations {
             do throws(BackupError) {
-                places.append(try DestinationPlace.at(destination, mounts: mounts))
+                places.append(
+                    try DestinationPlace.at(destination, mounts: mounts, madeFolderLimit: labelled?.madeFolderLimit ?? 1))
             } catch {
                 note(error)
             }
@@ -100,7 +109,7 @@ public struct CopyCheck {
         for place in places {
             let real = try FileSystem.realPath(place.existingPath)
             // A folder that the job makes has no inode yet: its name identifies it.
-            chains.append((place, place.isMade ? FileSystem.lastComponent(place.path) : "", try Self.identities(above: real)))
+            chains.append((place, place.madePath, try Self.identities(above: real)))
         }
         if Set(places.map(\.path)).count < Set(places.map { Array($0.path.utf8) }).count {
             note(
@@ -136,8 +145,14 @@ public struct CopyCheck {
                     .usage, "two destinations are one folder: this one and \(other.place.path)", path: one.place.path,
                     remedy: "Name each destination once."))
         }
-        for (outer, inner) in [(one, other), (other, one)] where !outer.place.isMade {
-            guard let own = outer.identities.first, inner.identities.contains(own), !isOne || inner.place.isMade else { continue }
+        for (outer, inner) in [(one, other), (other, one)] {
+            let isInside =
+                if outer.place.isMade {
+                    isOne && inner.name.hasPrefix("\(outer.name)/")
+                } else {
+                    outer.identities.first.map(inner.identities.contains) == true && (!isOne || inner.place.isMade)
+                }
+            guard isInside else { continue }
             note(
                 BackupError(
                     .usage, "a destination is inside another one: \(outer.place.path)", path: inner.place.path,

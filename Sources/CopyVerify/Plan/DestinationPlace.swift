@@ -13,14 +13,22 @@ public struct DestinationPlace: Sendable, Equatable {
     public let device: UInt64
     /// Whether the job makes the folder.
     public let isMade: Bool
+    /// The folders that are made, if any: the last ones of the path.
+    var madeFolderCount = 1
 
-    /// - Throws: `notFound` when neither the folder nor the one that holds it exists; `notADirectory`.
-    static func at(_ path: String, mounts: MountTable) throws(BackupError) -> DestinationPlace {
+    /// - Parameter madeFolderLimit: how many folders of the path may be missing.
+    /// - Throws: `notFound` when more are missing; `notADirectory`.
+    static func at(_ path: String, mounts: MountTable, madeFolderLimit: Int = 1) throws(BackupError) -> DestinationPlace {
         let status = try FileSystem.look(path)
         if let status, status.kind != .directory {
             throw BackupError(.notADirectory, "the destination is not a folder", path: path, remedy: "Name a folder.")
         }
-        let existing = status == nil ? FileSystem.parentPath(path) : path
+        var existing = path
+        var missingCount = 0
+        while missingCount < madeFolderLimit, try FileSystem.look(existing) == nil {
+            existing = FileSystem.parentPath(existing)
+            missingCount += 1
+        }
         guard let folder = try FileSystem.look(existing) else {
             throw BackupError(
                 .notFound, "neither the destination nor the folder that holds it exists", path: path,
@@ -32,11 +40,19 @@ public struct DestinationPlace: Sendable, Equatable {
         let mount = mounts.entry(holding: try FileSystem.realPath(existing))
         return DestinationPlace(
             path: path, mountPoint: mount?.path ?? "/", fileSystemType: mount?.fileSystemType ?? "unknown",
-            device: folder.device, isMade: status == nil)
+            device: folder.device, isMade: status == nil, madeFolderCount: max(1, missingCount))
     }
 
     /// Where it is on the disk: the folder, or the one that the job makes it in.
-    var existingPath: String { isMade ? FileSystem.parentPath(path) : path }
+    var existingPath: String {
+        isMade ? (0..<madeFolderCount).reduce(path) { path, _ in FileSystem.parentPath(path) } : path
+    }
+
+    /// The path of the folders that the job makes, in the one that exists; empty for a folder that is there.
+    var madePath: String {
+        let existing = existingPath
+        return isMade ? String(path.dropFirst(existing == "/" ? 1 : existing.count + 1)) : ""
+    }
 
     /// Whether the file system that is there now is the one that the job began with. A device gets another number when it is
     /// plugged in again, but an empty mountpoint belongs to another file system.

@@ -13,12 +13,22 @@ public struct SourceInfo: Sendable {
     public private(set) var fileCount: UInt64 = 0
     /// Of the files.
     public private(set) var totalBytes: UInt64 = 0
-    /// How many files have an extension, in lower case; empty for those without one.
-    public private(set) var countsByExtension: [String: UInt64] = [:]
+    /// The files of an extension, in lower case; empty for those without one. At most 1,000, and all others together.
+    public private(set) var totalsByExtension: [String: ExtensionTotal] = [:]
     /// The earliest time of a file; `nil` without files.
     public private(set) var oldest: Timestamp?
     /// The latest time of a file; `nil` without files.
     public private(set) var newest: Timestamp?
+    /// What recorded it.
+    public internal(set) var camera = CameraCard()
+
+    /// Files of one extension.
+    public struct ExtensionTotal: Sendable, Equatable {
+        /// Of the files.
+        public fileprivate(set) var count: UInt64 = 0
+        /// Of all of them.
+        public fileprivate(set) var bytes: UInt64 = 0
+    }
 
     init(path: String) { self.path = path }
 
@@ -29,8 +39,11 @@ public struct SourceInfo: Sendable {
         oldest = min(oldest ?? status.modificationTime, status.modificationTime)
         newest = max(newest ?? status.modificationTime, status.modificationTime)
         let ending = Self.ending(of: name)
-        let isKnown = countsByExtension[ending] != nil || countsByExtension.count < Self.extensionLimit
-        countsByExtension[isKnown ? ending : Self.others, default: 0] += 1
+        let isKnown = totalsByExtension[ending] != nil || totalsByExtension.count < Self.extensionLimit
+        var total = totalsByExtension[isKnown ? ending : Self.others] ?? ExtensionTotal()
+        total.count += 1
+        total.bytes = total.bytes.addingSaturating(status.size)
+        totalsByExtension[isKnown ? ending : Self.others] = total
     }
 
     /// Without the dot, in lower case.
@@ -42,8 +55,12 @@ public struct SourceInfo: Sendable {
     var json: OrderedJSON {
         [
             "path": path, "fileCount": fileCount, "totalBytes": totalBytes,
-            "byExtension": OrderedJSON.object(countsByExtension.sorted { $0.key < $1.key }.map { .init($0.key, $0.value) }),
-            "oldest": oldest, "newest": newest,
+            "byExtension": OrderedJSON.object(
+                totalsByExtension.sorted { $0.key < $1.key }.map { ending, total in
+                    .init(ending, ["count": total.count, "bytes": total.bytes] as OrderedJSON)
+                }),
+            "oldest": oldest, "newest": newest, "clipCount": camera.clipCount, "photoCount": camera.photoCount,
+            "camera": camera.summary,
         ]
     }
 }

@@ -15,6 +15,7 @@ final class SourceScan: SourceVisitor {
     private(set) var problems: [BackupError] = []
     private(set) var problemCount = 0
 
+    private var clips = ClipCounter()
     private let places: [DestinationPlace]
     private let rules: [TargetNames]
     /// For each destination the folders from the top down to the present one; `nil` where it does not exist yet.
@@ -35,6 +36,7 @@ final class SourceScan: SourceVisitor {
 
     func enter(_ folder: SourceFolder, _ handle: DirectoryHandle, names: [FileName]) throws(BackupError) {
         try Cancellation.check()
+        clips.begin(folder.components)
         for (index, place) in places.enumerated() {
             let target: DirectoryHandle?
             if let name = folder.components.last {
@@ -55,6 +57,7 @@ final class SourceScan: SourceVisitor {
 
     func leave(_ folder: SourceFolder, _ handle: DirectoryHandle) throws(BackupError) {
         for index in targets.indices { targets[index].removeLast() }
+        clips.end()
     }
 
     func visit(
@@ -62,6 +65,7 @@ final class SourceScan: SourceVisitor {
     ) throws(BackupError) {
         guard status.kind == .regular || status.kind == .symbolicLink else { return }
         info.add(name, status)
+        if status.kind == .regular { clips.add(name) }
         if info.fileCount.isMultiple(of: Self.reportInterval) {
             try Cancellation.check()
             progress(info.fileCount, info.totalBytes)
@@ -78,6 +82,15 @@ final class SourceScan: SourceVisitor {
             needs[index].files += 1
             needs[index].bytes = needs[index].bytes.addingSaturating(bytes)
         }
+    }
+
+    /// To be called at the end of the walk.
+    /// - Parameter card: what recorded the source.
+    func add(_ card: CameraCard) {
+        info.camera = card
+        info.camera.clipCount = clips.totals.clipCount
+        info.camera.photoCount = clips.totals.photoCount
+        info.camera.spans += clips.totals.spans
     }
 
     func skipHidden(_ count: Int) { hiddenCount += UInt64(count) }

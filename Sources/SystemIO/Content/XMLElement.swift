@@ -7,7 +7,9 @@ public final class XMLElement {
     public let name: String
     /// Without namespaces that are declared.
     public let attributes: [String: String]
+    /// What is between its tags, without that of its children.
     public private(set) var text = ""
+    /// In their order.
     public private(set) var children: [XMLElement] = []
 
     fileprivate init(_ name: String, _ attributes: [String: String]) { (self.name, self.attributes) = (name, attributes) }
@@ -15,15 +17,18 @@ public final class XMLElement {
     /// The first child of this name.
     public subscript(_ name: String) -> XMLElement? { children.first { $0.name == name } }
 
+    /// All children of this name.
     public func all(_ name: String) -> [XMLElement] { children.filter { $0.name == name } }
 
     // MARK: Parsing
 
     /// What a document may have at most.
     public struct Limits: Sendable {
+        /// Of the document.
         public let sizeBytes: Int
         /// Elements inside one another.
         public let depth: Int
+        /// In the whole document.
         public let elementCount: Int
         /// The text of one element, and the attributes of one.
         public let textSizeBytes: Int
