@@ -1,4 +1,5 @@
 import BackupCore
+import Formats
 import Testing
 
 @testable import CopyVerify
@@ -30,6 +31,26 @@ struct LabelNameTests {
         card.model = model
         card.confidence = .medium
         return card
+    }
+
+    @Test func `settings of labels are read as they were written`() {
+        for position in CameraLabelSettings.Position.allCases {
+            for separator in CameraLabelSettings.Separator.allCases {
+                for (text, isNumbered, isGrouped) in [(nil, false, true), ("B \"cam\"", true, false)] {
+                    let settings = CameraLabelSettings(
+                        position: position, text: text, separator: separator, isNumbered: isNumbered, isGroupedByCamera: isGrouped
+                    )
+                    #expect(CameraLabelSettings(JSONMembers(OrderedJSON.object(settings.members).prettyText)) == settings)
+                }
+            }
+        }
+        let text = """
+            {"label":"suffix","label_name":"B","label_separator":"space","label_numbering":true,"group_by_camera":false}
+            """
+        #expect(
+            CameraLabelSettings(JSONMembers(text.utf8))
+                == CameraLabelSettings(position: .suffix, text: "B", separator: .space, isNumbered: true))
+        #expect(CameraLabelSettings(JSONMembers("{\"label\":null,\"label_separator\":\"_\"}".utf8)) == nil)
     }
 
     @Test func `the card's name and the camera's are joined`() {

@@ -140,7 +140,8 @@ struct LabelTests {
     /// The fastest of three: the machine may be busy.
     @Test func `the source is known two seconds after the beginning, with 1,000 files`() throws {
         let sandbox = try CopySandbox.make(
-            "mkdir -p $R/card/DCIM/100CANON; cd $R/card/DCIM/100CANON; for i in $(seq 1000 1999); do printf $i > IMG_$i.JPG; done")
+            "mkdir -p $R/card/DCIM/100CANON; cd $R/card/DCIM/100CANON; for i in $(seq 1000 1999); do printf $i > IMG_$i.JPG; done"
+        )
         let output = try sandbox.sh(
             """
             touch $R/hold; best=99999

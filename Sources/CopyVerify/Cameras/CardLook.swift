@@ -6,6 +6,8 @@ import SystemIO
 struct CardLook: Sendable {
     private static let nameLimit = 6_000
     private static let nameLimitInFolder = 2_000
+    /// Beyond those that are kept, for folders that are looked into before others.
+    private static let entryLimitInFolder = 50_000
     private static let folderLimit = 256
     private static let depthLimit = 6
     /// Looked into before others.
@@ -39,7 +41,7 @@ struct CardLook: Sendable {
         }
     }
 
-    /// From the top down.
+    /// In the order in which they were looked into.
     private(set) var folders: [Folder] = []
     /// Whether these are all names of the card.
     private(set) var isWhole = true
@@ -49,26 +51,29 @@ struct CardLook: Sendable {
     ///   - root: the source.
     ///   - name: its own.
     init(_ root: DirectoryHandle, name: FileName) {
-        var waiting = [Folder(path: [], keys: [NamePattern.key(name.bytes)])]
-        while !waiting.isEmpty {
-            var next: [Folder] = []
-            for folder in waiting {
-                guard folders.count < Self.folderLimit, nameCount < Self.nameLimit else {
-                    isWhole = false
-                    return
-                }
-                guard let listed = list(folder, root) else { continue }
-                folders.append(listed)
-                guard listed.path.count < Self.depthLimit else {
-                    isWhole = isWhole && listed.folders.isEmpty
-                    continue
-                }
-                next += listed.folders.map { Folder(path: listed.path + [$0.name], keys: listed.keys + [$0.key]) }
+        // What is in known folders comes before all other folders.
+        var known = [Folder(path: [], keys: [NamePattern.key(name.bytes)])][...]
+        var others: ArraySlice<Folder> = []
+        while let folder = known.popFirst() ?? others.popFirst() {
+            guard folders.count < Self.folderLimit, nameCount < Self.nameLimit else {
+                isWhole = false
+                return
             }
-            let isKnown = { (folder: Folder) in Self.knownFolders.contains { $0.matches(folder.keys.last ?? []) } }
-            waiting = next.filter(isKnown) + next.filter { !isKnown($0) }
+            guard let listed = list(folder, root) else { continue }
+            folders.append(listed)
+            guard listed.path.count < Self.depthLimit else {
+                isWhole = isWhole && listed.folders.isEmpty
+                continue
+            }
+            let isInKnown = !listed.path.isEmpty && Self.isKnown(listed.keys.last ?? [])
+            for entry in listed.folders {
+                let inner = Folder(path: listed.path + [entry.name], keys: listed.keys + [entry.key])
+                if isInKnown || Self.isKnown(entry.key) { known.append(inner) } else { others.append(inner) }
+            }
         }
     }
+
+    private static func isKnown(_ key: [UInt8]) -> Bool { knownFolders.contains { $0.matches(key) } }
 
     /// - Returns: `nil` for a folder that cannot be read.
     private mutating func list(_ folder: Folder, _ root: DirectoryHandle) -> Folder? {
@@ -77,12 +82,18 @@ struct CardLook: Sendable {
             return nil
         }
         var (files, folders): ([FileName], [FileName]) = ([], [])
+        var entryCount = 0
         let limit = min(Self.nameLimitInFolder, Self.nameLimit - nameCount)
         do throws(BackupError) {
             try handle.forEachFileAndFolder { (name, isFolder) throws(BackupError) in
                 // Programs and systems leave hidden files on cards; cameras do not.
                 guard name.bytes.first != UInt8(ascii: ".") else { return }
-                guard files.count + folders.count < limit else { throw BackupError(.tooLarge, "enough names") }
+                entryCount += 1
+                guard entryCount <= Self.entryLimitInFolder else { throw BackupError(.tooLarge, "enough names") }
+                if files.count + folders.count >= limit {
+                    isWhole = false
+                    guard isFolder, Self.isKnown(NamePattern.key(name.bytes)), folders.count < 2 * limit else { return }
+                }
                 if isFolder { folders.append(name) } else { files.append(name) }
             }
         } catch {

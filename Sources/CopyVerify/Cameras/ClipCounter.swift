@@ -29,6 +29,8 @@ struct ClipCounter: Sendable {
     private struct Folder {
         let path: [FileName]
         let keys: [[UInt8]]
+        /// Whether it, or a folder above it, has files that belong to clips in other folders.
+        let isBeside: Bool
         var clips: [[UInt8]: Clip] = [:]
         var photos: Set<[UInt8]> = []
     }
@@ -39,13 +41,14 @@ struct ClipCounter: Sendable {
     /// A folder begins; those that are in it begin and end before it ends.
     /// - Parameter path: below the source.
     mutating func begin(_ path: [FileName]) {
-        let outer = folders.last?.keys ?? []
-        folders.append(Folder(path: path, keys: path.last.map { outer + [NamePattern.key($0.bytes)] } ?? []))
+        let key = path.last.map { NamePattern.key($0.bytes) }
+        let isBeside = folders.last?.isBeside == true || key.map(ClipName.isBeside) == true
+        folders.append(Folder(path: path, keys: (folders.last?.keys ?? []) + (key.map { [$0] } ?? []), isBeside: isBeside))
     }
 
     /// A file of the folder that has begun last.
     mutating func add(_ name: FileName) {
-        guard !folders.isEmpty else { return }
+        guard folders.last?.isBeside == false else { return }
         let key = NamePattern.key(name.bytes)
         let last = folders.count - 1
         switch ClipName(key, in: folders[last].keys) {

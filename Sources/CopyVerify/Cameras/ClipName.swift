@@ -15,15 +15,14 @@ enum ClipName: Equatable {
     init(_ name: [UInt8], in folders: [[UInt8]]) {
         self = .other
         guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > 0, dot + 1 < name.count else { return }
-        let stem = Array(name[..<dot])
         let ending = String(decoding: name[(dot + 1)...], as: UTF8.self)
-        if folders.contains(where: { folder in Self.sideFolders.contains { $0.matches(folder) } }) { return }
+        let isPhoto = Self.photos.contains(ending)
+        guard isPhoto || Self.clips.contains(ending) else { return }
+        let stem = Array(name[..<dot])
         if ending == "DNG", let frame = Self.frame(stem, digitCount: 6, separator: UInt8(ascii: "_")) {
             self = .clip(key: frame, part: nil)
-        } else if Self.photos.contains(ending) {
-            self = .photo(stem: stem)
-        } else if Self.clips.contains(ending) {
-            self = Self.clip(stem, ending, folders)
+        } else {
+            self = isPhoto ? .photo(stem: stem) : Self.clip(stem, ending, folders)
         }
     }
 
@@ -35,6 +34,9 @@ enum ClipName: Equatable {
     ]
     /// Proxies, thumbnails and sound of clips.
     private static let sideFolders: [NamePattern] = ["SUB", "PROXY", "PROXIES", "THMBNL", "ICON", "VOICE", "AUDIO"]
+
+    /// Whether the files of a folder belong to clips in other folders.
+    static func isBeside(_ folder: [UInt8]) -> Bool { sideFolders.contains { $0.matches(folder) } }
 
     private static func clip(_ stem: [UInt8], _ ending: String, _ folders: [[UInt8]]) -> ClipName {
         if matches("LRV_*", stem) { return .other }
