@@ -93,7 +93,7 @@ let package = Package(
         .target(name: "Formats", dependencies: ["AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
         // Copies a folder to several places at once, and proves that every byte arrived.
         .target(
-            name: "CopyVerify", dependencies: ["Formats", "SystemIO", "BackupCore"], swiftSettings: hotSettings),
+            name: "CopyVerify", dependencies: ["SQLite", "Formats", "SystemIO", "BackupCore"], swiftSettings: hotSettings),
         // The changes of one app on several devices: their logs, and how they are merged.
         .target(
             name: "DeviceSync", dependencies: ["Formats", "AppData", "SQLite", "ObjectStorage", "SystemIO", "BackupCore"],
@@ -112,8 +112,8 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "DeviceSync", "Photos", "Restore", "SnapshotFormats", "Formats", "BackupRepository", "AppData", "PhotoData",
-                "ObjectStorage", "SystemIO", "BackupCore", "Yams",
+                "CopyVerify", "DeviceSync", "Photos", "Restore", "SnapshotFormats", "Formats", "BackupRepository", "AppData",
+                "PhotoData", "ObjectStorage", "SystemIO", "BackupCore", "Yams",
             ],
             swiftSettings: settings),
         .target(

@@ -29,7 +29,7 @@ public struct BackupFS: ParsableCommand {
             PasswordCommand.self, ConfigCommand.self, RemoteCommand.self, CancelCommand.self, RetryCommand.self,
             DeleteCommand.self, UndeleteCommand.self, ForgetCommand.self, PruneCommand.self, UnlockCommand.self, AppCommand.self,
             PhotoInfoCommand.self, ThumbnailsCommand.self, StarCommand.self, UnstarCommand.self, CopyCommand.self,
-            JobsCommand.self, CameraCommand.self,
+            JobsCommand.self, CameraCommand.self, CompareCommand.self, ChecksumCommand.self, CacheCommand.self,
         ],
         defaultSubcommand: MountCommand.self)
 
@@ -85,7 +85,7 @@ enum VerbSuggestion {
         "list": "ls", "dir": "ls", "unmount": "umount", "remove": "delete", "rm": "delete", "rmdir": "delete", "log": "history",
         "create": "backup", "extract": "restore", "settings": "config", "info": "status", "backups": "snapshots",
         "dump": "export",
-        "compare": "diff", "search": "find", "stop": "cancel", "expire": "forget", "gc": "prune", "compact": "prune",
+        "search": "find", "stop": "cancel", "expire": "forget", "gc": "prune", "compact": "prune",
     ]
 
     /// - Parameters:

@@ -103,11 +103,12 @@ public struct ArchiveReader: Sendable {
     public func extract(
         _ entry: ArchiveEntry, to sink: (UnsafeRawBufferPointer) throws(BackupError) -> Void
     ) throws(BackupError) {
-        let crc = entry.isDeflated ? try inflate(entry, to: sink) : try copy(entry, to: sink)
-        guard crc == entry.crc32 ?? crc else {
-            throw ArchiveFailure.damaged("The content of \(ArchiveFailure.quoted(entry.path)) does not have its CRC.")
-        }
+        let reader = reader(of: entry)
+        while let part = try reader.next() { try sink(part) }
     }
+
+    /// For unpacking an entry a part at a time.
+    public func reader(of entry: ArchiveEntry) -> ArchiveEntryReader { ArchiveEntryReader(source, entry) }
 
     /// Reads a small entry whole.
     /// - Throws: like `extract(_:to:)`; `tooLarge` when it has more than `limitBytes`.
@@ -120,67 +121,6 @@ public struct ArchiveReader: Sendable {
         bytes.reserveCapacity(Int(entry.size))
         try extract(entry) { (part) throws(BackupError) in bytes.append(contentsOf: part) }
         return bytes
-    }
-
-    /// - Returns: the CRC-32 of the bytes passed to `sink`.
-    private func copy(
-        _ entry: ArchiveEntry, to sink: (UnsafeRawBufferPointer) throws(BackupError) -> Void
-    ) throws(BackupError) -> UInt32 {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferSizeBytes, alignment: 16)
-        defer { buffer.deallocate() }
-        var crc: UInt32 = 0
-        var position: UInt64 = 0
-        while position < entry.size {
-            let count = Int(min(UInt64(buffer.count), entry.size - position))
-            let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-            try ArchiveWindow.fill(part, from: source, at: entry.dataOffset + position)
-            crc = CRC32.update(crc, UnsafeRawBufferPointer(part))
-            try sink(UnsafeRawBufferPointer(part))
-            position += UInt64(count)
-        }
-        return crc
-    }
-
-    private func inflate(
-        _ entry: ArchiveEntry, to sink: (UnsafeRawBufferPointer) throws(BackupError) -> Void
-    ) throws(BackupError) -> UInt32 {
-        let input = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferSizeBytes, alignment: 16)
-        defer { input.deallocate() }
-        let output = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferSizeBytes, alignment: 16)
-        defer { output.deallocate() }
-        var inflater = Inflater()
-        var pending = UnsafeRawBufferPointer(input)[..<0]
-        var readCount: UInt64 = 0
-        var producedCount: UInt64 = 0
-        var crc: UInt32 = 0
-        while true {
-            if pending.isEmpty, readCount < entry.compressedSize {
-                let count = Int(min(UInt64(input.count), entry.compressedSize - readCount))
-                let part = UnsafeMutableRawBufferPointer(rebasing: input[..<count])
-                try ArchiveWindow.fill(part, from: source, at: entry.dataOffset + readCount)
-                readCount += UInt64(count)
-                pending = UnsafeRawBufferPointer(input)[..<count]
-            }
-            // One byte more than allowed, so that excess data is detected without unpacking it.
-            let outputCount = Int(min(UInt64(output.count), entry.size - producedCount + 1))
-            let step = inflater.step(
-                input: UnsafeRawBufferPointer(rebasing: pending),
-                output: UnsafeMutableRawBufferPointer(rebasing: output[..<outputCount]))
-            guard let step, UInt64(step.outputCount) <= entry.size - producedCount,
-                step.isFinished || step.inputCount > 0 || step.outputCount > 0
-            else { throw ArchiveFailure.damaged("The compressed data of \(ArchiveFailure.quoted(entry.path)) is damaged.") }
-            pending = pending.dropFirst(step.inputCount)
-            let part = UnsafeRawBufferPointer(rebasing: output[..<step.outputCount])
-            producedCount += UInt64(step.outputCount)
-            crc = CRC32.update(crc, part)
-            if !part.isEmpty { try sink(part) }
-            guard step.isFinished else { continue }
-            guard pending.isEmpty, readCount == entry.compressedSize, producedCount == entry.size else {
-                throw ArchiveFailure.damaged(
-                    "The compressed data of \(ArchiveFailure.quoted(entry.path)) does not have its size.")
-            }
-            return crc
-        }
     }
 
     /// Finds names that are identical on other systems. Keeps only hashes: the chance of a false alarm is 1 in 10^7 for a million

@@ -4,6 +4,7 @@ import SystemIO
 /// Reads a file of lines, of any length, a part at a time.
 struct LineFile: ~Copyable {
     private let partByteCount: Int
+    private let limitBytes: Int
     private let file: SharedFile
     private var buffer: [UInt8] = []
     private var position = 0
@@ -12,14 +13,19 @@ struct LineFile: ~Copyable {
     /// Where the next line begins.
     private(set) var offset: UInt64
 
-    init(path: String, from offset: UInt64 = 0, partByteCount: Int = 256 << 10) throws(BackupError) {
+    /// - Parameter limitBytes: of a line, about.
+    init(
+        path: String, from offset: UInt64 = 0, partByteCount: Int = 256 << 10, limitBytes: Int = .max
+    ) throws(BackupError) {
         file = try SharedFile(path: path)
         self.partByteCount = partByteCount
+        self.limitBytes = limitBytes
         self.offset = offset
         fileOffset = offset
     }
 
     /// The next line that ends with a line feed, without it; `nil` at the end, also when a line without one follows.
+    /// - Throws: `tooLarge` for a line over the limit.
     mutating func next() throws(BackupError) -> ArraySlice<UInt8>? {
         while true {
             if let end = buffer[position...].firstIndex(of: 10) {
@@ -30,10 +36,16 @@ struct LineFile: ~Copyable {
             }
             buffer.removeFirst(position)
             position = 0
+            guard buffer.count <= limitBytes else { throw BackupError(.tooLarge, "a line is too long", path: file.path) }
             let part = try file.bytes(at: fileOffset, upTo: partByteCount)
             if part.isEmpty { return nil }
             fileOffset += UInt64(part.count)
             buffer += part
         }
+    }
+    /// After the last line: what follows it without a line feed; empty when nothing does.
+    mutating func rest() -> ArraySlice<UInt8> {
+        defer { position = buffer.count }
+        return buffer[position...]
     }
 }

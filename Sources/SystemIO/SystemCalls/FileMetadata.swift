@@ -51,6 +51,9 @@ public struct FileStatus: Sendable, Equatable {
     /// Whether it is a socket, of which `kind` says only `other`.
     public var isSocket: Bool { mode & S_IFMT == S_IFSOCK }
 
+    /// The same for a pipe.
+    public var isPipe: Bool { mode & S_IFMT == S_IFIFO }
+
     /// Whether it is the same, unchanged file. Ignores the allocated space, which changes some time after a write without another
     /// one.
     public static func == (left: FileStatus, right: FileStatus) -> Bool {

@@ -237,6 +237,21 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         return try FileAttributes.read(rawValue, path: path)
     }
 
+    /// One attribute, fgetxattr(2).
+    /// - Returns: `nil` when there is no such attribute, or the file system has none.
+    /// - Throws: errors of making up the value, on a file system that does; a value of more than `limitBytes`.
+    public borrowing func extendedAttribute(_ name: String, limitBytes: Int = 4_096) throws(BackupError) -> [UInt8]? {
+        var value = [UInt8](repeating: 0, count: limitBytes)
+        let number = rawValue
+        let count = value.withUnsafeMutableBytes { buffer in
+            SystemCall.retrying { backupfs_fgetxattr(number, name, buffer.baseAddress, UInt(buffer.count)) }
+        }
+        guard count < 0 else { return Array(value[..<count]) }
+        let failure = errno
+        if failure == ENODATA || failure == ENOTSUP { return nil }
+        throw SystemCall.error(failure, action: "read the attribute \(name)", path: path)
+    }
+
     /// The number of bytes in holes (lseek(2), `SEEK_HOLE`); 0 where the file system does not report them. Moves the descriptor's
     /// position.
     public borrowing func holeBytes(size: UInt64) -> UInt64 { FileHoles.byteCount(rawValue, size: size) }

@@ -1,0 +1,103 @@
+import BackupCore
+import CopyVerify
+import FUSEBridge
+import Operations
+import SystemIO
+
+/// What the user names for a comparison: a folder, a ZIP archive, a manifest, or a backup of a store.
+enum ComparedName {
+    private static let startByteCount: Int = 64 << 10
+
+    case folder(String)
+    case archive(String)
+    case manifest(String)
+    case snapshot(String)
+
+    /// What exists is a file or folder, and other names without a slash are backups.
+    init(_ text: String) throws(BackupError) {
+        guard let status = try FileSystem.look(text) else {
+            guard !text.contains("/"), !text.isEmpty else {
+                throw BackupError(.notFound, "there is no such file or folder", path: text)
+            }
+            self = .snapshot(text)
+            return
+        }
+        switch status.kind {
+        case .directory: self = .folder(text)
+        case .regular:
+            let file = try SharedFile(path: text)
+            let start = try file.bytes(at: 0, upTo: Self.startByteCount)
+            if ArchiveSide.isArchive(start) {
+                self = .archive(text)
+            } else if SumsFile.isSums(start) {
+                self = .manifest(text)
+            } else {
+                throw Self.unknown(text)
+            }
+        case .symbolicLink, .other: throw Self.unknown(text)
+        }
+    }
+
+    private static func unknown(_ path: String) -> BackupError {
+        BackupError(
+            .invalidArgument, "is neither a folder nor a ZIP archive nor a list of checksums", path: path,
+            remedy: "Name a folder, a ZIP archive, SHA256SUMS or MD5SUMS, or a backup.")
+    }
+
+    /// Of a file that may be in the folder of the other side.
+    private func identity() throws(BackupError) -> FileIdentity? {
+        switch self {
+        case .archive(let path), .manifest(let path): try FileSystem.identityIfPresent(path)
+        case .folder, .snapshot: nil
+        }
+    }
+
+    // MARK: The two sides
+
+    /// - Throws: `invalidArgument` for one folder under two names, which would always be equal.
+    static func sides(
+        _ source: ComparedName, _ destination: ComparedName, _ checksums: FileChecksums, _ options: StoreOptions
+    ) throws(BackupError) -> (source: any ComparedSide, destination: any ComparedSide) {
+        if case .folder(let left) = source, case .folder(let right) = destination,
+            try FileSystem.identityIfPresent(left) == FileSystem.identityIfPresent(right)
+        {
+            throw BackupError(
+                .invalidArgument, "both are the same folder: \(left), \(right)",
+                remedy: "Name two folders. A folder that is mounted twice is one.")
+        }
+        let store = try store(for: [source, destination], options)
+        return (
+            try source.side(checksums, store, excluding: destination.identity()),
+            try destination.side(checksums, store, excluding: source.identity())
+        )
+    }
+
+    /// - Returns: `nil` when neither is a backup.
+    private static func store(for names: [ComparedName], _ options: StoreOptions) throws(BackupError) -> Store? {
+        for case .snapshot(let name) in names {
+            let path = try options.path()
+            guard options.store != nil || StoreLocation.hasStore(path) else {
+                throw BackupError(
+                    .notFound, "there is no such file or folder, and no store with backups", path: name,
+                    remedy: "Name what exists, or the store of the backup with: --store DIR")
+            }
+            return try options.open()
+        }
+        return nil
+    }
+
+    private func side(
+        _ checksums: FileChecksums, _ store: Store?, excluding excluded: FileIdentity?
+    ) throws(BackupError) -> any ComparedSide {
+        switch self {
+        case .folder(let path):
+            return try FolderSide(
+                path: path, title: path, checksums: checksums, mountType: MountOptions().fileSystemType, excluded: excluded)
+        case .archive(let path): return try ArchiveSide(path: path, title: path)
+        case .manifest(let path): return try ManifestSide(path: path, title: path, reading: SumsFile(path: path))
+        case .snapshot(let name):
+            guard let store else { throw BackupError(.notFound, "there is no such backup", path: name) }
+            return try SnapshotSide(store.anySnapshot(named: name), of: store)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import BackupCore
+import SystemIO
+
+/// One of the two states that are compared: a folder, a backup, an archive, a manifest.
+public protocol ComparedSide: Sendable {
+    /// As the user named it.
+    var title: String { get }
+    /// Whether the side says the size of each file.
+    var knowsSizes: Bool { get }
+    /// Whether the side says which folders there are. Otherwise there are those that its files need.
+    var knowsFolders: Bool { get }
+    /// The algorithms that the side has a checksum of for each file, when it has no bytes; `nil` for a side with bytes.
+    var onlyAlgorithms: [ChecksumAlgorithm]? { get }
+
+    func root() throws(BackupError) -> any ComparedFolder
+}
+
+extension ComparedSide {
+    /// Whether the bytes can be read.
+    var hasBytes: Bool { onlyAlgorithms == nil }
+}
+
+/// A folder of a side. Several threads may use it at once.
+public protocol ComparedFolder: Sendable {
+    /// Sorted by their bytes.
+    func names() throws(BackupError) -> [FileName]
+    /// What has a name; `nil` when it has gone since the folder was listed.
+    func item(_ name: FileName) throws(BackupError) -> ComparedItem?
+    func folder(_ name: FileName) throws(BackupError) -> any ComparedFolder
+    func linkTarget(_ name: FileName) throws(BackupError) -> [UInt8]
+    /// The checksum of a file.
+    /// - Throws: `stale` when the file is no longer the item, or changed while it was read.
+    func checksum(_ name: FileName, _ item: ComparedItem, _ algorithm: ChecksumAlgorithm) throws(BackupError) -> [UInt8]
+    /// The bytes of a file.
+    func content(_ name: FileName, _ item: ComparedItem) throws(BackupError) -> any ComparedContent
+}
+
+/// The bytes of a file, a part at a time. For one thread.
+public protocol ComparedContent {
+    /// The next bytes, at least one, valid until the next call.
+    /// - Returns: `nil` at the end, if all of it was as it should be.
+    /// - Throws: `stale` when the file changed while it was read; `damagedContent`; the errors of reading it.
+    mutating func next() throws(BackupError) -> UnsafeRawBufferPointer?
+}
+
+/// What a side has under a name.
+public struct ComparedItem: Sendable {
+    public enum Kind: String, Sendable {
+        case file, folder, link
+        /// Never opened.
+        case pipe, socket, device
+    }
+
+    public let kind: Kind
+    /// Of a file; `nil` when the side does not say it.
+    public let sizeBytes: UInt64?
+    /// `nil` when the side does not say it.
+    public let modificationTime: Timestamp?
+    /// Of a file, where it costs nothing.
+    public let crc32: UInt32?
+    /// The checksums of a file that cost nothing.
+    public let known: [ChecksumAlgorithm: [UInt8]]
+    /// Of a file on a disk.
+    let status: FileStatus?
+
+    /// - Parameter status: of a file on a disk.
+    public init(
+        _ kind: Kind, sizeBytes: UInt64? = nil, modificationTime: Timestamp? = nil, crc32: UInt32? = nil,
+        known: [ChecksumAlgorithm: [UInt8]] = [:], status: FileStatus? = nil
+    ) {
+        self.kind = kind
+        self.sizeBytes = sizeBytes
+        self.modificationTime = modificationTime
+        self.crc32 = crc32
+        self.known = known
+        self.status = status
+    }
+}

@@ -1,0 +1,37 @@
+import TestSupport
+import Testing
+
+/// `backupfs checksum`, against the programs of coreutils.
+struct ChecksumCommandTests {
+    @Test(arguments: ["sha256", "sha1", "md5"])
+    func `checksums are those of coreutils, for all sizes and names`(algorithm: String) throws {
+        let sandbox = try CopySandbox.make(
+            #"""
+            mkdir $R/l; cd $R/l; for size in 0 1 8191 8192 8193 1048576 1048577 5000000; do head -c $size /dev/urandom > $size; done
+            printf x > 'a b'; printf y > $'line\nfeed'; printf z > 'back\slash'; printf w > $'carriage\rreturn'; ln -s 8192 link
+            """#)
+        try sandbox.sh(
+            "cd $R/l; backupfs checksum -a \(algorithm) * > $R/own; \(algorithm)sum * > $R/expected; cmp $R/own $R/expected")
+        try sandbox.sh(
+            "cd $R/l; \(algorithm)sum --quiet -c $R/own; backupfs checksum --algorithm \(algorithm) --no-cache * | cmp - $R/expected"
+        )
+    }
+
+    @Test func `without an option it is SHA-256; JSON has the same`() throws {
+        let sandbox = try CopySandbox.make("printf abc > $R/x")
+        let sum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        #expect(try sandbox.sh("cd $R; backupfs checksum x") == "\(sum)  x")
+        #expect(
+            try sandbox.sh("cd $R; backupfs checksum x --json")
+                == #"{"path":"x","algorithm":"sha256","checksum":"\#(sum)","version":1}"#)
+    }
+
+    @Test func `what cannot be read is named, and the rest is printed`() throws {
+        let sandbox = try CopySandbox.make("cd $R; printf abc > x; mkdir d; mkfifo p")
+        let some = try sandbox.run("cd $R; timeout 20 backupfs checksum none x d p")
+        #expect(some.exitCode == 3)
+        #expect(some.lines.count == 1 && some.errors.split(separator: "\n").count == 3, "\(some.text)")
+        #expect(try sandbox.run("cd $R; backupfs checksum none").exitCode == 1)
+        #expect(try sandbox.run("cd $R; backupfs checksum -a sha3 x").exitCode == 2)
+    }
+}
