@@ -100,7 +100,7 @@ struct CompareSourceTests {
         let sandbox = try CopySandbox.make(
             Self.card,
             """
-            backupfs init --store $S --app photo-library --media $R/l > /dev/null; wait_settled $R/l; backupfs backup --store $S --name first > /dev/null
+            backupfs init --store $S --app photo-library --media $R/l > /dev/null; wait_settled $R/l; backupfs backup --store $S --label first > /dev/null
             cp -a $R/l $R/r; cp -a $R/l $R/changed; cd $R/changed; printf ONE > DCIM/one.txt; touch -r $R/l/DCIM/one.txt DCIM/one.txt; rm MISC/empty; mv a.txt b.txt
             """)
         for flags in ["", "--checksum", "--bytes"] {
@@ -117,7 +117,7 @@ struct CompareSourceTests {
         }
         // No pack is opened for its checksums; those of the folders are in packs of their own kind, which are small.
         try sandbox.sh(
-            "backupfs backup --store $S --name second > /dev/null; strace -f -y -e trace=pread64,read,mmap -o $R/trace backupfs compare --store $S first second --checksum > $R/out"
+            "backupfs backup --store $S --label second > /dev/null; strace -f -y -e trace=pread64,read,mmap -o $R/trace backupfs compare --store $S first second --checksum > $R/out"
         )
         #expect(
             try #require(
@@ -134,7 +134,7 @@ struct CompareSourceTests {
         let sandbox = try CopySandbox.make(
             Self.card,
             """
-            backupfs init --store $S --app photo-library --media $R/l > /dev/null; wait_settled $R/l; backupfs backup --store $S --name first > /dev/null
+            backupfs init --store $S --app photo-library --media $R/l > /dev/null; wait_settled $R/l; backupfs backup --store $S --label first > /dev/null
             mkdir $M; cp -a $R/l $R/r
             """)
         let mounted = try sandbox.sh("backupfs mount --store $S $M > $R/mounted; echo ok")
@@ -146,7 +146,7 @@ struct CompareSourceTests {
             try sandbox.sh(
                 """
                 strace -ff -y -e trace=read,pread64 -o $R/trace backupfs compare $R/r \(media) --checksum > $R/out; tail -n 1 $R/out
-                cat $R/trace.* | grep -F "<$M/" | grep -oE '= [0-9]+$' | awk '{ s += $2 } END { print s + 0 }'
+                cat $R/trace.* | awk -v m="<$M/" 'index($0, m) { s += $NF } END { print s + 0 }'
                 """) == "The two sides are equal.\n0")
         try sandbox.sh("printf ONE > $R/r/DCIM/one.txt; touch -r $R/l/DCIM/one.txt $R/r/DCIM/one.txt")
         #expect(

@@ -117,6 +117,11 @@ struct CompareTests {
         #expect(try sandbox.sh("backupfs compare $R/l $R/r --json | jq '.onlyInSource | length' || true") == "250")
     }
 
+    @Test func `FBM-05: the help has the verbs for copying and comparing`() throws {
+        let sandbox = try CopySandbox.make()
+        #expect(try sandbox.sh("backupfs --help | grep -oE '^  (copy|compare) ' | sort | tr -d ' \n'") == "comparecopy")
+    }
+
     @Test func `one folder under two names is refused, and so are a missing one and two methods`() throws {
         let sandbox = try CopySandbox.make("mkdir $R/l; ln -s l $R/r; printf 'some text\\n' > $R/text")
         try sandbox.fails("backupfs compare $R/l $R/r", saying: "both are the same folder", exitCode: 1)

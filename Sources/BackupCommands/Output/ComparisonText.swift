@@ -14,7 +14,7 @@ enum ComparisonText {
             Terminal.language.text("\(name(path)): \(SystemClock.localTime(one)), \(SystemClock.localTime(other))")
         case .moved(let source, let destination, _): "\(name(source)) → \(name(destination))"
         case .unreadable(let side, let path, let error):
-            Terminal.language.text("\(name(path)) (\(text(side))): \(error.message)")
+            Terminal.language.text("\(path.isEmpty ? "." : name(path)) (\(text(side))): \(error.message)")
         }
     }
 

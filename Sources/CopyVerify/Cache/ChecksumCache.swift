@@ -170,14 +170,17 @@ public final class ChecksumCache: Sendable {
 extension ChecksumCache {
     /// What is in it.
     public struct Statistics: Sendable {
+        /// Of its file.
         public let path: String
         /// Of its file, with its log.
         public let sizeBytes: UInt64
+        /// The number of checksums.
         public let count: UInt64
         /// How many are no older than an hour.
         public let currentCount: UInt64
-        /// When the first and the last one were computed; `nil` in an empty cache.
+        /// When the first one was computed; `nil` in an empty cache.
         public let oldest: Timestamp?
+        /// When the last one was computed; `nil` in an empty cache.
         public let newest: Timestamp?
     }
 

@@ -70,7 +70,7 @@ enum ChecksumDatabase {
         return try connection.integer("PRAGMA application_id") == applicationID
     }
 
-    /// A file that only this user could have written to: whoever writes to it decides which files count as unchanged.
+    /// A file that only this user could have written to: its rows decide which files count as unchanged.
     private static func makeFile(_ path: String) throws(BackupError) {
         let folder = FileSystem.parentPath(path)
         try FileSystem.makeDirectories(folder, isDurable: false)

@@ -12,12 +12,20 @@ public protocol ComparedSide: Sendable {
     /// The algorithms that the side has a checksum of for each file, when it has no bytes; `nil` for a side with bytes.
     var onlyAlgorithms: [ChecksumAlgorithm]? { get }
 
+    /// The folder that everything is in.
     func root() throws(BackupError) -> any ComparedFolder
+    /// Called when everything was compared: a card that was pulled out meanwhile has looked empty, without an error.
+    /// - Parameter names: those that were in the root at the beginning.
+    /// - Throws: `stale` when the side is not the one that it was.
+    func requireUnchanged(_ names: [FileName]) throws(BackupError)
 }
 
 extension ComparedSide {
     /// Whether the bytes can be read.
     var hasBytes: Bool { onlyAlgorithms == nil }
+
+    /// What is in memory, or in a repository, does not change.
+    public func requireUnchanged(_ names: [FileName]) {}
 }
 
 /// A folder of a side. Several threads may use it at once.
@@ -26,7 +34,10 @@ public protocol ComparedFolder: Sendable {
     func names() throws(BackupError) -> [FileName]
     /// What has a name; `nil` when it has gone since the folder was listed.
     func item(_ name: FileName) throws(BackupError) -> ComparedItem?
+    /// The folder of that name.
+    /// - Throws: `notADirectory` for what is none any more.
     func folder(_ name: FileName) throws(BackupError) -> any ComparedFolder
+    /// The target of a link, as bytes.
     func linkTarget(_ name: FileName) throws(BackupError) -> [UInt8]
     /// The checksum of a file.
     /// - Throws: `stale` when the file is no longer the item, or changed while it was read.
@@ -45,6 +56,7 @@ public protocol ComparedContent {
 
 /// What a side has under a name.
 public struct ComparedItem: Sendable {
+    /// What it is; the raw value is that in JSON.
     public enum Kind: String, Sendable {
         case file, folder, link
         /// Never opened.

@@ -68,19 +68,27 @@ public enum ComparisonFinding: Sendable {
 
 /// The numbers of a comparison.
 public struct ComparisonTotals: Sendable, Equatable {
-    /// Files, links and so on of both sides that are the same; and the sizes of the files, as far as they are known.
+    /// Files, links and so on of both sides that are the same.
     public var sameCount: UInt64 = 0
+    /// The sizes of these files, as far as they are known.
     public var sameBytes: UInt64 = 0
+    /// Of the first side.
     public var onlySourceCount: UInt64 = 0
+    /// Of the second side.
     public var onlyDestinationCount: UInt64 = 0
     /// Folders on one side only.
     public var onlyFolderCount: UInt64 = 0
+    /// Paths that both sides have and that differ.
     public var differentCount: UInt64 = 0
+    /// Files with the same content and another time.
     public var otherTimeCount: UInt64 = 0
+    /// Pairs.
     public var movedCount: UInt64 = 0
+    /// What could not be compared.
     public var unreadableCount: UInt64 = 0
-    /// Names that begin with a dot and were left out.
+    /// Names of the first side that begin with a dot and were left out.
     public var hiddenSourceCount: UInt64 = 0
+    /// The same of the second side.
     public var hiddenDestinationCount: UInt64 = 0
     /// Files of both sides whose names alone were compared: one side has neither their size nor their time.
     public var nameOnlyCount: UInt64 = 0

@@ -11,6 +11,7 @@ public struct FolderSide: ComparedSide {
     public var knowsFolders: Bool { true }
     public var onlyAlgorithms: [ChecksumAlgorithm]? { nil }
 
+    private let path: String
     private let handle: DirectoryHandle
     private let context: FolderContext
 
@@ -23,6 +24,7 @@ public struct FolderSide: ComparedSide {
         path: String, title: String, checksums: FileChecksums, mountType: String, excluded: FileIdentity? = nil
     ) throws(BackupError) {
         self.title = title
+        self.path = path
         handle = try DirectoryHandle(path: path)
         let real = try FileSystem.realPath(path)
         let device = try handle.descriptor.status().device
@@ -33,8 +35,17 @@ public struct FolderSide: ComparedSide {
             attribute: Self.checksumAttribute, excluded: excluded)
     }
 
-    public func root() throws(BackupError) -> any ComparedFolder {
-        DiskFolder(handle, at: [], context)
+    public func root() -> any ComparedFolder { DiskFolder(handle, at: [], context) }
+
+    public func requireUnchanged(_ names: [FileName]) throws(BackupError) {
+        let own = FileIdentity(try handle.descriptor.status())
+        let present = try FileSystem.identityIfPresent(path)
+        let isSame = try root().names() == names
+        guard present == own, isSame else {
+            throw BackupError(
+                .stale, "the folder is not as it was when the comparison began", path: title,
+                remedy: "See whether the disk is still connected, and compare once more.")
+        }
     }
 }
 

@@ -50,6 +50,7 @@ public final class PathSpool {
         return try SharedFile(file)
     }
 
+    /// The path at a place that `append` returned.
     public func path(at place: UInt64) throws(BackupError) -> [UInt8] {
         let length = try bytes(at: place, count: Self.lengthByteCount)
         let count = length.reversed().reduce(0) { $0 << 8 | Int($1) }

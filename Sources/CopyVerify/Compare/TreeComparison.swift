@@ -70,6 +70,7 @@ public final class TreeComparison {
                 continue
             }
             try Cancellation.check()
+            try FaultInjection.reached("compare.pair")
             let isSource = levels[count - 1].sourceNames.first == name
             let isDestination = levels[count - 1].destinationNames.first == name
             if isSource { levels[count - 1].sourceNames.removeFirst() }
@@ -79,8 +80,18 @@ public final class TreeComparison {
             if let inner { levels.append(inner) }
         }
         try findMoves(left, right)
+        try require(.source, source, names)
+        try require(.destination, destination, others)
         report()
         return totals
+    }
+
+    private func require(_ side: ComparisonSide, _ state: any ComparedSide, _ names: [FileName]) throws(BackupError) {
+        do throws(BackupError) {
+            try state.requireUnchanged(names)
+        } catch {
+            try miss(SideFailure(side: side, error: error), [])
+        }
     }
 
     // MARK: Folders

@@ -6,6 +6,7 @@ public struct ManifestEntry: Sendable, Equatable {
     public let path: [UInt8]
     /// `nil` where the manifest does not say it.
     public let sizeBytes: UInt64?
+    /// The checksums that the manifest has of it.
     public let digests: [ChecksumAlgorithm: [UInt8]]
 
     public init(path: [UInt8], sizeBytes: UInt64? = nil, digests: [ChecksumAlgorithm: [UInt8]]) {

@@ -25,7 +25,7 @@ public final class SumsFile: ManifestReader {
 
     /// Whether a file that begins with these bytes could be one.
     public static func isSums(_ start: [UInt8]) -> Bool {
-        for line in start.split(separator: 10, omittingEmptySubsequences: true) where line.first != UInt8(ascii: "#") {
+        for line in start.split(whereSeparator: { $0 == 10 || $0 == 13 }) where line.first != UInt8(ascii: "#") {
             let text = line.first == backslash ? line.dropFirst() : line
             return tags.contains { text.starts(with: $0.tag) } || plain(text) != nil
         }
