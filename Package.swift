@@ -93,7 +93,8 @@ let package = Package(
         .target(name: "Formats", dependencies: ["AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
         // Copies a folder to several places at once, and proves that every byte arrived.
         .target(
-            name: "CopyVerify", dependencies: ["SQLite", "Formats", "SystemIO", "BackupCore"], swiftSettings: hotSettings),
+            name: "CopyVerify", dependencies: ["SQLite", "Formats", "PhotoData", "SystemIO", "BackupCore"],
+            swiftSettings: hotSettings),
         // The changes of one app on several devices: their logs, and how they are merged.
         .target(
             name: "DeviceSync", dependencies: ["Formats", "AppData", "SQLite", "ObjectStorage", "SystemIO", "BackupCore"],

@@ -1,4 +1,4 @@
-// Pages as a PDF, through pango and cairo. The texts are hostile: they come from the names and tags of photos. Pictures stay the JPEG that they
+// Pages as a PDF, through pango and cairo. The texts are hostile: they come from the names and tags of photos and other files. Pictures stay the JPEG that they
 // are: cairo looks at their header alone.
 #include "CMedia.h"
 #include <cairo-pdf.h>
@@ -15,9 +15,21 @@ static const double margin = 45, footer_height = 20, column_gap = 13, row_gap = 
 enum { column_count = 4, pending_limit = 8, caption_limit = 16, buffer_bytes = 1 << 16 };
 // Longer texts end with an ellipsis.
 enum { line_limit = 12, heading_line_limit = 4, caption_height_limit = 480 };
+enum { table_column_limit = 8 };
+static const double cell_padding = 3, table_gap = 10, notice_padding = 9, logo_width = 150, logo_height = 44;
 
-enum style { title_style, heading_style, subheading_style, paragraph_style, name_style, caption_style, style_count };
-static const char *const fonts[style_count] = {"Sans Bold 18", "Sans Bold 15", "Sans Bold 11", "Sans 9", "Sans Bold 7", "Sans 7"};
+enum style {
+    title_style, heading_style, subheading_style, paragraph_style, name_style, caption_style, cell_style, notice_style, style_count
+};
+static const char *const fonts[style_count] = {
+    "Sans Bold 18", "Sans Bold 15", "Sans Bold 11", "Sans 9", "Sans Bold 7", "Sans 7", "Sans 7.5", "Sans Bold 12"};
+
+// Of texts and of what is behind them: plain, good, bad, quiet, and the name of a fact.
+static const double inks[CMEDIA_TONE_COUNT][3] = {
+    {0.1, 0.1, 0.1}, {0.05, 0.42, 0.17}, {0.7, 0.07, 0.07}, {0.4, 0.4, 0.42}, {0.1, 0.1, 0.1}};
+static const double papers[CMEDIA_TONE_COUNT][3] = {
+    {0.94, 0.96, 1}, {0.9, 0.97, 0.91}, {0.99, 0.91, 0.9}, {0.95, 0.95, 0.95}, {1, 1, 1}};
+static const double accent[3] = {0, 0.478, 1};
 
 struct heading {
     int level;
@@ -48,7 +60,19 @@ static struct {
     int pending_count;
     struct figure row[column_count];
     int row_count;
+    int has_accents;
+    int page_total; // 0 when it is not known.
 } document;
+
+static struct {
+    int is_begun; // It has a row, on this page.
+    int column_count;
+    int has_head;
+    double widths[table_column_limit];
+    int is_number[table_column_limit];
+    PangoLayout *head[table_column_limit];
+    double head_height;
+} table;
 
 static struct {
     unsigned char bytes[buffer_bytes];
@@ -135,8 +159,8 @@ static void draw_tagged(PangoLayout *layout, const char *tag, double x, double y
 // MARK: Pages
 
 static void end_page(void) {
-    char number[16];
-    snprintf(number, sizeof number, "%d", document.page_count);
+    char number[32];
+    snprintf(number, sizeof number, document.page_total > 0 ? "%d / %d" : "%d", document.page_count, document.page_total);
     PangoLayout *layout = make_layout(number, caption_style, page_width - 2 * margin, 1);
     pango_layout_set_alignment(layout, PANGO_ALIGN_CENTER);
     draw_layout(layout, margin, page_height - margin, 0.4);
@@ -168,6 +192,12 @@ static double pending_height(void) {
     return height;
 }
 
+static void draw_rule(double y, const double colour[3], double width) {
+    cairo_set_source_rgb(document.cairo, colour[0], colour[1], colour[2]);
+    cairo_rectangle(document.cairo, margin, y - width / 2, page_width - 2 * margin, width);
+    cairo_fill(document.cairo);
+}
+
 static void draw_pending(void) {
     static const char *const tags[] = {"H2", "H3", "H4"};
     for (int index = 0; index < document.pending_count; index++) {
@@ -180,6 +210,7 @@ static void draw_pending(void) {
         if (heading->level == 1) document.year_outline = outline;
         draw_tagged(heading->layout, tags[heading->level - 1], margin, document.y, 0);
         document.y += height_of(heading->layout) + 6;
+        if (document.has_accents && heading->level == 1) draw_rule(document.y - 3, accent, 1);
         document.is_page_empty = 0;
         g_object_unref(heading->layout);
         free(heading->text);
@@ -241,6 +272,133 @@ static void end_row(void) {
     document.row_count = 0;
 }
 
+// MARK: Tables
+
+static double cell_width(int column) { return table.widths[column] - 2 * cell_padding; }
+
+static PangoLayout *make_cell(const char *text, enum style style, int column) {
+    PangoLayout *layout = make_layout(text, style, cell_width(column), line_limit);
+    if (table.is_number[column]) pango_layout_set_alignment(layout, PANGO_ALIGN_RIGHT);
+    return layout;
+}
+
+static void draw_cells(PangoLayout *const *cells, const char *tag, enum cmedia_tone tone) {
+    cairo_t *cairo = document.cairo;
+    double x = margin;
+    cairo_tag_begin(cairo, "TR", NULL);
+    for (int column = 0; column < table.column_count; column++) {
+        const double *ink = inks[tone == CMEDIA_TONE_FACT && column == 0 ? CMEDIA_TONE_QUIET : tone];
+        cairo_tag_begin(cairo, tone == CMEDIA_TONE_FACT && column == 0 ? "TH" : tag, NULL);
+        cairo_set_source_rgb(cairo, ink[0], ink[1], ink[2]);
+        cairo_move_to(cairo, x + cell_padding, document.y + cell_padding);
+        pango_cairo_show_layout(cairo, cells[column]);
+        cairo_tag_end(cairo, tone == CMEDIA_TONE_FACT && column == 0 ? "TH" : tag);
+        x += table.widths[column];
+    }
+    cairo_tag_end(cairo, "TR");
+}
+
+// The head is at the top of each page.
+static void begin_table_part(void) {
+    static const double grey[3] = {0.557, 0.557, 0.576};
+    cairo_tag_begin(document.cairo, "Table", NULL);
+    table.is_begun = 1;
+    if (!table.has_head) return;
+    draw_cells(table.head, "TH", CMEDIA_TONE_QUIET);
+    document.y += table.head_height;
+    draw_rule(document.y, grey, 0.8);
+    document.is_page_empty = 0;
+}
+
+static void end_table_part(void) {
+    if (table.is_begun) cairo_tag_end(document.cairo, "Table");
+    table.is_begun = 0;
+}
+
+static void end_table(void) {
+    if (table.column_count == 0) return;
+    if (table.is_begun) document.y += table_gap;
+    end_table_part();
+    for (int column = 0; column < table.column_count; column++)
+        if (table.head[column] != NULL) g_object_unref(table.head[column]);
+    memset(&table, 0, sizeof table);
+}
+
+static void end_block(void) {
+    end_row();
+    end_table();
+}
+
+const char *cmedia_pages_table(const struct cmedia_column *columns, int count) {
+    end_block();
+    if (count < 1 || count > table_column_limit) return "a table with too many columns";
+    double sum = 0;
+    for (int column = 0; column < count; column++) sum += columns[column].weight > 0 ? columns[column].weight : 1;
+    table.column_count = count;
+    for (int column = 0; column < count; column++) {
+        table.widths[column] = (page_width - 2 * margin) * (columns[column].weight > 0 ? columns[column].weight : 1) / sum;
+        table.is_number[column] = columns[column].is_number;
+        table.head[column] = make_cell(columns[column].heading, name_style, column);
+        if (columns[column].heading[0] != 0) table.has_head = 1;
+        double height = height_of(table.head[column]) + 2 * cell_padding;
+        if (height > table.head_height) table.head_height = height;
+    }
+    return problem();
+}
+
+const char *cmedia_pages_row(const char *const *texts, int count, enum cmedia_tone tone) {
+    static const double line[3] = {0.88, 0.88, 0.89};
+    if (count != table.column_count) return "a row with other columns than its table";
+    PangoLayout *cells[table_column_limit];
+    double height = 0;
+    for (int column = 0; column < count; column++) {
+        cells[column] = make_cell(texts[column], cell_style, column);
+        double needed = height_of(cells[column]) + 2 * cell_padding;
+        if (needed > height) height = needed;
+    }
+    double head = table.has_head ? table.head_height : 0;
+    if (table.is_begun && document.y + height > page_end()) {
+        end_table_part();
+        end_page();
+        begin_page();
+    } else if (!table.is_begun) {
+        make_room(pending_height() + head + height);
+        draw_pending();
+    }
+    if (!table.is_begun) begin_table_part();
+    draw_cells(cells, "TD", tone);
+    document.y += height;
+    draw_rule(document.y, line, 0.4);
+    document.is_page_empty = 0;
+    for (int column = 0; column < count; column++) g_object_unref(cells[column]);
+    return problem();
+}
+
+const char *cmedia_pages_notice(const char *text, enum cmedia_tone tone) {
+    end_block();
+    double width = page_width - 2 * margin;
+    PangoLayout *layout = make_layout(text, notice_style, width - 2 * notice_padding - 4, line_limit);
+    double height = height_of(layout) + 2 * notice_padding;
+    make_room(pending_height() + height);
+    draw_pending();
+    document.y += 6;
+    cairo_t *cairo = document.cairo;
+    cairo_tag_begin(cairo, "P", NULL);
+    cairo_set_source_rgb(cairo, papers[tone][0], papers[tone][1], papers[tone][2]);
+    cairo_rectangle(cairo, margin, document.y, width, height);
+    cairo_fill(cairo);
+    cairo_set_source_rgb(cairo, inks[tone][0], inks[tone][1], inks[tone][2]);
+    cairo_rectangle(cairo, margin, document.y, 4, height);
+    cairo_fill(cairo);
+    cairo_move_to(cairo, margin + notice_padding + 4, document.y + notice_padding);
+    pango_cairo_show_layout(cairo, layout);
+    cairo_tag_end(cairo, "P");
+    document.y += height + 10;
+    document.is_page_empty = 0;
+    g_object_unref(layout);
+    return problem();
+}
+
 // MARK: The elements
 
 static void open_document(cairo_surface_t *surface) {
@@ -281,22 +439,69 @@ void cmedia_pages_rehearse(void) {
     memset(&document, 0, sizeof document);
 }
 
-const char *cmedia_pages_begin(const char *title, const char *created) {
+// cairo takes the JPEG as it is; the pixels of the surface are never looked at.
+static cairo_surface_t *embed(const struct cmedia_picture *picture) {
+    cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, picture->width, picture->height);
+    unsigned char *jpeg = malloc(picture->jpeg_count);
+    if (jpeg == NULL) {
+        cairo_surface_destroy(surface);
+        return NULL;
+    }
+    memcpy(jpeg, picture->jpeg, picture->jpeg_count);
+    if (cairo_surface_set_mime_data(surface, CAIRO_MIME_TYPE_JPEG, jpeg, picture->jpeg_count, free, jpeg) == CAIRO_STATUS_SUCCESS)
+        return surface;
+    free(jpeg);
+    cairo_surface_destroy(surface);
+    return NULL;
+}
+
+// In the upper corner, beside the title.
+static const char *draw_logo(const struct cmedia_picture *logo) {
+    cairo_surface_t *picture = embed(logo);
+    if (picture == NULL) return "no memory for a picture";
+    double scale = logo_width / logo->width < logo_height / logo->height ? logo_width / logo->width : logo_height / logo->height;
+    if (scale > 1) scale = 1;
+    cairo_t *cairo = document.cairo;
+    cairo_tag_begin(cairo, "Figure", NULL);
+    cairo_save(cairo);
+    cairo_translate(cairo, page_width - margin - logo->width * scale, document.y);
+    cairo_scale(cairo, scale, scale);
+    cairo_set_source_surface(cairo, picture, 0, 0);
+    cairo_rectangle(cairo, 0, 0, logo->width, logo->height);
+    cairo_fill(cairo);
+    cairo_restore(cairo);
+    cairo_tag_end(cairo, "Figure");
+    cairo_surface_destroy(picture);
+    return NULL;
+}
+
+const char *cmedia_pages_begin(const struct cmedia_document *options) {
+    const char *title = options->title, *created = options->created;
+    document.has_accents = options->has_accents;
+    document.page_total = options->page_total;
     open_document(cairo_pdf_surface_create_for_stream(write_output, NULL, page_width, page_height));
     cairo_pdf_surface_set_metadata(document.surface, CAIRO_PDF_METADATA_TITLE, title);
     cairo_pdf_surface_set_metadata(document.surface, CAIRO_PDF_METADATA_CREATOR, "backupfs");
     cairo_pdf_surface_set_metadata(document.surface, CAIRO_PDF_METADATA_CREATE_DATE, created);
     cairo_tag_begin(document.cairo, "Document", NULL);
-    PangoLayout *layout = make_layout(title, title_style, page_width - 2 * margin, heading_line_limit);
+    double height = 0, width = page_width - 2 * margin;
+    if (options->logo != NULL) {
+        const char *failure = draw_logo(options->logo);
+        if (failure != NULL) return failure;
+        height = logo_height + 6;
+        width -= logo_width + 12;
+    }
+    PangoLayout *layout = make_layout(title, title_style, width, heading_line_limit);
     draw_tagged(layout, "H1", margin, document.y, 0);
-    document.y += height_of(layout) + 4;
+    if (height_of(layout) + 4 > height) height = height_of(layout) + 4;
+    document.y += height;
     document.is_page_empty = 0;
     g_object_unref(layout);
     return problem();
 }
 
 const char *cmedia_pages_heading(int level, const char *text) {
-    end_row();
+    end_block();
     if (document.pending_count == pending_limit) {
         make_room(pending_height());
         draw_pending();
@@ -312,7 +517,7 @@ const char *cmedia_pages_heading(int level, const char *text) {
 }
 
 const char *cmedia_pages_paragraph(const char *text) {
-    end_row();
+    end_block();
     // A paragraph that is longer than a page goes on with the next: line by line.
     PangoLayout *layout = make_layout(text, paragraph_style, page_width - 2 * margin, 0);
     int line_count = pango_layout_get_line_count(layout);
@@ -345,23 +550,8 @@ const char *cmedia_pages_paragraph(const char *text) {
     return problem();
 }
 
-// cairo takes the JPEG as it is; the pixels of the surface are never looked at.
-static cairo_surface_t *embed(const struct cmedia_picture *picture) {
-    cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, picture->width, picture->height);
-    unsigned char *jpeg = malloc(picture->jpeg_count);
-    if (jpeg == NULL) {
-        cairo_surface_destroy(surface);
-        return NULL;
-    }
-    memcpy(jpeg, picture->jpeg, picture->jpeg_count);
-    if (cairo_surface_set_mime_data(surface, CAIRO_MIME_TYPE_JPEG, jpeg, picture->jpeg_count, free, jpeg) == CAIRO_STATUS_SUCCESS)
-        return surface;
-    free(jpeg);
-    cairo_surface_destroy(surface);
-    return NULL;
-}
-
 const char *cmedia_pages_picture(const struct cmedia_picture *picture) {
+    end_table();
     double width = column_width();
     struct figure figure = {.width = width, .height = width * 2 / 3};
     if (picture->jpeg != NULL) {
@@ -392,7 +582,7 @@ const char *cmedia_pages_picture(const struct cmedia_picture *picture) {
 }
 
 const char *cmedia_pages_end(int *page_count, uint64_t *byte_count) {
-    end_row();
+    end_block();
     if (document.pending_count > 0) {
         make_room(pending_height());
         draw_pending();

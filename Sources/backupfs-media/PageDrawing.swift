@@ -33,14 +33,22 @@ enum PageDrawing {
     }
 
     private static func drawDocument() throws(Failure) -> (pageCount: Int32, byteCount: UInt64) {
-        guard case .begin(let title, let createdAt) = try next() else { throw malformed }
-        try check(cmedia_pages_begin(title, ISO8601.format(createdAt.wholeSeconds)))
+        guard case .begin(let head) = try next() else { throw malformed }
+        try check(begin(head))
         while true {
             switch try next() {
             case .begin: throw malformed
             case .heading(let level, let text): try check(cmedia_pages_heading(Int32(level), text))
             case .paragraph(let text): try check(cmedia_pages_paragraph(text))
-            case .picture(let picture): try check(draw(picture))
+            case .picture(let picture): try check(withPicture(picture) { cmedia_pages_picture($0) })
+            case .notice(let tone, let text): try check(cmedia_pages_notice(text, tone.drawn))
+            case .table(let columns): try check(beginTable(columns))
+            case .row(let tone, let cells):
+                try check(
+                    cells.withCStrings { cells in
+                        let cells = cells.map { $0.map { UnsafePointer($0) } }
+                        return cmedia_pages_row(cells, Int32(cells.count - 1), tone.drawn)
+                    })
             case .end:
                 var (pageCount, byteCount): (Int32, UInt64) = (0, 0)
                 try check(cmedia_pages_end(&pageCount, &byteCount))
@@ -49,7 +57,35 @@ enum PageDrawing {
         }
     }
 
-    private static func draw(_ picture: PagePicture) -> UnsafePointer<CChar>? {
+    private static func begin(_ head: PageHead) -> UnsafePointer<CChar>? {
+        let created = ISO8601.format(head.createdAt.wholeSeconds)
+        return head.title.withCString { title in
+            created.withCString { created in
+                var document = cmedia_document(
+                    title: title, created: created, has_accents: head.hasAccents ? 1 : 0, page_total: Int32(head.pageCount),
+                    logo: nil)
+                guard let logo = head.logo, logo.header != nil else { return cmedia_pages_begin(&document) }
+                return withPicture(logo) { picture in
+                    document.logo = picture
+                    return cmedia_pages_begin(&document)
+                }
+            }
+        }
+    }
+
+    private static func beginTable(_ columns: [PageColumn]) -> UnsafePointer<CChar>? {
+        columns.map(\.heading).withCStrings { headings in
+            let drawn = zip(headings, columns).map { heading, column in
+                cmedia_column(
+                    heading: heading.map { UnsafePointer($0) }, weight: Int32(column.weight), is_number: column.isNumber ? 1 : 0)
+            }
+            return cmedia_pages_table(drawn, Int32(drawn.count))
+        }
+    }
+
+    private static func withPicture(
+        _ picture: PagePicture, _ body: (UnsafePointer<cmedia_picture>) -> UnsafePointer<CChar>?
+    ) -> UnsafePointer<CChar>? {
         picture.lines.withCStrings { lines in
             let lines = lines.map { $0.map { UnsafePointer($0) } }
             return lines.withUnsafeBufferPointer { lines in
@@ -60,7 +96,7 @@ enum PageDrawing {
                             lines: lines.baseAddress, line_count: Int32(picture.lines.count),
                             jpeg: header == nil ? nil : jpeg.baseAddress, jpeg_count: jpeg.count,
                             width: Int32(header?.width ?? 0), height: Int32(header?.height ?? 0), placeholder: placeholder)
-                        return cmedia_pages_picture(&drawn)
+                        return body(&drawn)
                     }
                 }
             }
@@ -109,5 +145,17 @@ enum PageDrawing {
             filled += added
         }
         return bytes
+    }
+}
+
+extension PageTone {
+    fileprivate var drawn: cmedia_tone {
+        switch self {
+        case .plain: CMEDIA_TONE_PLAIN
+        case .good: CMEDIA_TONE_GOOD
+        case .bad: CMEDIA_TONE_BAD
+        case .quiet: CMEDIA_TONE_QUIET
+        case .fact: CMEDIA_TONE_FACT
+        }
     }
 }

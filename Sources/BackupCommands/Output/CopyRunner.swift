@@ -9,6 +9,8 @@ struct CopyRunner {
     private static let shownErrorLimit = 10
 
     let isJSON: Bool
+    /// Which reports are made at the end, from what the job has recorded of that.
+    let reports: (ReportPreferences?) -> ReportPreferences
 
     /// - Parameter place: the folder of all jobs.
     func begin(_ source: String, _ destinations: [String], _ options: CopyOptions, in place: String) throws {
@@ -33,13 +35,22 @@ struct CopyRunner {
     }
 
     private func run(_ job: CopyJob, _ printer: CopyProgressPrinter) throws {
+        let preferences = reports(try job.folder.reportPreferences())
+        try job.folder.setReportPreferences(preferences)
         printer.begin(job.folder.record.id)
         let summary = try CancellingSignals.run { () throws(BackupError) in
             let stop = Cancellation()
             return try stop.run { () throws(BackupError) in try job.run(stop: stop, progress: printer.show) }
         }
         printer.finish()
-        if isJSON { Terminal.write(jsonLine: CopyJobReport.json(summary, job.folder)) } else { report(summary, job.folder) }
+        let hasEnded = summary.state == .completed || summary.state == .failed
+        if isJSON {
+            let paths = hasEnded ? ReportRunner(preferences: preferences).make(job.folder) : []
+            Terminal.write(jsonLine: CopyJobReport.json(summary, job.folder).adding(["reports": paths]))
+        } else {
+            report(summary, job.folder)
+            if hasEnded { showReports(preferences, job.folder) }
+        }
         switch summary.state {
         case .completed: return
         case .paused, .cancelled: throw ExitCode(ExitStatus.interrupted.rawValue)
@@ -64,6 +75,13 @@ struct CopyRunner {
         case .paused, .cancelled, .idle, .inProgress:
             Terminal.writeError("Stopped. What is complete stays. Continue with: backupfs copy --resume \(id)")
         }
+    }
+
+    private func showReports(_ preferences: ReportPreferences, _ folder: JobFolder) {
+        guard preferences.isEnabled else {
+            return Terminal.writeUnlessQuiet("For a report: backupfs report \(folder.record.id)")
+        }
+        for path in ReportRunner(preferences: preferences).make(folder) { Terminal.writeUnlessQuiet("Report: \(path)") }
     }
 
     /// The first lines of `errors.txt`.

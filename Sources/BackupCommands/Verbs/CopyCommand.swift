@@ -38,6 +38,7 @@ struct CopyCommand: ParsableCommand {
     @Option(
         name: .long, help: ArgumentHelp("Continue this job: its ID, or its folder.", valueName: "job"), completion: .job)
     var resume: String?
+    @OptionGroup var reports: CopyReportOptions
     @Argument(
         help: ArgumentHelp("The folder to copy, and then the folders that get the copies.", valueName: "folder"),
         completion: .directory)
@@ -57,9 +58,11 @@ struct CopyCommand: ParsableCommand {
         Malloc.limitArenas()
         let place = try JobPlace.resolve(store)
         store.wait?.begin()
-        if let resume { return try CopyRunner(isJSON: output.json).resume(resume, in: place) }
+        let settings = try JobPlace.reportPreferences(store)
+        let runner = CopyRunner(isJSON: output.json) { reports.preferences($0 ?? settings) }
+        if let resume { return try runner.resume(resume, in: place) }
         let paths = folders.map(FileSystem.absolutePath)
         let options = CopyOptions(verification: verify, includesHidden: hidden, conflicts: onConflict, label: labels.settings)
-        try CopyRunner(isJSON: output.json).begin(paths[0], Array(paths.dropFirst()), options, in: place)
+        try runner.begin(paths[0], Array(paths.dropFirst()), options, in: place)
     }
 }

@@ -102,7 +102,8 @@ struct JobsResumeCommand: ParsableCommand {
         let place = try JobPlace.resolve(job.store)
         if try JobFolder.open(job.name, in: place).isRunning { return try job.ask(.resume) }
         job.store.wait?.begin()
-        try CopyRunner(isJSON: output.json).resume(job.name, in: place)
+        let settings = try JobPlace.reportPreferences(job.store)
+        try CopyRunner(isJSON: output.json) { $0 ?? settings }.resume(job.name, in: place)
     }
 }
 

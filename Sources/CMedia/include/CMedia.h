@@ -77,7 +77,15 @@ void cmedia_free(void *memory);
 // MARK: Pages
 
 // One document in A4 as a PDF, whose bytes go to descriptor 1. Texts are UTF-8. After an error, nothing but the exit is left.
-const char *cmedia_pages_begin(const char *title, const char *created);
+struct cmedia_picture;
+struct cmedia_document {
+    const char *title;
+    const char *created; // ISO 8601.
+    int has_accents; // A rule below each heading of level 1.
+    int page_total; // Shown with the number of each page; 0 when it is not known.
+    const struct cmedia_picture *logo; // Null for none.
+};
+const char *cmedia_pages_begin(const struct cmedia_document *document);
 // `level`: 1 to 3. Each is also in the outline.
 const char *cmedia_pages_heading(int level, const char *text);
 const char *cmedia_pages_paragraph(const char *text);
@@ -90,6 +98,18 @@ struct cmedia_picture {
     const char *placeholder; // Instead of the picture.
 };
 const char *cmedia_pages_picture(const struct cmedia_picture *picture);
+// Of texts and what is behind them. In a row of facts, the first cell is the name of the fact.
+enum cmedia_tone { CMEDIA_TONE_PLAIN, CMEDIA_TONE_GOOD, CMEDIA_TONE_BAD, CMEDIA_TONE_QUIET, CMEDIA_TONE_FACT, CMEDIA_TONE_COUNT };
+// A text that stands out.
+const char *cmedia_pages_notice(const char *text, enum cmedia_tone tone);
+struct cmedia_column {
+    const char *heading; // If all are empty, the table has no head.
+    int weight; // Of its width.
+    int is_number; // Its texts end at the right.
+};
+// A table of 1 to 8 columns, whose head is repeated on each page. It ends with the next part that is no row.
+const char *cmedia_pages_table(const struct cmedia_column *columns, int count);
+const char *cmedia_pages_row(const char *const *texts, int count, enum cmedia_tone tone);
 const char *cmedia_pages_end(int *page_count, uint64_t *byte_count);
 // Why the document could not be written: an errno, or 0.
 int cmedia_pages_write_error(void);

@@ -96,6 +96,8 @@ public struct CopyJob: Sendable {
         folder.clearRequest()
         try folder.setState(.inProgress)
         try folder.removePause()
+        var note = JobRun(startedAt: SystemClock.now())
+        try folder.noteBegin(at: note.startedAt)
         let start = SystemClock.monotonicNanoseconds()
         let (context, destinations) = try prepare(stop)
         let control = JobControl(folder, context)
@@ -108,6 +110,7 @@ public struct CopyJob: Sendable {
         let hasher = try SourceHasher(record.options.verification)
         let reader = SourceReader(context, destinations, threads.queues, hasher, load, pace: control.check)
         walk(reader, context)
+        note.copySeconds = Double(SystemClock.monotonicNanoseconds() - start) / 1e9
         if !context.mustStop { requireWholeSource(context, reader.visitedCount) }
         threads.pushAll(.finish)
         threads.wait(looking: control.look)
@@ -116,7 +119,11 @@ public struct CopyJob: Sendable {
         meter.end()
         // A run that is stopped says so in its record.
         return try Cancellation.shielded { () throws(BackupError) in
-            try conclude(context, destinations, control, load, start, meter.latest)
+            let summary = try conclude(context, destinations, control, load, start)
+            note.take(summary, destinations, meter.latest)
+            try folder.noteEnd(note)
+            try setState(summary.state, meter.latest)
+            return summary
         }
     }
 
@@ -173,9 +180,16 @@ public struct CopyJob: Sendable {
         folders.synchronize()
     }
 
+    private func setState(_ state: JobState, _ progress: CopyProgress) throws(BackupError) {
+        if state == .paused {
+            try folder.notePause("interrupted", progress.json)
+        } else {
+            try folder.setState(state)
+        }
+    }
+
     private func conclude(
-        _ context: CopyContext, _ destinations: [Destination], _ control: JobControl, _ load: SourceLoad, _ start: UInt64,
-        _ progress: CopyProgress
+        _ context: CopyContext, _ destinations: [Destination], _ control: JobControl, _ load: SourceLoad, _ start: UInt64
     ) throws(BackupError) -> CopySummary {
         let counts = try JobReports(
             folder: folder, problems: context.problems.problems, warnings: context.problems.warnings
@@ -188,11 +202,6 @@ public struct CopyJob: Sendable {
         let isWhole = parts.allSatisfy { $0.counts.failureCount == 0 && $0.error == nil } && context.problems.problems.isEmpty
         let state: JobState =
             if control.isCancelled { .cancelled } else if context.mustStop { .paused } else { isWhole ? .completed : .failed }
-        if state == .paused {
-            try folder.notePause("interrupted", progress.json)
-        } else {
-            try folder.setState(state)
-        }
         return CopySummary(
             state: state, parts: parts, info: plan.info, readBytes: load.readBytes, hiddenCount: plan.hiddenCount,
             problems: context.problems.problems, warnings: context.problems.warnings,

@@ -5,7 +5,7 @@ import SystemIO
 /// How far a job is, and how fast.
 public struct CopyProgress: Sendable {
     /// What the job waits for.
-    public enum Bottleneck: Sendable, Equatable {
+    public enum Bottleneck: Sendable, Hashable {
         case source
         /// The destination of this index.
         case destination(Int)
@@ -38,6 +38,8 @@ public struct CopyProgress: Sendable {
     /// The final number of rows.
     public let totalCount: UInt64
     public let bottleneck: Bottleneck
+    /// What it has waited for most often so far.
+    public let mainBottleneck: Bottleneck
 
     /// Bytes that were written and read back at all destinations.
     public var doneBytes: UInt64 { parts.reduce(0) { $0 + $1.doneBytes } }
@@ -72,6 +74,7 @@ struct ProgressMeter {
     private var timing: OperationTiming
     private var last: (reading: UInt64, waiting: UInt64) = (0, 0)
     private var bottleneck = CopyProgress.Bottleneck.source
+    private var bottleneckCounts: [CopyProgress.Bottleneck: Int] = [:]
 
     private static let queuedBytes: UInt64 = 4 << 20
 
@@ -105,10 +108,12 @@ struct ProgressMeter {
         }
         timing.note(processedBytes: done, totalBytes: total, at: now)
         findBottleneck()
+        bottleneckCounts[bottleneck, default: 0] += 1
         return CopyProgress(
             parts: parts, timing: timing.reading(at: now),
             finishedCount: destinations.reduce(0) { $0 + $1.finishedCount.load(ordering: .relaxed) },
-            totalCount: fileCount * UInt64(destinations.count), bottleneck: bottleneck)
+            totalCount: fileCount * UInt64(destinations.count), bottleneck: bottleneck,
+            mainBottleneck: bottleneckCounts.max { $0.value < $1.value }?.key ?? bottleneck)
     }
 
     /// What the reader has done most since the last time.

@@ -15,6 +15,8 @@ final class Destination: Sendable {
     let writtenBytes = Atomic<UInt64>(0)
     /// Bytes that were read back.
     let verifiedBytes = Atomic<UInt64>(0)
+    /// The time that reading back has taken.
+    let verifyingNanoseconds = Atomic<UInt64>(0)
     /// Bytes of files that need not be copied.
     let skippedBytes = Atomic<UInt64>(0)
     /// Files that have failed in this run.

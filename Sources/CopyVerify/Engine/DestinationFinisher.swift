@@ -142,7 +142,7 @@ final class DestinationFinisher {
             do throws(BackupError) {
                 if context.mustStop { throw CopyContext.cancelled }
                 let folder = try folders.open(file.task.folder.components)
-                let finding = try readBack.verify(file.task, name, in: folder)
+                let finding = try verify(file, name, in: folder)
                 let target = try rename(name, in: folder, file)
                 return finished(file, target, newStatus, finding)
             } catch {
@@ -151,6 +151,14 @@ final class DestinationFinisher {
                 return row(file, failure: error, isDropped: false)
             }
         }
+    }
+
+    private func verify(
+        _ file: WrittenFile, _ name: FileName, in folder: DirectoryHandle
+    ) throws(BackupError) -> ReadBack.Finding {
+        let start = SystemClock.monotonicNanoseconds()
+        defer { destination.verifyingNanoseconds.add(SystemClock.monotonicNanoseconds() - start, ordering: .relaxed) }
+        return try readBack.verify(file.task, name, in: folder)
     }
 
     /// Gives a copy its name, or the next free one if the job may.

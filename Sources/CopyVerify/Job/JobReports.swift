@@ -1,6 +1,5 @@
 import BackupCore
 import Formats
-import Glibc
 import SystemIO
 
 /// The numbers of a job's rows.
@@ -26,7 +25,7 @@ struct JobReports {
     func write() throws(BackupError) -> [String: RowCounts] {
         var counts: [String: RowCounts] = [:]
         var failureCount = 0
-        let results = try Draft(folder.resultList)
+        let results = try DraftFile(folder.resultList)
         try results.add("[\n")
         var isFirst = true
         var lines = try LineFile(path: folder.results)
@@ -45,7 +44,7 @@ struct JobReports {
 
     /// The counts first, then the lines.
     private func writeErrors(_ failureCount: Int) throws(BackupError) {
-        let errors = try Draft(folder.errors)
+        let errors = try DraftFile(folder.errors)
         try errors.add("Errors: \(failureCount + problems.count)\n")
         try errors.add("Warnings: \(warnings.count)\n")
         for problem in problems { try errors.add("error: \(problem)\n") }
@@ -57,39 +56,5 @@ struct JobReports {
         }
         for warning in warnings { try errors.add("warning: \(warning)\n") }
         try errors.finish()
-    }
-
-    /// A file of any length that replaces another one when it is complete.
-    private final class Draft {
-        private let path: String
-        private let file: OwnedDescriptor
-        private var text: [UInt8] = []
-
-        private var draft: String { path + ".new" }
-
-        init(_ path: String) throws(BackupError) {
-            self.path = path
-            try FileSystem.removeFile(path + ".new")
-            file = try OwnedDescriptor.open(path + ".new", O_WRONLY | O_CREAT | O_EXCL)
-        }
-
-        func add(_ bytes: some Collection<UInt8>) throws(BackupError) {
-            text += bytes
-            if text.count > 1 << 20 { try flush() }
-        }
-
-        func add(_ text: String) throws(BackupError) { try add(text.utf8) }
-
-        private func flush() throws(BackupError) {
-            try file.writeAll(text)
-            text = []
-        }
-
-        func finish() throws(BackupError) {
-            try flush()
-            try file.synchronize()
-            try FileSystem.rename(draft, to: path)
-            try FileSystem.synchronizeDirectory(FileSystem.parentPath(path))
-        }
     }
 }

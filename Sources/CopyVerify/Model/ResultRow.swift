@@ -67,7 +67,7 @@ struct ResultRow: Sendable {
             .init("destination", destination), .init("size", size), .init("mtime", modificationTime),
             .init("status", status.rawValue), .init("sha256", digests.sha256?.hexadecimal),
             .init("md5", digests.md5?.hexadecimal), .init("sha1", digests.sha1?.hexadecimal),
-            .init("read_back", readBack?.rawValue),
+            .init("read_back", readBack?.rawValue), .init("recorded_at", SystemClock.now()),
         ]
         if let target { members += Self.path("target", target) }
         if let targetInode { members.append(.init("target_inode", targetInode)) }
@@ -102,6 +102,12 @@ struct RecordedRow: Sendable {
     /// Of a row that failed.
     let message: String?
     let isDropped: Bool
+    /// In hexadecimal digits.
+    let sha256: String?
+    /// How the copy was read back; `nil` for a link, and for what was not read.
+    let readBack: UncachedFile.Method?
+    /// When the row became certain.
+    let recordedAt: Timestamp?
 
     /// - Returns: `nil` for a line that is torn or was not written by this program.
     init?(_ line: some Collection<UInt8>) {
@@ -120,6 +126,9 @@ struct RecordedRow: Sendable {
         targetTime = members.time("target_mtime")
         message = members.text("message")
         isDropped = members.flag("destination_failed")
+        sha256 = members.text("sha256")
+        readBack = members.word("read_back")
+        recordedAt = members.time("recorded_at")
     }
 
     private static func path(_ name: String, _ members: JSONMembers) -> [UInt8]? {

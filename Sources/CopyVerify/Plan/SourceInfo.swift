@@ -47,7 +47,7 @@ public struct SourceInfo: Sendable {
     }
 
     /// Without the dot, in lower case.
-    private static func ending(of name: FileName) -> String {
+    static func ending(of name: FileName) -> String {
         guard let dot = name.bytes.lastIndex(of: UInt8(ascii: ".")), dot > 0, name.bytes.count - dot <= 17 else { return "" }
         return String(decoding: name.bytes[(dot + 1)...], as: UTF8.self).lowercased()
     }

@@ -9,7 +9,7 @@ struct CataloguePages {
     /// - Returns: how many bytes were written.
     func write(to file: borrowing OwnedDescriptor, _ progress: ExportProgress) throws(BackupError) -> UInt64 {
         let drawer = try PageDrawer(to: file)
-        try drawer.append(.begin(title: pages.title, createdAt: pages.time.withinCalendar))
+        try drawer.append(.begin(PageHead(title: pages.title, createdAt: pages.time.withinCalendar)))
         try drawer.append(.paragraph(pages.summary))
         try pages.forEachPart { (part) throws(BackupError) in
             switch part {

@@ -1,4 +1,5 @@
 import BackupCore
+import Formats
 import SystemIO
 
 /// Photos as one HTML file that needs nothing else: no script, no other file, no network.
@@ -24,7 +25,7 @@ struct GalleryPage {
                 parts.close(&open.month, "</div></section>\n")
                 parts.close(&open.year, "</section>\n")
                 open.year = true
-                parts.put("<section id=\"\(Self.identifier(year))\">\n<h2>\(Self.escaped(pages.heading(year: year)))</h2>\n")
+                parts.put("<section id=\"\(Self.identifier(year))\">\n<h2>\(HTMLText.escaped(pages.heading(year: year)))</h2>\n")
                 // Photos without a date have no months.
                 if year == nil { parts.beginMonth(&open.month) }
             case .month(let month, let year):
@@ -59,7 +60,7 @@ struct GalleryPage {
 
     private mutating func beginMonth(_ isOpen: inout Bool, heading: String? = nil) {
         isOpen = true
-        put(heading.map { "<section>\n<h3>\(Self.escaped($0))</h3>\n<div class=\"photos\">\n" } ?? Self.unnamedMonth)
+        put(heading.map { "<section>\n<h3>\(HTMLText.escaped($0))</h3>\n<div class=\"photos\">\n" } ?? Self.unnamedMonth)
     }
 
     private static let unnamedMonth = "<section>\n<div class=\"photos\">\n"
@@ -67,26 +68,14 @@ struct GalleryPage {
     // MARK: The head
 
     private mutating func putHead() {
-        let title = Self.escaped(pages.title)
-        let hash = SHA256Hasher.hash(Array(Self.style.utf8)).withUnsafeBytes { Base64.encode($0) }
+        let title = HTMLText.escaped(pages.title)
+        put(HTMLText.head(title: pages.title, language: pages.language.rawValue, style: Self.style))
         put(
             """
-            <!DOCTYPE html>
-            <html lang="\(pages.language.rawValue)">
-            <head>
-            <meta charset="utf-8">
-            <meta http-equiv="Content-Security-Policy" content="\(Self.policy) style-src 'sha256-\(hash)'">
-            <meta name="referrer" content="no-referrer">
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <meta name="color-scheme" content="light dark">
-            <meta name="generator" content="backupfs">
-            <title>\(title)</title>
-            <style>\(Self.style)</style>
-            </head>
             <body>
             <header>
             <h1>\(title)</h1>
-            <p>\(Self.escaped(pages.summary))</p>
+            <p>\(HTMLText.escaped(pages.summary))</p>
             </header>
 
             """)
@@ -94,7 +83,7 @@ struct GalleryPage {
         if years.count > 1 {
             put("<nav>\n<ul>\n")
             for (year, count) in years {
-                let heading = Self.escaped(pages.heading(year: year))
+                let heading = HTMLText.escaped(pages.heading(year: year))
                 put("<li><a href=\"#\(Self.identifier(year))\">\(heading)</a> (\(count))</li>\n")
             }
             put("</ul>\n</nav>\n")
@@ -103,9 +92,6 @@ struct GalleryPage {
     }
 
     private static func identifier(_ year: Int?) -> String { year.map { "year-\(LocalDateTime.padded($0, 4))" } ?? "undated" }
-
-    /// Nothing is loaded but the pictures in the page, and its own style.
-    private static let policy = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:;"
 
     private static let style = """
 
@@ -150,39 +136,23 @@ struct GalleryPage {
         case .jpeg(let bytes, let header):
             put("<img src=\"data:image/jpeg;base64,")
             put(bytes.withUnsafeBytes { Base64.encode($0) })
-            let alternative = Self.escaped(photo.alternativeText)
+            let alternative = HTMLText.escaped(photo.alternativeText)
             put("\" width=\"\(header.width)\" height=\"\(header.height)\" alt=\"\(alternative)\" loading=\"lazy\">\n")
-        case .none, .damaged: put("<div class=\"none\"><bdi>\(Self.escaped(photo.typeText))</bdi></div>\n")
+        case .none, .damaged: put("<div class=\"none\"><bdi>\(HTMLText.escaped(photo.typeText))</bdi></div>\n")
         }
-        put("<figcaption>\n<bdi class=\"name\">\(Self.escaped(photo.name))</bdi>\n")
+        put("<figcaption>\n<bdi class=\"name\">\(HTMLText.escaped(photo.name))</bdi>\n")
         putWords(photo.title)
         putWords(photo.captionText)
         if let text = photo.timeText, let time = photo.timeForPrograms {
-            put("<time datetime=\"\(time)\">\(Self.escaped(text))</time>\n")
+            put("<time datetime=\"\(time)\">\(HTMLText.escaped(text))</time>\n")
         }
         for line in [photo.sizeText, photo.camera, photo.ratingText, photo.starText] {
-            if let line { put("<bdi>\(Self.escaped(line))</bdi>\n") }
+            if let line { put("<bdi>\(HTMLText.escaped(line))</bdi>\n") }
         }
         put("</figcaption>\n</figure>\n")
     }
 
     private mutating func putWords(_ text: String?) {
-        if let text { put("<bdi class=\"words\">\(Self.escaped(text))</bdi>\n") }
-    }
-
-    /// For texts and for values in double quotes.
-    private static func escaped(_ text: String) -> String {
-        var result: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "&"): result += Array("&amp;".utf8)
-            case UInt8(ascii: "<"): result += Array("&lt;".utf8)
-            case UInt8(ascii: ">"): result += Array("&gt;".utf8)
-            case UInt8(ascii: "\""): result += Array("&quot;".utf8)
-            case UInt8(ascii: "'"): result += Array("&#39;".utf8)
-            default: result.append(byte)
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
+        if let text { put("<bdi class=\"words\">\(HTMLText.escaped(text))</bdi>\n") }
     }
 }

@@ -1,4 +1,5 @@
 import BackupCore
+import Formats
 import PhotoData
 import Photos
 import SystemIO
@@ -78,28 +79,4 @@ struct PagePhoto {
 
     /// For readers who do not see the picture.
     var alternativeText: String { [name, title, timeText].compactMap { $0 }.joined(separator: ", ") }
-}
-
-/// Texts of photos, fit for a page.
-enum PageText {
-    /// More than a name has.
-    private static let nameLimit = 255
-    private static let textLimit = 2_000
-
-    /// A name: it may be no UTF-8, and has no line of its own.
-    static func name(_ bytes: [UInt8]) -> String { visible(MessageText.shortened(bytes, limit: nameLimit)) }
-
-    /// A text of a photo, on one line.
-    static func text(_ text: String) -> String {
-        let line = text.unicodeScalars.map { $0 == "\n" || $0 == "\r" || $0 == "\t" ? " " : $0 }
-        return visible(MessageText.shortened(String(String.UnicodeScalarView(line)), limit: textLimit))
-    }
-
-    /// Without code points that no text may have.
-    private static func visible(_ text: String) -> String {
-        let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
-            (0xFDD0...0xFDEF).contains(scalar.value) || scalar.value & 0xFFFE == 0xFFFE ? "\u{FFFD}" : scalar
-        }
-        return String(String.UnicodeScalarView(scalars))
-    }
 }

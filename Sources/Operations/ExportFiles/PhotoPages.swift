@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import Formats
 import PhotoData
 import Photos
 import SystemIO

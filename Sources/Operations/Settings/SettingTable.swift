@@ -1,5 +1,6 @@
 import AppData
 import BackupCore
+import Formats
 import SystemIO
 
 /// The table of settings. A new one needs an entry here and in `all`, and a part of `StoreSettings`.
@@ -10,7 +11,9 @@ extension Setting {
         makeDirectoryWait, retention, counted, keepLast, keepHourly, keepDaily, keepWeekly, keepMonthly, keepYearly, keepWithin,
         undeleteDays, prune, deviceSync, refuseNewerSchema, beforeRestore, afterRestore, hookTimeoutSeconds, notify,
         notifications,
-        notifyAutomatic, notifyFailures, notifyOverdueDays, automaticHook, log, logLevel, logFile, logSizeBytes, logFiles,
+        notifyAutomatic, notifyFailures, notifyOverdueDays, automaticHook, log, logLevel, logFile, logSizeBytes, logFiles, report,
+        reportFormats, reportTitle, reportCompany, reportClient, reportProduction, reportNotes, reportLogo, reportThumbnails,
+        reportInDestination,
     ]
 
     /// What a store without any of them does.
@@ -170,4 +173,28 @@ extension Setting {
         "log-size-bytes", \.log.limitBytes, number(4_096...(1 << 40), of: "bytes"), .standard("\(standard.log.limitBytes)"))
     static let logFiles = Setting(
         "log-files", \.log.oldFileCount, number(0...100, of: "files"), .standard("\(standard.log.oldFileCount)"))
+
+    static let report = Setting(
+        "report", \.report.isEnabled, yesOrNo, .standard("no"),
+        """
+        Whether each job of backupfs copy makes reports at its end, which (json, csv, html, pdf), and what is on them: texts, a logo (a
+        JPEG or PNG), small pictures of photos. With report-in-destination the first complete copy gets them too, in Reports/.
+        """)
+    static let reportFormats = Setting(
+        "report-formats", \.report.formats,
+        { (text) throws(BackupError) in
+            guard let formats = ReportFormat.list(text) else {
+                throw unusable(text, remedy: "Write some of json, csv, html and pdf, with commas between them.")
+            }
+            return formats
+        }, .standard(ReportFormat.allCases.map(\.rawValue).joined(separator: ",")))
+    static let reportTitle = Setting("report-title", \.report.title, text, .nothing("Day 12, camera cards"))
+    static let reportCompany = Setting("report-company", \.report.company, text, .nothing("Example Films"))
+    static let reportClient = Setting("report-client", \.report.client, text, .nothing("Example Television"))
+    static let reportProduction = Setting("report-production", \.report.production, text, .nothing("The Long Example"))
+    static let reportNotes = Setting("report-notes", \.report.notes, text, .nothing("Second unit"))
+    static let reportLogo = Setting("report-logo", \.report.logo, text, .nothing("logo.png"))
+    static let reportThumbnails = Setting("report-thumbnails", \.report.hasThumbnails, yesOrNo, .standard("no"))
+    static let reportInDestination = Setting(
+        "report-in-destination", \.report.isInDestination, yesOrNo, .standard("no"))
 }

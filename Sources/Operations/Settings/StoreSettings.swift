@@ -1,5 +1,6 @@
 import AppData
 import BackupCore
+import Formats
 import SystemIO
 
 /// `store.yaml`: the store's app, the places of its parts, and its automatic behavior. Paths are absolute or relative to the
@@ -40,6 +41,8 @@ public struct StoreSettings: Sendable, Equatable {
     public var notices = NotificationSettings()
     /// Level and place of the log.
     public var log = LogSettings()
+    /// The reports of `backupfs copy`.
+    public var report = ReportPreferences()
     /// Places for copies of the repository, in the order of the file.
     public var remotes: [RemoteSettings] = []
     /// Where starred photos are uploaded to, which has no copy of the repository; `nil` for nowhere.
@@ -60,6 +63,15 @@ public struct StoreSettings: Sendable, Equatable {
 
     /// - Throws: `invalidContent` naming the key; `unsupportedVersion`.
     static func read(_ path: String) throws(BackupError) -> StoreSettings { try StoreSettings(.read(path)) }
+
+    /// What the settings of a store say of the reports of `backupfs copy`, and their language.
+    /// - Parameter root: the store's folder; the logo's path is relative to it.
+    public static func reports(ofStore root: String) throws(BackupError) -> (preferences: ReportPreferences, language: Language?) {
+        let settings = try read(StorePaths(root: root).settings)
+        var preferences = settings.report
+        if let logo = preferences.logo, !logo.hasPrefix("/") { preferences.logo = "\(root)/\(logo)" }
+        return (preferences, settings.language)
+    }
 
     /// - Throws: `invalidContent`, with all problems as findings; `unsupportedVersion`.
     init(_ text: SettingsText) throws(BackupError) {

@@ -3,17 +3,22 @@ import BackupCore
 /// A part of a document that `backupfs-media pages` draws as a PDF. It reads the parts from its standard input: the kind of
 /// each, a 32-bit length and that many bytes. The first is `begin`, the last one `end`.
 public enum PageElement: Sendable, Equatable {
-    /// The title, and when the document was made.
-    case begin(title: String, createdAt: Timestamp)
+    case begin(PageHead)
     /// - Parameter level: 1 to 3.
     case heading(level: UInt8, String)
     case paragraph(String)
     /// Stands in a row with the pictures around it.
     case picture(PagePicture)
+    /// A paragraph that stands out.
+    case notice(PageTone, String)
+    /// Rows follow. The next part that is no row ends the table.
+    case table([PageColumn])
+    /// As many cells as the table has columns.
+    case row(PageTone, [String])
     case end
 
     /// Grows with each change. Program and helper are of one build: another version is refused.
-    public static let version: UInt8 = 1
+    public static let version: UInt8 = 2
     /// Of what follows the length.
     public static let limitBytes = 1 << 20
     /// The kind and the length in front of each part.
@@ -25,7 +30,7 @@ public enum PageElement: Sendable, Equatable {
 
     private enum Kind: UInt8 {
         case begin = 1
-        case heading, paragraph, picture, end
+        case heading, paragraph, picture, end, notice, table, row
     }
 
     private var kind: Kind {
@@ -34,6 +39,9 @@ public enum PageElement: Sendable, Equatable {
         case .heading: .heading
         case .paragraph: .paragraph
         case .picture: .picture
+        case .notice: .notice
+        case .table: .table
+        case .row: .row
         case .end: .end
         }
     }
@@ -42,15 +50,24 @@ public enum PageElement: Sendable, Equatable {
     public var encoded: [UInt8] {
         var content = ByteWriter()
         switch self {
-        case .begin(let title, let createdAt):
+        case .begin(let head):
             content.append(Self.version)
-            content.append(createdAt)
-            content.append(Self.fitting(title))
+            head.append(to: &content)
         case .heading(let level, let text):
             content.append(level)
             content.append(Self.fitting(text))
         case .paragraph(let text): content.append(Self.fitting(text))
         case .picture(let picture): picture.append(to: &content)
+        case .notice(let tone, let text):
+            content.append(tone.rawValue)
+            content.append(Self.fitting(text))
+        case .table(let columns):
+            content.append(UInt8(columns.count))
+            for column in columns { column.append(to: &content) }
+        case .row(let tone, let cells):
+            content.append(tone.rawValue)
+            content.append(UInt8(cells.count))
+            for cell in cells { content.append(Self.fitting(cell)) }
         case .end: break
         }
         var writer = ByteWriter()
@@ -79,17 +96,26 @@ public enum PageElement: Sendable, Equatable {
             switch kind {
             case .begin:
                 guard try reader.read(UInt8.self) == Self.version else { throw Self.malformed }
-                let (seconds, nanoseconds) = (try reader.read(Int64.self), try reader.read(UInt32.self))
-                let time = Timestamp(seconds: seconds)
-                guard nanoseconds < 1_000_000_000, time.isWithinCalendar else { throw Self.malformed }
-                let createdAt = Timestamp(seconds: seconds, nanoseconds: nanoseconds)
-                self = .begin(title: try Self.text(&reader), createdAt: createdAt)
+                self = .begin(try PageHead(&reader))
             case .heading:
                 let level: UInt8 = try reader.read()
                 guard Self.levels.contains(level) else { throw Self.malformed }
                 self = .heading(level: level, try Self.text(&reader))
             case .paragraph: self = .paragraph(try Self.text(&reader))
             case .picture: self = .picture(try PagePicture(&reader))
+            case .notice: self = .notice(try PageTone(&reader), try Self.text(&reader))
+            case .table:
+                let count: UInt8 = try reader.read()
+                guard PageColumn.counts.contains(Int(count)) else { throw Self.malformed }
+                var columns: [PageColumn] = []
+                for _ in 0..<count { columns.append(try PageColumn(&reader)) }
+                self = .table(columns)
+            case .row:
+                let (tone, count) = (try PageTone(&reader), try reader.read(UInt8.self))
+                guard PageColumn.counts.contains(Int(count)) else { throw Self.malformed }
+                var cells: [String] = []
+                for _ in 0..<count { cells.append(try Self.text(&reader)) }
+                self = .row(tone, cells)
             case .end: self = .end
             }
             guard reader.isAtEnd else { throw Self.malformed }
@@ -107,49 +133,6 @@ public enum PageElement: Sendable, Equatable {
     }
 
     static let malformed = BackupError(.damagedContent, "the document is malformed")
-}
-
-/// A picture of a document, with lines of text below it.
-public struct PagePicture: Sendable, Equatable {
-    /// What is embedded as it is, if it has a `header`; empty for a picture that is not there.
-    public let jpeg: [UInt8]
-    /// Instead of the picture.
-    public let placeholder: String
-    /// The first one is its name.
-    public let lines: [String]
-
-    /// Further ones are left out.
-    public static let lineLimit = 16
-    /// Of a side.
-    public static let pixelLimit = 2_048
-
-    public init(jpeg: [UInt8], placeholder: String, lines: [String]) {
-        (self.jpeg, self.placeholder, self.lines) = (jpeg, placeholder, Array(lines.prefix(Self.lineLimit)))
-    }
-
-    /// The header of the JPEG.
-    /// - Returns: `nil` for none, and for what is not embedded: another format, or too many pixels.
-    public var header: JPEGHeader? {
-        JPEGHeader(jpeg).flatMap { max($0.width, $0.height) <= Self.pixelLimit ? $0 : nil }
-    }
-
-    fileprivate func append(to writer: inout ByteWriter) {
-        writer.append(PageElement.fitting(placeholder))
-        writer.append(UInt8(lines.count))
-        for line in lines { writer.append(PageElement.fitting(line)) }
-        writer.append(lengthPrefixed: header == nil ? [] : jpeg)
-    }
-
-    fileprivate init(_ reader: inout ByteReader) throws(BackupError) {
-        placeholder = try PageElement.text(&reader)
-        let count = Int(try reader.read(UInt8.self))
-        guard count <= Self.lineLimit else { throw PageElement.malformed }
-        var lines: [String] = []
-        for _ in 0..<count { lines.append(try PageElement.text(&reader)) }
-        self.lines = lines
-        jpeg = Array(try reader.readLengthPrefixed())
-        guard jpeg.isEmpty || header != nil else { throw PageElement.malformed }
-    }
 }
 
 /// How `backupfs-media pages` has ended: its exit code. Its last line on standard error says more.

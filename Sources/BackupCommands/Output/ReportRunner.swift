@@ -1,0 +1,35 @@
+import BackupCore
+import CopyVerify
+import Formats
+import SystemIO
+
+/// Makes the reports of a job at its end. Nothing here changes the result of the job.
+struct ReportRunner {
+    let preferences: ReportPreferences
+
+    /// - Returns: the paths of the reports.
+    func make(_ folder: JobFolder) -> [String] {
+        guard preferences.isEnabled else { return [] }
+        do throws(BackupError) {
+            return try CancellingSignals.run { () throws(BackupError) in
+                let reporter = try JobReporter(folder, preferences, language: Terminal.language)
+                var outcome = try reporter.make(in: .job)
+                if preferences.isInDestination, let destination = reporter.destination {
+                    let copies = try reporter.make(inDestination: destination)
+                    outcome.paths += copies.paths
+                    outcome.errors += copies.errors
+                }
+                for warning in outcome.warnings { Terminal.writeError("warning: \(warning)") }
+                for error in outcome.errors { Self.warn(error) }
+                return outcome.paths
+            }
+        } catch {
+            Self.warn(error)
+            return []
+        }
+    }
+
+    private static func warn(_ error: BackupError) {
+        Terminal.writeError("warning: the copy has ended as it says; a report could not be made: \(error)")
+    }
+}

@@ -1,0 +1,88 @@
+import BackupCore
+import Formats
+import SystemIO
+
+/// What the folder of a job says of its source: `source_info.json`, and `camera.json` if there is one.
+public struct SourceFacts: Sendable {
+    private static let limitBytes = 4 << 20
+
+    /// Files and links: the larger one of the numbers at the beginning and in the last run.
+    public private(set) var fileCount: UInt64 = 0
+    /// Of the files.
+    public private(set) var totalBytes: UInt64 = 0
+    /// How many files have an extension, sorted by it; empty for those without one.
+    public private(set) var extensions: [(name: String, count: UInt64)] = []
+    public private(set) var oldest: Timestamp?
+    public private(set) var newest: Timestamp?
+    /// Names that were left out since they begin with a dot.
+    public private(set) var hiddenCount: UInt64 = 0
+    /// `nil` when no camera was recognised.
+    public private(set) var camera: CameraFacts?
+
+    init(_ folder: JobFolder, _ lastRun: JobRun?) throws(BackupError) {
+        let text = try FileSystem.readFileIfPresent("\(folder.path)/source_info.json", limitBytes: Self.limitBytes) ?? []
+        // A torn or foreign file costs what it says, and not the report.
+        try? read(text)
+        if let run = lastRun, run.fileCount >= fileCount {
+            fileCount = run.fileCount
+            totalBytes = max(totalBytes, run.totalBytes)
+        }
+        hiddenCount = lastRun?.hiddenCount ?? 0
+        let card = try FileSystem.readFileIfPresent("\(folder.path)/camera.json", limitBytes: Self.limitBytes) ?? []
+        camera = CameraFacts(JSONMembers(card)) ?? camera
+    }
+
+    private mutating func read(_ text: [UInt8]) throws(BackupError) {
+        guard !text.isEmpty else { return }
+        let tokenizer = JSONTokenizer(BytesSource(text), bufferSizeBytes: 4_096)
+        guard try tokenizer.next() == .beginObject else { return }
+        var facts = self
+        try tokenizer.forEachMember { (name, value) throws(BackupError) in
+            switch (name, value) {
+            case ("fileCount", .number): facts.fileCount = UInt64(tokenizer.text()) ?? 0
+            case ("totalBytes", .number): facts.totalBytes = UInt64(tokenizer.text()) ?? 0
+            case ("oldest", .string): facts.oldest = ISO8601.parse(tokenizer.text())
+            case ("newest", .string): facts.newest = ISO8601.parse(tokenizer.text())
+            case ("camera", .string): facts.camera = CameraFacts(type: tokenizer.text())
+            case ("byExtension", .beginObject):
+                try tokenizer.forEachMember { (ending, value) throws(BackupError) in
+                    if value == .number { facts.extensions.append((ending, UInt64(tokenizer.text()) ?? 0)) }
+                }
+            case ("camera", .beginObject):
+                var texts: [String: String] = [:]
+                try tokenizer.forEachMember { (name, value) throws(BackupError) in
+                    if value == .string { texts[name] = tokenizer.text() }
+                }
+                facts.camera = CameraFacts(type: texts["type"], model: texts["model"], serial: texts["serial"])
+            default: break
+            }
+        }
+        self = facts
+    }
+}
+
+/// A camera, as the job has recognised it.
+public struct CameraFacts: Sendable, Equatable {
+    /// The maker, or a kind of camera: `Sony`.
+    public let type: String?
+    public let model: String?
+    public let serial: String?
+
+    /// - Returns: `nil` without a type and a model.
+    init?(type: String?, model: String? = nil, serial: String? = nil) {
+        func filled(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
+        (self.type, self.model, self.serial) = (filled(type), filled(model), filled(serial))
+        if self.type == nil, self.model == nil { return nil }
+    }
+
+    init?(_ members: JSONMembers) {
+        self.init(type: members.text("type"), model: members.text("model"), serial: members.text("serial"))
+    }
+
+    /// `Sony ILME-FX6V`.
+    public var name: String {
+        guard let type else { return model ?? "" }
+        guard let model, model != type else { return type }
+        return model.hasPrefix(type) ? model : "\(type) \(model)"
+    }
+}

@@ -1,0 +1,47 @@
+import BackupCore
+import SystemIO
+
+/// Pieces of HTML files that need nothing else: no script, no other file, no network.
+public enum HTMLText {
+    /// Nothing is loaded but the pictures in the page, and its own style.
+    private static let policy = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:;"
+
+    /// The beginning of a file, up to the body.
+    /// - Parameters:
+    ///   - language: as in the attribute `lang`.
+    ///   - style: CSS without links to anything, and without `</style>`.
+    public static func head(title: String, language: String, style: String) -> String {
+        let hash = SHA256Hasher.hash(Array(style.utf8)).withUnsafeBytes { Base64.encode($0) }
+        return """
+            <!DOCTYPE html>
+            <html lang="\(language)">
+            <head>
+            <meta charset="utf-8">
+            <meta http-equiv="Content-Security-Policy" content="\(policy) style-src 'sha256-\(hash)'">
+            <meta name="referrer" content="no-referrer">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="color-scheme" content="light dark">
+            <meta name="generator" content="backupfs">
+            <title>\(escaped(title))</title>
+            <style>\(style)</style>
+            </head>
+
+            """
+    }
+
+    /// For texts and for values in double quotes.
+    public static func escaped(_ text: String) -> String {
+        var result: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "&"): result += Array("&amp;".utf8)
+            case UInt8(ascii: "<"): result += Array("&lt;".utf8)
+            case UInt8(ascii: ">"): result += Array("&gt;".utf8)
+            case UInt8(ascii: "\""): result += Array("&quot;".utf8)
+            case UInt8(ascii: "'"): result += Array("&#39;".utf8)
+            default: result.append(byte)
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+}
