@@ -55,7 +55,7 @@ help:
 	@echo 'make property      back up and restore databases and folders that are made from random numbers, MINUTES=10 of it'
 	@echo 'make two-hosts     two hosts back up, forget and prune in one repository over sshfs, MINUTES=20 of it, one of them suspended now'
 	@echo '                   and then; every backup must verify (as root)'
-	@echo 'make screenshot    make Docs/images/file-manager.png again'
+	@echo 'make screenshot    make the pictures in Docs/images again'
 	@echo 'make install       install the program, man pages, completions, units and the mount helper (PREFIX=$(PREFIX), DESTDIR, SBINDIR=/usr/sbin)'
 	@echo 'make uninstall     remove them from there'
 	@echo 'make deb           make a Debian package in $(PACKAGE_FOLDER)'
@@ -168,10 +168,11 @@ soak: test-fuse check build
 property: test-fuse check build
 	$(TESTS) BACKUPFS_PROPERTY_MINUTES=$(or $(MINUTES),10) $(RUN_TESTS) --filter 'GeneratedDatabaseTests|GeneratedMetadataTests'
 
-# The picture in README.md, of a store and a mount that are there for this alone.
-screenshot: fuse build
+# The picture in README.md, of a store and a mount that are there for this alone, and those of reports.
+screenshot: fuse build media
 	@mount-scripts/install-dependencies.sh screenshot
 	@mount-scripts/screenshot.sh $(CURDIR)/$(RELEASE_BINARY)
+	@mount-scripts/report-pictures.sh $(CURDIR)/$(RELEASE_BINARY)
 
 # No dependency on `build`: `sudo make install` must not build as root what was built by another user.
 install uninstall: export BINARY = $(CURDIR)/$(RELEASE_BINARY)

@@ -166,7 +166,7 @@ let package = Package(
             name: "AppDataTests", dependencies: ["TestSupport", "AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(
             name: "CopyVerifyTests",
-            dependencies: ["TestSupport", "CopyVerify", "Formats", "SystemIO", "BackupCore", "backupfs"],
+            dependencies: ["TestSupport", "CopyVerify", "Formats", "SystemIO", "BackupCore", "backupfs", "backupfs-media"],
             swiftSettings: settings),
         .testTarget(
             name: "DeviceSyncTests",

@@ -130,6 +130,9 @@ adwaita-icon-theme    test -e /usr/share/icons/Adwaita
 gnome-themes-extra    test -e /usr/share/themes/Adwaita/gtk-2.0
 fonts-dejavu-core     test -e /usr/share/fonts/truetype/dejavu
 shared-mime-info      test -e /usr/share/mime/mime.cache
+libvips-tools         command -v vips
+poppler-utils         command -v pdftoppm
+weasyprint            command -v weasyprint
 EOF_LIST
 }
 

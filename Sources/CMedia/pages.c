@@ -16,7 +16,7 @@ enum { column_count = 4, pending_limit = 8, caption_limit = 16, buffer_bytes = 1
 // Longer texts end with an ellipsis.
 enum { line_limit = 12, heading_line_limit = 4, caption_height_limit = 480 };
 enum { table_column_limit = 8 };
-static const double cell_padding = 3, table_gap = 10, notice_padding = 9, logo_width = 150, logo_height = 44;
+static const double cell_padding = 3, cell_margin = 5, table_gap = 10, notice_padding = 9, logo_width = 150, logo_height = 44;
 
 enum style {
     title_style, heading_style, subheading_style, paragraph_style, name_style, caption_style, cell_style, notice_style, style_count
@@ -135,6 +135,11 @@ static PangoLayout *make_layout(const char *text, enum style style, double width
         pango_layout_set_ellipsize(layout, PANGO_ELLIPSIZE_END);
     }
     pango_layout_set_text(layout, text, -1);
+    // A hyphen at the end of a line could be taken for a part of a name or a digest.
+    PangoAttrList *attributes = pango_attr_list_new();
+    pango_attr_list_insert(attributes, pango_attr_insert_hyphens_new(FALSE));
+    pango_layout_set_attributes(layout, attributes);
+    pango_attr_list_unref(attributes);
     return layout;
 }
 
@@ -274,7 +279,7 @@ static void end_row(void) {
 
 // MARK: Tables
 
-static double cell_width(int column) { return table.widths[column] - 2 * cell_padding; }
+static double cell_width(int column) { return table.widths[column] - 2 * cell_margin; }
 
 static PangoLayout *make_cell(const char *text, enum style style, int column) {
     PangoLayout *layout = make_layout(text, style, cell_width(column), line_limit);
@@ -287,10 +292,13 @@ static void draw_cells(PangoLayout *const *cells, const char *tag, enum cmedia_t
     double x = margin;
     cairo_tag_begin(cairo, "TR", NULL);
     for (int column = 0; column < table.column_count; column++) {
-        const double *ink = inks[tone == CMEDIA_TONE_FACT && column == 0 ? CMEDIA_TONE_QUIET : tone];
+        enum cmedia_tone cell_tone = tone;
+        if (tone == CMEDIA_TONE_FACT) cell_tone = column == 0 ? CMEDIA_TONE_QUIET : CMEDIA_TONE_PLAIN;
+        if (tone == CMEDIA_TONE_GOOD && column > 0) cell_tone = CMEDIA_TONE_PLAIN;
+        const double *ink = inks[cell_tone];
         cairo_tag_begin(cairo, tone == CMEDIA_TONE_FACT && column == 0 ? "TH" : tag, NULL);
         cairo_set_source_rgb(cairo, ink[0], ink[1], ink[2]);
-        cairo_move_to(cairo, x + cell_padding, document.y + cell_padding);
+        cairo_move_to(cairo, x + cell_margin, document.y + cell_padding);
         pango_cairo_show_layout(cairo, cells[column]);
         cairo_tag_end(cairo, tone == CMEDIA_TONE_FACT && column == 0 ? "TH" : tag);
         x += table.widths[column];

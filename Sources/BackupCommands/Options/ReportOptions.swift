@@ -85,12 +85,22 @@ struct ReportOptions: ParsableArguments {
 
 extension JobPlace {
     /// What the settings of the store say of reports, if the jobs are in a store. The report has the store's language.
-    static func reportPreferences(_ options: StoreOptions) throws(BackupError) -> ReportPreferences {
+    static func reportSettings(_ options: StoreOptions) throws(BackupError) -> ReportPreferences {
         guard let path = try? options.path(), options.store != nil || StoreLocation.hasStore(path) else {
             return ReportPreferences()
         }
         let found = try StoreSettings.reports(ofStore: path)
         if let language = found.language { Terminal.language = language }
         return found.preferences
+    }
+
+    /// The same for a copy, which must not fail because of a setting.
+    static func reportSettingsOrNone(_ options: StoreOptions) -> ReportPreferences {
+        do throws(BackupError) {
+            return try reportSettings(options)
+        } catch {
+            Terminal.writeError("warning: the settings of reports could not be read: \(error)")
+            return ReportPreferences()
+        }
     }
 }

@@ -58,7 +58,7 @@ struct CopyCommand: ParsableCommand {
         Malloc.limitArenas()
         let place = try JobPlace.resolve(store)
         store.wait?.begin()
-        let settings = try JobPlace.reportPreferences(store)
+        let settings = JobPlace.reportSettingsOrNone(store)
         let runner = CopyRunner(isJSON: output.json) { reports.preferences($0 ?? settings) }
         if let resume { return try runner.resume(resume, in: place) }
         let paths = folders.map(FileSystem.absolutePath)

@@ -47,21 +47,10 @@ struct JobsListCommand: ParsableCommand {
         }
         if jobs.isEmpty { return Terminal.write("There are no jobs.") }
         let rows = jobs.map { job in
-            [job.record.id, Terminal.language.text(Self.text(job)), Terminal.shown(job.record.source)]
+            [job.record.id, Terminal.language.text(job.state.label(isRunning: job.isRunning)), Terminal.shown(job.record.source)]
                 + [job.record.destinations.map { Terminal.shown($0.path) }.joined(separator: " ")]
         }
         Terminal.write(verbatim: Table.text(["ID", "State", "From", "To"], rows))
-    }
-
-    private static func text(_ job: JobFolder) -> Message {
-        switch job.state {
-        case .idle: "not begun"
-        case .inProgress: job.isRunning ? "running" : "interrupted"
-        case .paused: "paused"
-        case .completed: "complete"
-        case .failed: "incomplete"
-        case .cancelled: "cancelled"
-        }
     }
 }
 
@@ -102,7 +91,7 @@ struct JobsResumeCommand: ParsableCommand {
         let place = try JobPlace.resolve(job.store)
         if try JobFolder.open(job.name, in: place).isRunning { return try job.ask(.resume) }
         job.store.wait?.begin()
-        let settings = try JobPlace.reportPreferences(job.store)
+        let settings = JobPlace.reportSettingsOrNone(job.store)
         try CopyRunner(isJSON: output.json) { $0 ?? settings }.resume(job.name, in: place)
     }
 }

@@ -37,7 +37,7 @@ struct ReportJobCommand: ParsableCommand {
 
     func run() throws {
         let folder = try JobFolder.open(job.name, in: JobPlace.resolve(job.store))
-        let settings = try JobPlace.reportPreferences(job.store)
+        let settings = try JobPlace.reportSettings(job.store)
         var preferences = report.preferences(try folder.reportPreferences() ?? settings)
         if thumbnails { preferences.hasThumbnails = true }
         let chosen = preferences
@@ -78,7 +78,7 @@ struct ReportMasterCommand: ParsableCommand {
 
     func run() throws {
         let place = try JobPlace.resolve(store)
-        let preferences = report.preferences(try JobPlace.reportPreferences(store))
+        let preferences = report.preferences(try JobPlace.reportSettings(store))
         let paths = folders.map(FileSystem.absolutePath)
         let (search, outcome) = try CancellingSignals.run { () throws(BackupError) in
             var search = TransferSearch()

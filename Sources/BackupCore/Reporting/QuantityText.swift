@@ -1,5 +1,6 @@
 /// Formats sizes for display, in powers of 1,024 as in `ls -h`.
 public enum ByteCount {
+    /// `12.3 MiB`.
     public static func text(_ count: UInt64) -> String {
         if count < 1_024 { return "\(count) B" }
         // Not `count * 10`: a damaged record can claim any size.
@@ -16,6 +17,7 @@ public enum ByteCount {
 
 /// Formats durations for display as stopwatches do: `0:42`, `12:05`, `1:02:03`.
 public enum DurationText {
+    /// - Parameter seconds: rounded to whole ones.
     public static func of(_ seconds: Double) -> String {
         let whole = UInt64(min(max(seconds.rounded(), 0), 1e9))
         let hours = whole / 3600

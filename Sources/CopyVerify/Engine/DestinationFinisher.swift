@@ -217,6 +217,7 @@ final class DestinationFinisher {
     private func row(_ file: WrittenFile, _ status: RowStatus) -> ResultRow {
         ResultRow(
             path: file.task.path, destination: destination.place.path, size: file.task.status.size,
-            modificationTime: file.task.status.modificationTime, status: status)
+            modificationTime: file.task.status.modificationTime, status: status,
+            isLink: file.task.status.kind == .symbolicLink)
     }
 }

@@ -16,7 +16,9 @@ extension JobFolder {
     /// What reports the job makes; `nil` when nothing was recorded.
     /// - Throws: for a file that cannot be read, or is no JSON.
     public func reportPreferences() throws(BackupError) -> ReportPreferences? {
-        guard let text = try FileSystem.readFileIfPresent(configuration, limitBytes: Self.configurationLimitBytes) else { return nil }
+        guard let text = try FileSystem.readFileIfPresent(configuration, limitBytes: Self.configurationLimitBytes) else {
+            return nil
+        }
         let tokenizer = JSONTokenizer(BytesSource(text), bufferSizeBytes: 4_096)
         var preferences: ReportPreferences?
         guard try tokenizer.next() == .beginObject else { return nil }

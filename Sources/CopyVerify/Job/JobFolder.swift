@@ -15,6 +15,19 @@ public enum JobState: String, Sendable, CaseIterable {
     case failed
     /// Ended by a person.
     case cancelled
+
+    /// For people.
+    /// - Parameter isRunning: whether a process works at the job.
+    public func label(isRunning: Bool) -> Message {
+        switch self {
+        case .idle: "not begun"
+        case .inProgress: isRunning ? "running" : "interrupted"
+        case .paused: "paused"
+        case .completed: "complete"
+        case .failed: "incomplete"
+        case .cancelled: "cancelled"
+        }
+    }
 }
 
 /// The folder of a job: `jobs/ID/`.

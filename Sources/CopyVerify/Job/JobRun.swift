@@ -7,11 +7,13 @@ import SystemIO
 public struct JobRun: Sendable {
     static let textLimit = 1_000
 
+    /// When its first file was about to be read.
     public let startedAt: Timestamp
     /// `nil` for a run that goes on, or that a crash or a power cut has ended.
     public internal(set) var endedAt: Timestamp?
     /// How it has ended.
     public internal(set) var state: JobState?
+    /// Of the whole run.
     public internal(set) var elapsedSeconds = 0.0
     /// Until the last file of the source had been read.
     var copySeconds = 0.0

@@ -51,6 +51,7 @@ struct ResultRow: Sendable {
     var status: RowStatus
     var digests = FileDigests()
     var readBack: UncachedFile.Method?
+    var isLink = false
     /// Its path in the destination, where that differs.
     var target: [UInt8]?
     /// The copy's inode and time: whether it is still the same file.
@@ -69,6 +70,7 @@ struct ResultRow: Sendable {
             .init("md5", digests.md5?.hexadecimal), .init("sha1", digests.sha1?.hexadecimal),
             .init("read_back", readBack?.rawValue), .init("recorded_at", SystemClock.now()),
         ]
+        if isLink { members.append(.init("link", true)) }
         if let target { members += Self.path("target", target) }
         if let targetInode { members.append(.init("target_inode", targetInode)) }
         if let targetTime { members.append(.init("target_mtime", targetTime)) }
@@ -102,6 +104,8 @@ struct RecordedRow: Sendable {
     /// Of a row that failed.
     let message: String?
     let isDropped: Bool
+    /// Whether it is a symbolic link, whose target was compared.
+    let isLink: Bool
     /// In hexadecimal digits.
     let sha256: String?
     /// How the copy was read back; `nil` for a link, and for what was not read.
@@ -126,6 +130,7 @@ struct RecordedRow: Sendable {
         targetTime = members.time("target_mtime")
         message = members.text("message")
         isDropped = members.flag("destination_failed")
+        isLink = members.flag("link")
         sha256 = members.text("sha256")
         readBack = members.word("read_back")
         recordedAt = members.time("recorded_at")

@@ -54,6 +54,11 @@ struct JobDocument {
             let path = PageText.path(destination.place.path)
             try canvas.notice(.bad, text("Nothing more was copied to \(path): \(PageText.text(failure))"))
         }
+        for destination in story.destinations where destination.isInMemory {
+            let path = PageText.path(destination.place.path)
+            try canvas.notice(
+                .bad, text("\(path) lies in the memory of the machine: its copies are gone when the machine stops."))
+        }
         if story.successCount > 0 {
             try canvas.paragraph(texts.proofs(story).map(text).joined(separator: " "))
         }
@@ -84,7 +89,7 @@ struct JobDocument {
             PageColumn(text("Destination"), weight: 7), PageColumn(text("Reason"), weight: 12),
         ])
         var count: UInt64 = 0
-        try story.folder.forEachRowByWeight { (row) throws(BackupError) in
+        try story.forEachRowByWeight { (row) throws(BackupError) in
             guard !row.status.isSuccess, count < canvas.rowLimit else { return }
             count += 1
             try canvas.row(
@@ -169,7 +174,7 @@ struct JobDocument {
         try canvas.facts([
             (text("Job"), record.id),
             (text("Verification"), [mode.rawValue, ReportTexts.algorithms(mode)].filter { !$0.isEmpty }.joined(separator: ": ")),
-            (text("State"), text(story.isRunning ? "running" : ReportTexts.state(story.state))),
+            (text("State"), text(story.state.label(isRunning: story.isRunning))),
             (text("Copies verified"), ReportTexts.percent((story.successCount, story.successCount + story.issueCount))),
             (text("Duration"), DurationText.of(story.elapsedSeconds)),
             (text("Throughput"), ReportTexts.speed(performance.throughput)),
@@ -188,7 +193,7 @@ struct JobDocument {
                 .plain,
                 [
                     texts.time(run.startedAt) ?? "", texts.time(run.endedAt) ?? "–",
-                    text(isNow ? "running" : ReportTexts.state(run.state)),
+                    text((run.state ?? .inProgress).label(isRunning: isNow)),
                     run.endedAt == nil ? "–" : DurationText.of(run.elapsedSeconds),
                     run.endedAt == nil ? "–" : ByteCount.text(run.readBytes),
                 ])
@@ -210,15 +215,16 @@ struct JobDocument {
             try canvas.paragraph(text(Self.bounded(canvas.rowLimit, story.successCount)))
         }
         try canvas.table([
-            PageColumn(text("Status"), weight: 4), PageColumn(text("File"), weight: 10),
+            PageColumn(text("Status"), weight: 4), PageColumn(text("File"), weight: 9),
             PageColumn(text("Destination"), weight: 7), PageColumn(text("Size"), weight: 4, isNumber: true),
-            PageColumn(text("SHA-256"), weight: 11),
+            PageColumn("SHA-256", weight: 14),
         ])
         var count: UInt64 = 0
         try story.folder.forEachRow { (row) throws(BackupError) in
             guard row.status.isSuccess, count < canvas.rowLimit else { return }
             count += 1
-            let name = row.target == row.path ? PageText.path(row.path) : "\(PageText.path(row.path)) → \(PageText.path(row.target))"
+            let name =
+                row.target == row.path ? PageText.path(row.path) : "\(PageText.path(row.path)) → \(PageText.path(row.target))"
             try canvas.row(
                 .good,
                 [

@@ -12,12 +12,20 @@ extension JobFolder {
             if let row = RecordedRow(line) { try body(row) }
         }
     }
+}
 
+extension JobStory {
     /// The rows in the order of a report: what failed first, and of that what was not even tried last.
     func forEachRowByWeight(_ body: (RecordedRow) throws(BackupError) -> Void) throws(BackupError) {
-        try forEachRow { (row) throws(BackupError) in if !row.status.isSuccess, !row.isDropped { try body(row) } }
-        try forEachRow { (row) throws(BackupError) in if !row.status.isSuccess, row.isDropped { try body(row) } }
-        try forEachRow { (row) throws(BackupError) in if row.status.isSuccess { try body(row) } }
+        let failureCount = destinations.reduce(0) { $0 + $1.counts.failureCount }
+        let untriedCount = destinations.reduce(0) { $0 + $1.untriedCount }
+        if failureCount > untriedCount {
+            try folder.forEachRow { (row) throws(BackupError) in if !row.status.isSuccess, !row.isDropped { try body(row) } }
+        }
+        if untriedCount > 0 {
+            try folder.forEachRow { (row) throws(BackupError) in if !row.status.isSuccess, row.isDropped { try body(row) } }
+        }
+        try folder.forEachRow { (row) throws(BackupError) in if row.status.isSuccess { try body(row) } }
     }
 }
 

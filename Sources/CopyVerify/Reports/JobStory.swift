@@ -14,8 +14,8 @@ public struct JobStory: Sendable {
     /// In the order of the job.
     public private(set) var destinations: [DestinationStory]
     /// Of a file, in bytes; `nil` without rows.
-    public private(set) var largestFile: UInt64?
-    public private(set) var smallestFile: UInt64?
+    private(set) var largestFile: UInt64?
+    private(set) var smallestFile: UInt64?
 
     /// Reads the folder of a job, and all its rows once.
     /// - Throws: errors of its files. A file that is missing counts as empty.
@@ -28,9 +28,10 @@ public struct JobStory: Sendable {
         destinations = folder.record.destinations.map { DestinationStory(place: $0) }
         let places = Dictionary(destinations.enumerated().map { ($1.place.path, $0) }) { first, _ in first }
         try folder.forEachRow { (row) throws(BackupError) in
+            if let place = places[row.destination] { destinations[place].add(row) }
+            guard !row.isLink else { return }
             largestFile = max(largestFile ?? row.size, row.size)
             smallestFile = min(smallestFile ?? row.size, row.size)
-            if let place = places[row.destination] { destinations[place].add(row) }
         }
         let errors = runs.last?.destinationErrors ?? [:]
         for index in destinations.indices {
@@ -110,6 +111,8 @@ public struct DestinationStory: Sendable {
     public private(set) var directCount: UInt64 = 0
     /// Copies that were read back after the kernel was asked to drop them.
     public private(set) var droppedCount: UInt64 = 0
+    /// Links that are there: their targets were compared.
+    public private(set) var linkCount: UInt64 = 0
     /// Files that were not tried, since the destination had failed before.
     public private(set) var untriedCount: UInt64 = 0
     /// Files without a row: the job did not come to them.
@@ -119,17 +122,17 @@ public struct DestinationStory: Sendable {
 
     init(place: DestinationPlace) { self.place = place }
 
+    /// Whether it lies in memory: its copies are gone when the machine stops, and no read comes from a disk.
+    public var isInMemory: Bool { ["tmpfs", "ramfs"].contains(place.fileSystemType) }
+
     /// Files that are not there.
     public var issueCount: UInt64 { counts.failureCount + missingCount }
-
-    /// Copies that were compared without being read back as a file: links.
-    var linkCount: UInt64 { counts.successCount.subtractingSaturating(directCount + droppedCount) }
 
     mutating func add(_ row: RecordedRow) {
         counts.byStatus[row.status, default: 0] += 1
         if row.isDropped { untriedCount += 1 }
         guard row.status.isSuccess else { return }
-        successBytes = successBytes.addingSaturating(row.size)
+        if row.isLink { linkCount += 1 } else { successBytes = successBytes.addingSaturating(row.size) }
         switch row.readBack {
         case .direct: directCount += 1
         case .dropped: droppedCount += 1

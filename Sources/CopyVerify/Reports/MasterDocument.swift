@@ -43,7 +43,12 @@ struct MasterDocument {
         guard count > 0 else { return try canvas.notice(.quiet, text("No transfers were found.")) }
         let bad = summary.transfers.filter { $0.verdict != .everyByte }.count
         if bad == 0, problems.isEmpty {
-            try canvas.notice(.good, text(.plural(count, one: "Every byte of \(count) transfer arrived.", other: "Every byte of all \(count) transfers arrived.")))
+            try canvas.notice(
+                .good,
+                text(
+                    .plural(
+                        count, one: "Every byte of \(count) transfer arrived.",
+                        other: "Every byte of all \(count) transfers arrived.")))
         } else if bad == 0 {
             try canvas.notice(.bad, text("Every byte of the transfers that were found arrived. Not everything could be read."))
         } else {

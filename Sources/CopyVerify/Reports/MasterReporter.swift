@@ -66,7 +66,8 @@ public struct MasterReporter {
             "transfers": summary.transfers.count, "files": summary.totalFiles, "bytes": summary.totalBytes,
             "matches": summary.successCount, "issues": summary.issueCount, "verification_rate": ReportJSON.decimal(rate),
             "average_files": ReportJSON.decimal(summary.averageFiles), "average_bytes": summary.averageBytes,
-            "average_mbps": ReportJSON.decimal(summary.averageSpeed / 1e6), "elapsed_seconds": ReportJSON.decimal(summary.elapsedSeconds),
+            "average_mbps": ReportJSON.decimal(summary.averageSpeed / 1e6),
+            "elapsed_seconds": ReportJSON.decimal(summary.elapsedSeconds),
             "largest_transfer": summary.largest?.id, "most_used_destination": summary.mostUsedDestination?.path,
         ]
         let cameras = summary.cameras.map { group -> OrderedJSON in

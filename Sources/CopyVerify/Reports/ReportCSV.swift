@@ -26,7 +26,7 @@ struct ReportCSV {
 
     func write(to file: DraftFile) throws(BackupError) {
         try file.add(CSVLine.text(["Status", "File Path", "Target Path", "Details", "Timestamp"]))
-        try story.folder.forEachRowByWeight { (row) throws(BackupError) in
+        try story.forEachRowByWeight { (row) throws(BackupError) in
             try file.add(
                 CSVLine.text([
                     row.status.rawValue, row.pathText, row.targetPath, Self.details(row),

@@ -18,7 +18,7 @@ struct ReportJSON {
         try file.add(head)
         try file.add(",\n  \"results\": [")
         var isFirst = true
-        try story.folder.forEachRowByWeight { (row) throws(BackupError) in
+        try story.forEachRowByWeight { (row) throws(BackupError) in
             try file.add(isFirst ? "\n    " : ",\n    ")
             isFirst = false
             try file.add(Self.json(row).compactText)

@@ -18,7 +18,8 @@ enum ReportPictures {
         let file = try OwnedDescriptor.openFile(path)
         let prefix = try prefix(of: file)
         guard ContentKind(prefix: prefix) == .image, ["image/jpeg", "image/png"].contains(ContentKind.imageType(prefix)) else {
-            throw BackupError(.usage, "the logo is neither a JPEG nor a PNG", path: path, remedy: "Name a picture of such a format.")
+            throw BackupError(
+                .usage, "the logo is neither a JPEG nor a PNG", path: path, remedy: "Name a picture of such a format.")
         }
         switch try MediaHelper().thumbnail(of: file) {
         case .found(let jpeg):

@@ -63,8 +63,9 @@ struct ReportTexts {
                 "Each copy was read back and compared byte for byte with the source, which was read again, and by SHA-256, MD5 and SHA-1."
             )
         }
-        let direct = story.destinations.reduce(0) { $0 + $1.directCount }
-        let dropped = story.destinations.reduce(0) { $0 + $1.droppedCount }
+        let onDisks = story.destinations.filter { !$0.isInMemory }
+        let direct = onDisks.reduce(0) { $0 + $1.directCount }
+        let dropped = onDisks.reduce(0) { $0 + $1.droppedCount }
         let links = story.destinations.reduce(0) { $0 + $1.linkCount }
         if direct > 0 {
             proofs.append(
@@ -76,13 +77,17 @@ struct ReportTexts {
             proofs.append(
                 .plural(
                     dropped,
-                    one: "\(dropped) copy was read after the kernel was asked to forget it (dropped): its file system cannot be read directly, and the kernel may have answered from its memory.",
-                    other: "\(dropped) copies were read after the kernel was asked to forget them (dropped): their file systems cannot be read directly, and the kernel may have answered from its memory."
+                    one:
+                        "\(dropped) copy was read after the kernel was asked to forget it (dropped): its file system cannot be read directly, and the kernel may have answered from its memory.",
+                    other:
+                        "\(dropped) copies were read after the kernel was asked to forget them (dropped): their file systems cannot be read directly, and the kernel may have answered from its memory."
                 ))
         }
         if links > 0 {
             proofs.append(
-                .plural(links, one: "\(links) link was compared by its target.", other: "\(links) links were compared by their targets."))
+                .plural(
+                    links, one: "\(links) link was compared by its target.",
+                    other: "\(links) links were compared by their targets."))
         }
         return proofs
     }
@@ -100,17 +105,6 @@ struct ReportTexts {
         case .sourceChanged: "the source changed"
         case .conflict: "name is taken"
         case .failed: "failed"
-        }
-    }
-
-    static func state(_ state: JobState?) -> Message {
-        switch state {
-        case .idle: "not begun"
-        case .inProgress, nil: "interrupted"
-        case .paused: "paused"
-        case .completed: "complete"
-        case .failed: "incomplete"
-        case .cancelled: "cancelled"
         }
     }
 

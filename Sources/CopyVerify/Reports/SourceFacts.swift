@@ -12,7 +12,9 @@ public struct SourceFacts: Sendable {
     public private(set) var totalBytes: UInt64 = 0
     /// How many files have an extension, sorted by it; empty for those without one.
     public private(set) var extensions: [(name: String, count: UInt64)] = []
+    /// The earliest time of a file; `nil` without files.
     public private(set) var oldest: Timestamp?
+    /// The latest time of a file; `nil` without files.
     public private(set) var newest: Timestamp?
     /// Names that were left out since they begin with a dot.
     public private(set) var hiddenCount: UInt64 = 0
@@ -65,7 +67,9 @@ public struct SourceFacts: Sendable {
 public struct CameraFacts: Sendable, Equatable {
     /// The maker, or a kind of camera: `Sony`.
     public let type: String?
+    /// As its own files say it.
     public let model: String?
+    /// As its own files say it.
     public let serial: String?
 
     /// - Returns: `nil` without a type and a model.

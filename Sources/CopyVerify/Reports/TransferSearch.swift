@@ -34,7 +34,9 @@ public struct TransferSearch {
             let job = try JobFolder.open(path, in: "")
             let record = job.record
             let places = [record.source] + record.destinations.map(\.path)
-            guard folders.isEmpty || places.contains(where: { place in folders.contains { Self.isInside(place, $0) } }) else { return }
+            guard folders.isEmpty || places.contains(where: { place in folders.contains { Self.isInside(place, $0) } }) else {
+                return
+            }
             add(TransferRecord(try JobStory(job)))
         } catch {
             note(error)

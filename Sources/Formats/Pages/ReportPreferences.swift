@@ -21,12 +21,17 @@ public enum ReportFormat: String, Sendable, CaseIterable {
 public struct ReportPreferences: Sendable, Equatable {
     /// Whether reports are made at the end of a job.
     public var isEnabled = false
+    /// Which reports are made.
     public var formats = ReportFormat.allCases
     /// Instead of the usual title.
     public var title: String?
+    /// Whose report it is.
     public var company: String?
+    /// For whom the company works.
     public var client: String?
+    /// What the files are part of.
     public var production: String?
+    /// A text of any number of lines.
     public var notes: String?
     /// The path of a JPEG or PNG.
     public var logo: String?

@@ -64,15 +64,6 @@ public struct StoreSettings: Sendable, Equatable {
     /// - Throws: `invalidContent` naming the key; `unsupportedVersion`.
     static func read(_ path: String) throws(BackupError) -> StoreSettings { try StoreSettings(.read(path)) }
 
-    /// What the settings of a store say of the reports of `backupfs copy`, and their language.
-    /// - Parameter root: the store's folder; the logo's path is relative to it.
-    public static func reports(ofStore root: String) throws(BackupError) -> (preferences: ReportPreferences, language: Language?) {
-        let settings = try read(StorePaths(root: root).settings)
-        var preferences = settings.report
-        if let logo = preferences.logo, !logo.hasPrefix("/") { preferences.logo = "\(root)/\(logo)" }
-        return (preferences, settings.language)
-    }
-
     /// - Throws: `invalidContent`, with all problems as findings; `unsupportedVersion`.
     init(_ text: SettingsText) throws(BackupError) {
         let values = text.entries.mapValues(\.value)

@@ -2,6 +2,7 @@ import BackupCore
 
 /// The beginning of a document.
 public struct PageHead: Sendable, Equatable {
+    /// At the top of the first page, and what viewers call the document.
     public let title: String
     /// When the document was made.
     public let createdAt: Timestamp
