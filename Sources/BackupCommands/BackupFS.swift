@@ -130,7 +130,7 @@ enum RepeatedOption {
     /// Options that collect their values.
     private static let collecting: [String: Set<String>] = [
         "--tag": ["snapshots"], "--keep-tag": ["forget"], "--add": ["tag"], "--remove": ["tag"], "--set": ["tag"],
-        "--rule": ["star"], "--md5": ["restore"],
+        "--rule": ["star"], "--md5": ["restore"], "--hash": ["copy"], "--manifest": ["copy"],
     ]
 
     /// Short names of options with a value, where they do not collect values.
@@ -173,9 +173,4 @@ enum RepeatedOption {
             .usage, "\(name) is given twice: \(MessageText.shortened(before)) and \(MessageText.shortened(value))",
             remedy: "Give it once. For two databases or two folders, make two stores.")
     }
-}
-
-/// The program's version, in `--version`, manifests and reports.
-enum ProgramVersion {
-    static let text = "0.1.0"
 }

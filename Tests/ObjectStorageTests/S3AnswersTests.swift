@@ -1,4 +1,5 @@
 import BackupCore
+import SystemIO
 import TestSupport
 import Testing
 

@@ -38,6 +38,15 @@ public enum Machine {
         (environment("PATH") ?? "/usr/bin:/bin").split(separator: ":").contains { access("\($0)/\(name)", X_OK) == 0 }
     }
 
+    /// A program that `mount-scripts/install-dependencies.sh` gets from PyPI; `nil` when it is not there.
+    public static func pythonTool(_ name: String) -> String? {
+        let folder =
+            environment("BACKUPFS_TEST_TOOLS")
+            ?? (environment("XDG_CACHE_HOME") ?? (environment("HOME") ?? "") + "/.cache") + "/backupfs-test"
+        let path = "\(folder)/venv/bin/\(name)"
+        return access(path, X_OK) == 0 ? path : nil
+    }
+
     public static func environment(_ name: String) -> String? {
         guard let value = getenv(name) else { return nil }
         let text = String(cString: value)

@@ -31,10 +31,7 @@ public final class ObjectServer: Sendable {
         /// Whether `mount-scripts/install-dependencies.sh remotes` could install it.
         public var isInstalled: Bool {
             let program = ["seaweedfs": "weed", "swift": "swift-proxy-server"][rawValue] ?? rawValue
-            let tools =
-                Machine.environment("BACKUPFS_TEST_TOOLS")
-                ?? (Machine.environment("XDG_CACHE_HOME") ?? (Machine.environment("HOME") ?? "") + "/.cache") + "/backupfs-test"
-            return access("\(tools)/venv/bin/\(program)", X_OK) == 0 || Machine.hasTool(program)
+            return Machine.pythonTool(program) != nil || Machine.hasTool(program)
         }
     }
 

@@ -26,6 +26,10 @@ extension VerificationMode: ExpressibleByArgument {}
 
 extension ConflictPolicy: ExpressibleByArgument {}
 
+extension HashAlgorithm: ExpressibleByArgument {}
+
+extension ManifestKind: ExpressibleByArgument {}
+
 extension CompletionKind {
     /// The IDs of copy jobs.
     static let job = CompletionKind.custom { words, _, _ in

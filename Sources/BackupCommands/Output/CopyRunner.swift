@@ -40,7 +40,9 @@ struct CopyRunner {
         printer.begin(job.folder.record.id)
         let summary = try CancellingSignals.run { () throws(BackupError) in
             let stop = Cancellation()
-            return try stop.run { () throws(BackupError) in try job.run(stop: stop, progress: printer.show) }
+            return try stop.run { () throws(BackupError) in
+                try job.run(stop: stop, version: ProgramVersion.text, progress: printer.show)
+            }
         }
         printer.finish()
         let hasEnded = summary.state == .completed || summary.state == .failed

@@ -16,6 +16,7 @@ struct CopyCommand: ParsableCommand {
               backupfs copy /media/card /mnt/a /mnt/b
               backupfs copy --verify paranoid --hidden /media/card /mnt/a/card-1
               backupfs copy --label prefix --label-numbering /media/A001 /mnt/a /mnt/b
+              backupfs copy --manifest ascmhl /media/card /mnt/a/A001 /mnt/b/A001
               backupfs copy --resume 2026-01-11_14-30-00-1f2e3d
             """)
 
@@ -36,6 +37,24 @@ struct CopyCommand: ParsableCommand {
     var onConflict: ConflictPolicy = .refuse
     @OptionGroup var labels: LabelOptions
     @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Compute this digest too: sha256, xxh128, md5, sha1, c4, xxh64 or xxh3. Can be repeated.", valueName: "algorithm"))
+    var hash: [HashAlgorithm] = []
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Write a list of checksums into each destination: sha256sums, bagit (the copies are in data/ then) or ascmhl. Can be repeated.",
+            valueName: "kind"))
+    var manifest: [ManifestKind] = []
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Compare the source with the lists of checksums in its folder (auto), with this one, or with none (off).",
+            valueName: "auto|off|file"),
+        completion: .file())
+    var verifySource = "auto"
+    @Option(
         name: .long, help: ArgumentHelp("Continue this job: its ID, or its folder.", valueName: "job"), completion: .job)
     var resume: String?
     @OptionGroup var reports: CopyReportOptions
@@ -51,6 +70,9 @@ struct CopyCommand: ParsableCommand {
         } else if folders.count < 2 {
             throw ValidationError("Name the folder to copy, and then each folder that gets a copy.")
         }
+        if manifest.contains(.bagit), Set(manifest).count > 1 {
+            throw ValidationError("A bag has its own list of checksums: --manifest bagit cannot be combined.")
+        }
     }
 
     func run() throws {
@@ -62,7 +84,11 @@ struct CopyCommand: ParsableCommand {
         let runner = CopyRunner(isJSON: output.json) { reports.preferences($0 ?? settings) }
         if let resume { return try runner.resume(resume, in: place) }
         let paths = folders.map(FileSystem.absolutePath)
-        let options = CopyOptions(verification: verify, includesHidden: hidden, conflicts: onConflict, label: labels.settings)
-        try runner.begin(paths[0], Array(paths.dropFirst()), options, in: place)
+        let options = CopyOptions(
+            verification: verify, includesHidden: hidden, conflicts: onConflict, label: labels.settings,
+            hashes: Set(hash), manifests: Set(manifest),
+            sourceVerification: SourceVerification(verifySource))
+        let destinations = paths.dropFirst().map { manifest.contains(.bagit) ? CopyOptions.payloadOfBag($0) : $0 }
+        try runner.begin(paths[0], destinations, options, in: place)
     }
 }

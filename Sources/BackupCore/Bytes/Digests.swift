@@ -112,6 +112,54 @@ public struct MD5Digest: ByteDigest {
     }
 }
 
+/// A SHA-512 digest (64 bytes).
+public struct SHA512Digest: ByteDigest {
+    public static let byteCount = 64
+
+    private var storage: InlineArray<64, UInt8>
+
+    public init(exactBytes: UnsafeRawBufferPointer) {
+        precondition(exactBytes.count == Self.byteCount, "a digest of this kind has 64 bytes")
+        storage = InlineArray { exactBytes[$0] }
+    }
+
+    public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try Swift.withUnsafeBytes(of: storage, body)
+    }
+}
+
+/// An XXH3 digest of 128 bits, in the canonical order of its bytes.
+public struct XXH128Digest: ByteDigest {
+    public static let byteCount = 16
+
+    private var storage: InlineArray<16, UInt8>
+
+    public init(exactBytes: UnsafeRawBufferPointer) {
+        precondition(exactBytes.count == Self.byteCount, "a digest of this kind has 16 bytes")
+        storage = InlineArray { exactBytes[$0] }
+    }
+
+    public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try Swift.withUnsafeBytes(of: storage, body)
+    }
+}
+
+/// A digest of 64 bits of XXH3 or XXH64, in the canonical order of its bytes.
+public struct XXH64Digest: ByteDigest {
+    public static let byteCount = 8
+
+    private var storage: InlineArray<8, UInt8>
+
+    public init(exactBytes: UnsafeRawBufferPointer) {
+        precondition(exactBytes.count == Self.byteCount, "a digest of this kind has 8 bytes")
+        storage = InlineArray { exactBytes[$0] }
+    }
+
+    public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try Swift.withUnsafeBytes(of: storage, body)
+    }
+}
+
 /// Every checksum of one file's plain bytes. All are computed in the one pass that reads the file, so that no later query has to
 /// read it again.
 public struct Checksums: Hashable, Sendable {

@@ -5,18 +5,26 @@ import SystemIO
 /// What all threads of a job share.
 final class CopyContext: Sendable {
     let options: CopyOptions
+    /// Those whose digests are computed.
+    let algorithms: Set<HashAlgorithm>
     /// Part of the names of unfinished copies.
     let token: String
     let source: DirectoryHandle
     let journal: ResultJournal
     /// Whether an earlier run may have left unfinished copies.
     let isResumed: Bool
-    let problems = ProblemList()
+    let problems: ProblemList
     private let stop: Cancellation
     private let isStopping = Atomic<Bool>(false)
 
-    init(_ record: JobRecord, _ source: DirectoryHandle, _ journal: ResultJournal, isResumed: Bool, stop: Cancellation) {
+    /// - Parameter algorithms: besides those that the options ask for.
+    init(
+        _ record: JobRecord, _ source: DirectoryHandle, _ journal: ResultJournal, _ problems: ProblemList,
+        algorithms: Set<HashAlgorithm>, isResumed: Bool, stop: Cancellation
+    ) {
         options = record.options
+        self.algorithms = record.options.algorithms.union(algorithms)
+        self.problems = problems
         token = record.token
         self.source = source
         self.journal = journal
@@ -31,37 +39,4 @@ final class CopyContext: Sendable {
     func requestStop() { isStopping.store(true, ordering: .relaxed) }
 
     static let cancelled = BackupError(.interrupted, "cancelled")
-}
-
-/// Problems that belong to no file of a destination, and warnings.
-final class ProblemList: Sendable {
-    private static let limit = 10_000
-
-    private struct State: Sendable {
-        var problems: [String] = []
-        var warnings: [String] = []
-        var noted: Set<String> = []
-    }
-
-    private let state = Mutex(State())
-
-    var problems: [String] { state.withLock { $0.problems } }
-    var warnings: [String] { state.withLock { $0.warnings } }
-
-    func add(_ error: BackupError) {
-        let text = error.summary.english
-        state.withLock { if $0.problems.count < Self.limit { $0.problems.append(text) } }
-    }
-
-    func warn(_ text: Message) {
-        let text = text.english
-        state.withLock { if $0.warnings.count < Self.limit { $0.warnings.append(text) } }
-    }
-
-    /// Warns only the first time.
-    /// - Parameter key: what the warning is about.
-    func warnOnce(_ key: String, _ text: Message) {
-        let isFirst = state.withLock { $0.noted.insert(key).inserted }
-        if isFirst { warn(text) }
-    }
 }

@@ -86,20 +86,24 @@ public struct CopyJob: Sendable {
     /// Copies what is not at its destination yet.
     /// - Parameters:
     ///   - stop: ends the run; the job is then paused, and can be resumed.
+    ///   - version: of this program, for lists of checksums.
     ///   - progress: called several times a second, on a thread of its own.
     public func run(
-        stop: Cancellation = Cancellation(), progress: @escaping @Sendable (CopyProgress) -> Void = { _ in }
+        stop: Cancellation = Cancellation(), version: String = "", progress: @escaping @Sendable (CopyProgress) -> Void = { _ in }
     ) throws(BackupError) -> CopySummary {
         let lock = try LockTimeout.waiting { () throws(BackupError) in try folder.lock() }
         defer { withExtendedLifetime(lock) {} }
         // What was asked of an earlier run.
         folder.clearRequest()
+        let problems = ProblemList()
+        let manifest = try SourceManifest.load(
+            DirectoryHandle(path: record.source), record.options.sourceVerification, into: folder.sourceLists, problems)
         try folder.setState(.inProgress)
         try folder.removePause()
         var note = JobRun(startedAt: SystemClock.now())
         try folder.noteBegin(at: note.startedAt)
         let start = SystemClock.monotonicNanoseconds()
-        let (context, destinations) = try prepare(stop)
+        let (context, destinations) = try prepare(problems, manifest, stop)
         let control = JobControl(folder, context)
         let threads = try DestinationThreads(destinations, context)
         let load = SourceLoad()
@@ -107,14 +111,15 @@ public struct CopyJob: Sendable {
             folder, ProgressMeter(destinations, load, plan.info, record.options.verification, at: start), progress)
         control.onPause = { threads.pushAll(.flush) }
         control.progress = { meter.latest.json }
-        let hasher = try SourceHasher(record.options.verification)
-        let reader = SourceReader(context, destinations, threads.queues, hasher, load, pace: control.check)
+        let hasher = try SourceHasher(context.algorithms)
+        let reader = SourceReader(context, destinations, threads.queues, hasher, load, manifest, pace: control.check)
         walk(reader, context)
         note.copySeconds = Double(SystemClock.monotonicNanoseconds() - start) / 1e9
         if !context.mustStop { requireWholeSource(context, reader.visitedCount) }
         threads.pushAll(.finish)
         threads.wait(looking: control.look)
         hasher.finish()
+        if !context.mustStop { try finishLists(context, destinations, manifest, reader.visitedCount, version) }
         if !context.mustStop { finishFolders(context, destinations) }
         meter.end()
         // A run that is stopped says so in its record.
@@ -127,15 +132,25 @@ public struct CopyJob: Sendable {
         }
     }
 
-    private func prepare(_ stop: Cancellation) throws(BackupError) -> (CopyContext, [Destination]) {
+    private func prepare(
+        _ problems: ProblemList, _ manifest: SourceManifest?, _ stop: Cancellation
+    ) throws(BackupError) -> (CopyContext, [Destination]) {
         let source = try DirectoryHandle(path: record.source)
         var destinations: [Destination] = []
         for (index, place) in plan.destinations.enumerated() {
+            if place.isMade, record.options.manifests.contains(.bagit) {
+                try FileSystem.makeDirectories(FileSystem.parentPath(place.path), permissions: 0o755)
+            }
             destinations.append(try Destination(place, madeFolders: MadeFolders(folder.madeFolders(index))))
         }
         let belief = RowBelief(source, destinations)
         let journal = try ResultJournal(folder) { belief.holds($0) }
-        let context = CopyContext(record, source, journal, isResumed: isResumed, stop: stop)
+        var algorithms = manifest?.algorithms ?? []
+        if record.options.manifests.contains(.ascmhl) {
+            for root in [source] + destinations.map(\.root) { algorithms.formUnion(try MHLHistory.algorithms(in: root)) }
+        }
+        let context = CopyContext(
+            record, source, journal, problems, algorithms: algorithms, isResumed: isResumed, stop: stop)
         if belief.lostCount > 0 {
             context.problems.add(
                 BackupError(
@@ -168,10 +183,24 @@ public struct CopyJob: Sendable {
 
     private func walk(_ visitor: any SourceVisitor, _ context: CopyContext) {
         do throws(BackupError) {
-            try SourceWalk(root: context.source, includesHidden: record.options.includesHidden, visitor: visitor).run()
+            try SourceWalk(
+                root: context.source, includesHidden: record.options.includesHidden,
+                leavesOutChain: record.options.leavesOutChain, visitor: visitor
+            ).run()
         } catch {
             if error.code == .interrupted { context.requestStop() } else { context.problems.add(error) }
         }
+    }
+
+    /// Looks for what the source lacks, and writes the lists of checksums.
+    private func finishLists(
+        _ context: CopyContext, _ destinations: [Destination], _ manifest: SourceManifest?, _ visitedCount: UInt64,
+        _ version: String
+    ) throws(BackupError) {
+        let isWhole = context.problems.problems.isEmpty
+        try manifest?.report(includesHidden: record.options.includesHidden)
+        ManifestWriter(folder: folder, context: context, destinations: destinations, version: version)
+            .run(.init(fileCount: visitedCount, isWhole: isWhole, missingCount: manifest?.missingCount ?? 0))
     }
 
     private func finishFolders(_ context: CopyContext, _ destinations: [Destination]) {

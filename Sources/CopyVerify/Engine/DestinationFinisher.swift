@@ -136,8 +136,7 @@ final class DestinationFinisher {
             if context.options.verification.readsBack {
                 destination.verifiedBytes.add(file.task.status.size, ordering: .relaxed)
             }
-            let digests = context.options.verification.readsBack ? file.task.waitForDigests() : FileDigests()
-            return finished(file, file.target, .present, .init(digests: digests, method: method))
+            return finished(file, file.target, .present, .init(digests: file.task.waitForDigests(), method: method))
         case .written(let name):
             do throws(BackupError) {
                 if context.mustStop { throw CopyContext.cancelled }
@@ -190,7 +189,13 @@ final class DestinationFinisher {
             var row = row(file, status)
             let copy = try folders.open(file.task.folder.components).status(target)
             row.digests = finding.digests
+            if !finding.digests.algorithms.isEmpty { row.hashedAt = SystemClock.now() }
             row.readBack = finding.method
+            if let difference = file.task.expected?.difference(size: row.size, finding.digests) {
+                row.status = .sourceMismatch
+                row.error = sourceMismatch(file, difference)
+                destination.failedCount.add(1, ordering: .relaxed)
+            }
             if target != file.task.name { row.target = file.task.folder.path(of: target) }
             row.targetInode = copy.inode
             row.targetTime = copy.modificationTime
@@ -198,6 +203,14 @@ final class DestinationFinisher {
         } catch {
             return row(file, failure: error, isDropped: false)
         }
+    }
+
+    /// The copy is kept: it is what the source has now, and may be all that is left of it.
+    private func sourceMismatch(_ file: WrittenFile, _ difference: Message) -> BackupError {
+        BackupError(
+            .damagedContent, "the source is not what its list of checksums says, and the copy is as the source is: \(difference)",
+            path: "\(context.source.path)/\(MessageText.name(file.task.path))",
+            remedy: "Look for another copy of the file. The source is damaged, or it has changed since the list was written.")
     }
 
     private func changed(_ file: WrittenFile) -> BackupError {

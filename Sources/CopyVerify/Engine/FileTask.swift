@@ -10,6 +10,8 @@ final class FileTask: Sendable {
     let attributes: [ExtendedAttribute]
     /// Of a link.
     let linkTarget: [UInt8]?
+    /// What lists say that came with the source.
+    let expected: ExpectedFile?
 
     private struct Delivery: Sendable {
         var digests = FileDigests()
@@ -21,13 +23,14 @@ final class FileTask: Sendable {
     /// - Parameter partCount: how often digests will be delivered.
     init(
         _ name: FileName, in folder: SourceFolder, _ status: FileStatus, attributes: [ExtendedAttribute] = [],
-        linkTarget: [UInt8]? = nil, partCount: Int = 0
+        linkTarget: [UInt8]? = nil, expected: ExpectedFile? = nil, partCount: Int = 0
     ) {
         self.folder = folder
         self.name = name
         self.status = status
         self.attributes = attributes
         self.linkTarget = linkTarget
+        self.expected = expected
         delivery = Monitor(Delivery(missingCount: partCount))
     }
 

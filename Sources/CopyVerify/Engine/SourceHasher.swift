@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// Hashes the blocks of large files beside their reading: MD5 on one thread, the others on another one.
+/// Hashes the blocks of large files beside their reading, on one or two threads.
 final class SourceHasher {
     private enum Command: Sendable {
         case data(BlockPool.Block)
@@ -23,20 +23,16 @@ final class SourceHasher {
     /// How often the digests of a file are delivered in parts.
     var partCount: Int { lanes.count }
 
-    init(_ mode: VerificationMode) throws(BackupError) {
-        if mode.hashesSHA256 {
-            let hasSHA1 = mode.hashesSHA1
-            lanes.append(try Self.lane { FileDigester(sha256: true, md5: false, sha1: hasSHA1) })
-        }
-        if mode.hashesMD5 { lanes.append(try Self.lane { FileDigester(sha256: false, md5: true, sha1: false) }) }
+    init(_ algorithms: Set<HashAlgorithm>) throws(BackupError) {
+        for lane in HashAlgorithm.lanes(algorithms) { lanes.append(try Self.lane(lane)) }
     }
 
-    private static func lane(_ make: @escaping @Sendable () -> FileDigester) throws(BackupError) -> Lane {
+    private static func lane(_ algorithms: Set<HashAlgorithm>) throws(BackupError) -> Lane {
         let queue = WorkQueue<Command>(limit: queueLimit)
         return Lane(
             queue: queue,
             thread: try SystemThread {
-                var digester = make()
+                var digester = FileDigester(algorithms)
                 queue.forEach { command in
                     switch command {
                     case .data(let block): digester.update(block.bytes)

@@ -12,6 +12,7 @@ final class SourceReader: SourceVisitor {
     private let queues: [WorkQueue<WriterCommand>]
     private let hasher: SourceHasher
     private let load: SourceLoad
+    private let manifest: SourceManifest?
     /// Called between blocks: waits while the job is paused.
     private let pace: () throws(BackupError) -> Void
     // 52 MiB in all.
@@ -24,15 +25,16 @@ final class SourceReader: SourceVisitor {
     /// - Parameter queues: for each destination its own.
     init(
         _ context: CopyContext, _ destinations: [Destination], _ queues: [WorkQueue<WriterCommand>], _ hasher: SourceHasher,
-        _ load: SourceLoad, pace: @escaping () throws(BackupError) -> Void
+        _ load: SourceLoad, _ manifest: SourceManifest?, pace: @escaping () throws(BackupError) -> Void
     ) {
         self.context = context
         self.destinations = destinations
         self.queues = queues
         self.hasher = hasher
         self.load = load
+        self.manifest = manifest
         self.pace = pace
-        digester = FileDigester(context.options.verification)
+        digester = FileDigester(context.algorithms)
     }
 
     // MARK: The walk
@@ -69,6 +71,7 @@ final class SourceReader: SourceVisitor {
             return context.problems.warn("\(handle.path)/\(MessageText.name(name.bytes)): not copied, since it is \(kind)")
         case .regular, .symbolicLink: visitedCount += 1
         }
+        let expected = try manifest?.expectation(path, status)
         var receivers: [Int] = []
         for (index, destination) in destinations.enumerated() {
             if try context.journal.earlier.has(path, destination: destination.place.path) {
@@ -81,7 +84,7 @@ final class SourceReader: SourceVisitor {
         if status.kind == .symbolicLink {
             copyLink(FileTask(name, in: folder, status), handle, to: receivers)
         } else {
-            try copyFile(name, status, in: folder, handle, to: receivers)
+            try copyFile(name, status, in: folder, handle, expected, to: receivers)
         }
     }
 
@@ -103,7 +106,8 @@ final class SourceReader: SourceVisitor {
     // MARK: Files
 
     private func copyFile(
-        _ name: FileName, _ status: FileStatus, in folder: SourceFolder, _ handle: DirectoryHandle, to receivers: [Int]
+        _ name: FileName, _ status: FileStatus, in folder: SourceFolder, _ handle: DirectoryHandle, _ expected: ExpectedFile?,
+        to receivers: [Int]
     ) throws(BackupError) {
         var failure: BackupError?
         var last = FileTask(name, in: folder, status)
@@ -113,7 +117,7 @@ final class SourceReader: SourceVisitor {
                 let before = try file.status()
                 let isSmall = before.size <= UInt64(Self.smallByteCount)
                 last = FileTask(
-                    name, in: folder, before, attributes: attributes(of: file),
+                    name, in: folder, before, attributes: attributes(of: file), expected: expected,
                     partCount: isSmall ? 1 : hasher.partCount)
                 if try isSmall ? readSmall(file, last, receivers) : readLarge(file, last, receivers) { return }
                 failure = BackupError(

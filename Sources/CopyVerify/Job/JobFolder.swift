@@ -44,6 +44,8 @@ public struct JobFolder: Sendable {
     /// All errors, for people, once the job has ended.
     public var errors: String { "\(path)/errors.txt" }
     var control: String { "\(path)/control" }
+    /// What the lists of checksums say that came with the source.
+    var sourceLists: String { "\(path)/source_lists.jsonl" }
     private var lockFile: String { "\(path)/lock" }
     private var cameraFile: String { "\(path)/camera.json" }
     private var stateFile: String { "\(path)/state" }

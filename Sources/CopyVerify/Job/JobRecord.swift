@@ -50,7 +50,8 @@ public struct JobRecord: Sendable {
             "source_inode": sourceIdentity.inode, "source_mount_point": sourcePlace.mountPoint,
             "source_file_system": sourcePlace.fileSystemType, "destinations": places, "verify": options.verification.rawValue,
             "hidden": options.includesHidden, "on_conflict": options.conflicts.rawValue, "token": token,
-            "version": Self.version,
+            "hash": options.hashes.map(\.rawValue).sorted(), "manifest": options.manifests.map(\.rawValue).sorted(),
+            "verify_source": options.sourceVerification.text, "version": Self.version,
         ]
         return options.label.map { record.adding(.object($0.members)) } ?? record
     }
@@ -83,8 +84,25 @@ public struct JobRecord: Sendable {
         destinations = places
         options = CopyOptions(
             verification: verification, includesHidden: members.flag("hidden"), conflicts: conflicts,
-            label: CameraLabelSettings(members))
+            label: CameraLabelSettings(members),
+            hashes: Self.words("hash", bytes), manifests: Self.words("manifest", bytes),
+            // Earlier versions did not look at lists.
+            sourceVerification: members.text("verify_source").map { SourceVerification($0) } ?? .off)
         self.token = token
+    }
+
+    /// The members of an array of words; empty when there is none.
+    private static func words<Word: RawRepresentable<String> & Hashable>(_ name: String, _ bytes: [UInt8]) -> Set<Word> {
+        var words: Set<Word> = []
+        let tokenizer = JSONTokenizer(BytesSource(bytes), bufferSizeBytes: 4_096)
+        guard (try? tokenizer.next()) == .beginObject else { return [] }
+        try? tokenizer.forEachMember { (member, value) throws(BackupError) in
+            guard member == name, value == .beginArray else { return }
+            while try tokenizer.next() == .string {
+                if let word = Word(rawValue: tokenizer.text()) { words.insert(word) }
+            }
+        }
+        return words
     }
 
     private static func places(_ bytes: [UInt8]) throws(BackupError) -> [DestinationPlace] {

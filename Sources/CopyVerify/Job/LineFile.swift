@@ -4,7 +4,7 @@ import SystemIO
 /// Reads a file of lines, of any length, a part at a time.
 struct LineFile: ~Copyable {
     private let partByteCount: Int
-    private let limitBytes: Int
+    private let lineLimitBytes: Int
     private let file: SharedFile
     private var buffer: [UInt8] = []
     private var position = 0
@@ -13,11 +13,17 @@ struct LineFile: ~Copyable {
     /// Where the next line begins.
     private(set) var offset: UInt64
 
-    /// - Parameter limitBytes: of a line, about.
     init(
-        path: String, from offset: UInt64 = 0, partByteCount: Int = 256 << 10, limitBytes: Int = .max
+        path: String, from offset: UInt64 = 0, partByteCount: Int = 256 << 10, lineLimitBytes: Int = .max
     ) throws(BackupError) {
-        file = try SharedFile(path: path)
+        self.init(
+            try SharedFile(path: path), from: offset, partByteCount: partByteCount, lineLimitBytes: lineLimitBytes)
+    }
+
+    /// - Parameter lineLimitBytes: for files of strangers.
+    init(_ file: SharedFile, from offset: UInt64 = 0, partByteCount: Int = 256 << 10, lineLimitBytes: Int = .max) {
+        self.file = file
+        self.lineLimitBytes = lineLimitBytes
         self.partByteCount = partByteCount
         self.limitBytes = limitBytes
         self.offset = offset
@@ -36,16 +42,27 @@ struct LineFile: ~Copyable {
             }
             buffer.removeFirst(position)
             position = 0
-            guard buffer.count <= limitBytes else { throw BackupError(.tooLarge, "a line is too long", path: file.path) }
+            guard buffer.count <= lineLimitBytes else {
+                throw BackupError(.invalidContent, "a line is too long", path: file.path)
+            }
             let part = try file.bytes(at: fileOffset, upTo: partByteCount)
             if part.isEmpty { return nil }
             fileOffset += UInt64(part.count)
             buffer += part
         }
     }
-    /// After the last line: what follows it without a line feed; empty when nothing does.
-    mutating func rest() -> ArraySlice<UInt8> {
+
+    /// The next line, also a last one without a line feed.
+    mutating func nextOrRest() throws(BackupError) -> ArraySlice<UInt8>? {
+        if let line = try next() { return line }
+        return try rest()
+    }
+
+    /// After the last line, what follows it without a line feed; `nil` when nothing does.
+    mutating func rest() throws(BackupError) -> ArraySlice<UInt8>? {
+        guard position < buffer.count else { return nil }
         defer { position = buffer.count }
+        offset += UInt64(buffer.count - position)
         return buffer[position...]
     }
 }

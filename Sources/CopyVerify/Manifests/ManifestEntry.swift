@@ -1,41 +1,35 @@
 import BackupCore
+import SystemIO
 
-/// A file in a manifest.
-public struct ManifestEntry: Sendable, Equatable {
-    /// Below the manifest's folder: components joined by one slash, none of them `.` or `..`.
+/// What a list of checksums says of a file.
+public struct ManifestEntry: Sendable {
+    /// Below the folder that the list is about; safe to join to it.
     public let path: [UInt8]
-    /// `nil` where the manifest does not say it.
-    public let sizeBytes: UInt64?
-    /// The checksums that the manifest has of it.
-    public let digests: [ChecksumAlgorithm: [UInt8]]
+    /// In bytes; `nil` where the list does not say.
+    public let size: UInt64?
+    /// Those whose algorithm this program has.
+    public let digests: FileDigests
 
-    public init(path: [UInt8], sizeBytes: UInt64? = nil, digests: [ChecksumAlgorithm: [UInt8]]) {
+    public init(path: [UInt8], size: UInt64?, digests: FileDigests) {
         self.path = path
-        self.sizeBytes = sizeBytes
+        self.size = size
         self.digests = digests
     }
-}
 
-/// Reads the files in a manifest, one after the other.
-public protocol ManifestReader {
-    /// - Returns: `nil` after the last one.
-    /// - Throws: `invalidContent` for a line that is none of a manifest, or a path that leaves the folder.
-    mutating func next() throws(BackupError) -> ManifestEntry?
-}
-
-/// The paths in manifests.
-enum ManifestPath {
-    /// A path without `.` components and further slashes.
-    /// - Throws: `invalidContent` for an absolute path, one with `..` or a NUL, and an empty one: a manifest of another person
-    ///   must not lead out of the folder.
-    static func checked(_ path: some Collection<UInt8>) throws(BackupError) -> [UInt8] {
-        let bytes = Array(path)
-        let names = BytePath.components(of: bytes).filter { $0.bytes != [UInt8(ascii: ".")] }
-        guard bytes.first != UInt8(ascii: "/"), bytes.last != UInt8(ascii: "/"), !bytes.contains(0), !names.isEmpty,
-            !names.contains(FileName(".."))
-        else {
-            throw BackupError(.invalidContent, "“\(MessageText.name(bytes))” is no path of a file below the manifest's folder")
+    /// A path of a list as the path of a file in the folder; without `./` at its start.
+    /// - Throws: `invalidContent` for one that leads out of the folder.
+    public static func safePath(_ path: some Collection<UInt8>, in list: String) throws(BackupError) -> [UInt8] {
+        var names = BytePath.components(of: Array(path))
+        while names.first?.bytes == [UInt8(ascii: ".")] { names.removeFirst() }
+        guard path.first != UInt8(ascii: "/"), !names.isEmpty, names.allSatisfy(\.isSafeComponent) else {
+            throw invalid("it names a file outside of its folder: \(MessageText.name(path))", list)
         }
         return BytePath.joined(names)
     }
+
+    static func invalid(_ message: Message, _ list: String) -> BackupError {
+        BackupError(.invalidContent, message, path: list, remedy: remedy)
+    }
+
+    static let remedy: Message = "Repair or remove this list of checksums, or copy with --verify-source off."
 }

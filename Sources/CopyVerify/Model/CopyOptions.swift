@@ -11,9 +11,16 @@ public enum VerificationMode: String, Sendable, CaseIterable {
     /// The copy is compared byte for byte with the source, which is read again, and by SHA-256, MD5 and SHA-1.
     case paranoid
 
-    var hashesSHA256: Bool { self != .quick }
-    var hashesMD5: Bool { self == .thorough || self == .paranoid }
-    var hashesSHA1: Bool { self == .paranoid }
+    /// Those that are compared.
+    var algorithms: Set<HashAlgorithm> {
+        switch self {
+        case .quick: []
+        case .standard: [.sha256]
+        case .thorough: [.sha256, .md5]
+        case .paranoid: [.sha256, .md5, .sha1]
+        }
+    }
+
     var readsBack: Bool { self != .quick }
     var readsSourceAgain: Bool { self == .paranoid }
 }
@@ -36,13 +43,38 @@ public struct CopyOptions: Sendable, Equatable {
     /// `nil` for copies straight into the destinations.
     public var label: CameraLabelSettings?
 
+    /// Digests that are computed besides those that the mode needs.
+    public var hashes: Set<HashAlgorithm>
+    /// Lists of checksums for each destination.
+    public var manifests: Set<ManifestKind>
+    /// Whether the source is compared with the lists that came with it.
+    public var sourceVerification: SourceVerification
+
     public init(
         verification: VerificationMode = .standard, includesHidden: Bool = false, conflicts: ConflictPolicy = .refuse,
-        label: CameraLabelSettings? = nil
+        label: CameraLabelSettings? = nil,
+        hashes: Set<HashAlgorithm> = [], manifests: Set<ManifestKind> = [], sourceVerification: SourceVerification = .auto
     ) {
         self.verification = verification
         self.includesHidden = includesHidden
         self.conflicts = conflicts
         self.label = label
+        self.hashes = hashes
+        self.manifests = manifests
+        self.sourceVerification = sourceVerification
     }
+
+    /// All that the options ask for.
+    var algorithms: Set<HashAlgorithm> {
+        let chosen = verification.algorithms.union(hashes)
+        return manifests.reduce(into: chosen) { $0.formUnion($1.algorithms(besides: hashes)) }
+    }
+
+    private static let payload = "data"
+
+    /// Where the copies are in a destination that becomes a bag.
+    public static func payloadOfBag(_ destination: String) -> String { "\(destination)/\(payload)" }
+
+    /// The chain of an ASC MHL history that goes on is not copied like a file.
+    var leavesOutChain: Bool { manifests.contains(.ascmhl) }
 }

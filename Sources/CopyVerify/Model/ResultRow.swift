@@ -20,6 +20,8 @@ public enum RowStatus: String, Sendable, CaseIterable {
     case sourceChanged
     /// Another file has the name.
     case conflict
+    /// Copied as it is, and it is not what a list of checksums says that came with the source.
+    case sourceMismatch
     /// Any other error.
     case failed
 
@@ -52,6 +54,8 @@ struct ResultRow: Sendable {
     var digests = FileDigests()
     var readBack: UncachedFile.Method?
     var isLink = false
+    /// When the digests were computed.
+    var hashedAt: Timestamp?
     /// Its path in the destination, where that differs.
     var target: [UInt8]?
     /// The copy's inode and time: whether it is still the same file.
@@ -71,6 +75,10 @@ struct ResultRow: Sendable {
             .init("read_back", readBack?.rawValue), .init("recorded_at", SystemClock.now()),
         ]
         if isLink { members.append(.init("link", true)) }
+        for algorithm in [HashAlgorithm.xxh128, .c4, .xxh64, .xxh3] {
+            if let text = digests.text(algorithm) { members.append(.init(algorithm.rawValue, text)) }
+        }
+        if let hashedAt { members.append(.init("hashed_at", hashedAt)) }
         if let target { members += Self.path("target", target) }
         if let targetInode { members.append(.init("target_inode", targetInode)) }
         if let targetTime { members.append(.init("target_mtime", targetTime)) }
@@ -82,7 +90,7 @@ struct ResultRow: Sendable {
     }
 
     /// A path that is not UTF-8 has its bytes besides.
-    private static func path(_ name: String, _ bytes: [UInt8]) -> [OrderedJSON.Member] {
+    static func path(_ name: String, _ bytes: [UInt8]) -> [OrderedJSON.Member] {
         if let text = String(validating: bytes, as: UTF8.self) { return [.init(name, text)] }
         return [
             .init(name, String(decoding: bytes, as: UTF8.self)),
@@ -106,12 +114,12 @@ struct RecordedRow: Sendable {
     let isDropped: Bool
     /// Whether it is a symbolic link, whose target was compared.
     let isLink: Bool
-    /// In hexadecimal digits.
-    let sha256: String?
     /// How the copy was read back; `nil` for a link, and for what was not read.
     let readBack: UncachedFile.Method?
     /// When the row became certain.
     let recordedAt: Timestamp?
+    let digests: FileDigests
+    let hashedAt: Timestamp?
 
     /// - Returns: `nil` for a line that is torn or was not written by this program.
     init?(_ line: some Collection<UInt8>) {
@@ -131,12 +139,13 @@ struct RecordedRow: Sendable {
         message = members.text("message")
         isDropped = members.flag("destination_failed")
         isLink = members.flag("link")
-        sha256 = members.text("sha256")
         readBack = members.word("read_back")
         recordedAt = members.time("recorded_at")
+        digests = FileDigests(members)
+        hashedAt = members.time("hashed_at")
     }
 
-    private static func path(_ name: String, _ members: JSONMembers) -> [UInt8]? {
+    static func path(_ name: String, _ members: JSONMembers) -> [UInt8]? {
         if let encoded = members.text("\(name)_base64") { return Base64.decode(Array(encoded.utf8)) }
         return members.text(name).map { Array($0.utf8) }
     }

@@ -48,7 +48,8 @@ public struct CopyCheck {
         for place in places { checkWritable(place) }
         try throwProblems()
         let scan = SourceScan(source: source, places: places, progress: progress)
-        try SourceWalk(root: root, includesHidden: options.includesHidden, visitor: scan).run()
+        try SourceWalk(root: root, includesHidden: options.includesHidden, leavesOutChain: options.leavesOutChain, visitor: scan)
+            .run()
         scan.add(camera)
         for problem in scan.problems { note(problem) }
         problemCount += scan.problemCount - scan.problems.count
@@ -94,7 +95,9 @@ public struct CopyCheck {
         for destination in labelled?.paths ?? destinations {
             do throws(BackupError) {
                 places.append(
-                    try DestinationPlace.at(destination, mounts: mounts, madeFolderLimit: labelled?.madeFolderLimit ?? 1))
+                    try DestinationPlace.at(
+                        destination, mounts: mounts,
+                        madeFolderLimit: (labelled?.madeFolderLimit ?? 1) + (options.manifests.contains(.bagit) ? 1 : 0)))
             } catch {
                 note(error)
             }

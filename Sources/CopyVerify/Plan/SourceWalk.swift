@@ -26,6 +26,8 @@ struct SourceWalk {
 
     let root: DirectoryHandle
     let includesHidden: Bool
+    /// Whether the chain of the folder's ASC MHL history is left out.
+    var leavesOutChain = false
     let visitor: any SourceVisitor
 
     /// - Throws: what the visitor throws, and what the source itself does.
@@ -35,8 +37,9 @@ struct SourceWalk {
     }
 
     private func walk(_ folder: SourceFolder, _ handle: DirectoryHandle, _ all: [FileName]) throws(BackupError) {
-        let names = includesHidden ? all : all.filter { $0.bytes.first != Self.dot }
+        var names = includesHidden ? all : all.filter { $0.bytes.first != Self.dot }
         if names.count < all.count { try visitor.skipHidden(all.count - names.count) }
+        if leavesOutChain, folder.components == [MHLFormat.folder] { names.removeAll { $0 == MHLFormat.chain } }
         try visitor.enter(folder, handle, names: names)
         for name in names { try pass(name, in: folder, handle) }
         try visitor.leave(folder, handle)

@@ -29,7 +29,7 @@ struct ReportJSON {
     private static func json(_ row: RecordedRow) -> OrderedJSON {
         var members: [OrderedJSON.Member] = [
             .init("path", row.pathText), .init("target", row.targetPath), .init("status", row.status.rawValue),
-            .init("fileExtension", row.fileExtension), .init("size", row.size), .init("sha256", row.sha256),
+            .init("fileExtension", row.fileExtension), .init("size", row.size), .init("sha256", row.digests.sha256?.hexadecimal),
             .init("readBack", row.readBack?.rawValue), .init("message", row.message),
         ]
         if String(validating: row.path, as: UTF8.self) == nil {

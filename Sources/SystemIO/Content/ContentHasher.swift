@@ -115,6 +115,9 @@ public typealias SHA1Hasher = DigestHasher<SHA1Digest>
 /// Computes a SHA-256, by which the repository names its objects.
 public typealias SHA256Hasher = DigestHasher<SHA256Digest>
 
+/// Computes a SHA-512, of which a C4 ID is the text.
+public typealias SHA512Hasher = DigestHasher<SHA512Digest>
+
 /// A digest that OpenSSL computes.
 public protocol OpenSSLDigest: ByteDigest {
     /// OpenSSL's name of the algorithm.
@@ -131,6 +134,10 @@ extension SHA1Digest: OpenSSLDigest {
 
 extension SHA256Digest: OpenSSLDigest {
     public static let algorithm = DigestAlgorithm("SHA256")
+}
+
+extension SHA512Digest: OpenSSLDigest {
+    public static let algorithm = DigestAlgorithm("SHA512")
 }
 
 /// The three calls of OpenSSL's digest interface. They fail only when memory is exhausted or a digest is not built in.

@@ -1,0 +1,4 @@
+#ifndef BACKUPFS_CXXHASH_SHIM_H
+#define BACKUPFS_CXXHASH_SHIM_H
+#include <xxhash.h>
+#endif

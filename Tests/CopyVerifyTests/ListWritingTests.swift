@@ -1,0 +1,113 @@
+import TestSupport
+import Testing
+
+/// `--hash`, and the lists of checksums that `backupfs copy --manifest` writes, as the programs of others read them.
+struct ListWritingTests {
+    private static let oddNames = #"""
+        cd $R/card; printf 1 > $'line\nfeed'; printf 2 > 'back\slash'; printf 3 > $'return\r'; printf 4 > 'a b  c'; printf 5 > '*star'
+        printf 6 > 'uml-äöü'; printf 7 > 'amp&<less>"quote'
+        """#
+
+    @Test func `each algorithm computes what other programs do, for small, large and sparse files`() throws {
+        let sandbox = try ListTools.sandbox("truncate -s 20M $R/card/sparse; printf end >> $R/card/sparse")
+        try sandbox.sh(
+            """
+            . $R/tools; backupfs copy --verify quick --hash md5 --hash sha1 --hash sha256 --hash xxh128 --hash c4 --hash xxh64 --hash xxh3 $R/card $R/a > $R/out
+            \(CopySandbox.findJob)
+            for file in DCIM/nothing DCIM/one.txt DCIM/100/edge DCIM/100/over DCIM/large.mov sparse; do
+                for algorithm in md5 sha1 sha256 xxh128 c4 xxh64 xxh3; do
+                    found=$(jq -r --arg f $file '.[] | select(.path == $f) | .'$algorithm $J/results.json)
+                    [ "$found" = "$(hash_of $algorithm $R/card/$file)" ] || { echo "$file $algorithm $found" >&2; exit 1; }
+                done
+            done
+            """)
+        #expect(try sandbox.sh("jq -r '.hash | join(\" \")' $J/job.json") == "c4 md5 sha1 sha256 xxh128 xxh3 xxh64")
+        // The empty file, by the text of SMPTE ST 2114.
+        #expect(
+            try sandbox.sh("jq -r '.[] | select(.path == \"DCIM/nothing\") | .c4' $J/results.json")
+                == "c459dsjfscH38cYeXXYogktxf4Cd9ibshE3BHUo6a58hBXmRQdZrAkZzsWcbWtDg5oQstpDuni4Hirj75GEmTc1sFT")
+        try sandbox.sh("rm -r $R/a; backupfs copy --hash xxh128 $R/card $R/a > $R/out; \(CopySandbox.findJob)")
+        #expect(
+            try sandbox.sh("jq -r '[.[] | [.sha256, .xxh128, .md5, .c4] | map(. != null)] | unique | tostring' $J/results.json")
+                == "[[true,true,false,false]]")
+    }
+
+    @Test func `sha256sum accepts the list, refuses a flipped byte, and no other list is overwritten`() throws {
+        let sandbox = try ListTools.sandbox(Self.oddNames, #"cd $R/card; printf 8 > $'bad-\xff'; ln -s DCIM link"#)
+        try sandbox.sh("backupfs copy --manifest sha256sums $R/card $R/a $R/b > $R/out")
+        for place in ["$R/a", "$R/b"] {
+            try sandbox.sh("cd \(place); sha256sum --quiet -c SHA256SUMS")
+            #expect(
+                try sandbox.sh("wc -l < \(place)/SHA256SUMS; find $R/card -type f -printf x | wc -c") == "44\n44")
+            #expect(try sandbox.sh("stat -c %a \(place)/SHA256SUMS") == "644")
+        }
+        try sandbox.sh(". $R/tools; flip $R/b/DCIM/large.mov 4000000; cd $R/b; ! sha256sum --status -c SHA256SUMS")
+
+        // The same copy once more has the same list.
+        try sandbox.sh("cp $R/a/SHA256SUMS $R/before; backupfs copy --manifest sha256sums $R/card $R/a > $R/out 2>&1")
+        #expect(try sandbox.sh("cmp $R/before $R/a/SHA256SUMS; ls $R/a | grep -c SHA256SUMS") == "1")
+
+        // Another card into the same folder gets another one.
+        let second = try sandbox.run(
+            "mkdir $R/other; printf x > $R/other/new; backupfs copy --manifest sha256sums $R/other $R/a; \(CopySandbox.findJob)")
+        #expect(second.exitCode == 0 && second.errors.contains("the list of checksums is SHA256SUMS-2"), "\(second.text)")
+        #expect(
+            try sandbox.sh("cmp $R/before $R/a/SHA256SUMS; cd $R/a; sha256sum --quiet -c SHA256SUMS-2; wc -l < SHA256SUMS-2")
+                == "1"
+        )
+    }
+
+    @Test func `bagit accepts the bag, and refuses a flipped byte`() throws {
+        let sandbox = try ListTools.sandbox(Self.oddNames)
+        try sandbox.sh(". $R/tools; backupfs copy --manifest bagit $R/card $R/a $R/b > $R/out; bag_check $R/a; bag_check $R/b")
+        #expect(try sandbox.sh(CopySandbox.differences("$R/a/data")) == "")
+        let size = try sandbox.sh("find $R/card -type f -printf '%s\\n' | awk '{ s += $1; n++ } END { print s \".\" n }'")
+        #expect(
+            try sandbox.sh("cat $R/a/bagit.txt; grep Oxum $R/a/bag-info.txt; ls $R/a")
+                == """
+                BagIt-Version: 1.0
+                Tag-File-Character-Encoding: UTF-8
+                Payload-Oxum: \(size)
+                bag-info.txt
+                bagit.txt
+                data
+                manifest-sha256.txt
+                tagmanifest-sha256.txt
+                """)
+        try sandbox.sh(". $R/tools; flip $R/b/data/DCIM/100/clip.mov 1000; ! bag_check $R/b 2> $R/err")
+        // The same copy once more changes nothing; another one is refused.
+        try sandbox.sh(
+            ". $R/tools; cp -a $R/a $R/before; backupfs copy --manifest bagit $R/card $R/a > $R/out; diff -r $R/a $R/before")
+        try sandbox.fails(
+            "mkdir $R/other; printf x > $R/other/new; backupfs copy --manifest bagit $R/other $R/a",
+            saying: "the folder of a bag has a file that is not of this job", exitCode: 3)
+    }
+
+    @Test func `a name with a percent sign is encoded as RFC 8493 says; links and foreign names are refused`() throws {
+        let sandbox = try ListTools.sandbox("printf x > $R/card/100%25")
+        try sandbox.sh("backupfs copy --manifest bagit $R/card $R/a > $R/out")
+        #expect(try sandbox.sh("grep -o 'data/100.*' $R/a/manifest-sha256.txt; cat $R/a/data/100%25") == "data/100%2525\nx")
+        try sandbox.fails(
+            "ln -s DCIM $R/card/link; backupfs copy --manifest bagit $R/card $R/b", saying: "a bag cannot hold links", exitCode: 3
+        )
+        #expect(try sandbox.sh("ls $R/b") == "data")
+        try sandbox.fails(
+            #"rm $R/card/link; printf x > $R/card/$'bad-\xff'; backupfs copy --manifest bagit $R/card $R/c"#,
+            saying: "its name is not UTF-8", exitCode: 3)
+        try sandbox.fails(
+            "backupfs copy --manifest bagit --manifest ascmhl $R/card $R/d", saying: "cannot be combined", exitCode: 64)
+    }
+
+    @Test func `a copy that is not complete gets no list`() throws {
+        let sandbox = try ListTools.sandbox("mkdir -p $R/a/DCIM; printf other > $R/a/DCIM/one.txt")
+        let result = try sandbox.run(
+            "backupfs copy --manifest sha256sums --manifest ascmhl $R/card $R/a $R/b; echo $?; \(CopySandbox.findJob)")
+        #expect(
+            result.lines.last == "3" && result.errors.contains("was written, since not everything was copied"), "\(result.text)")
+        #expect(try sandbox.sh("ls $R/a $R/b | tr '\\n' ' '").hasSuffix("/b: DCIM MISC SHA256SUMS ascmhl empty "))
+        #expect(try sandbox.sh("ls $R/a | tr '\\n' ' '") == "DCIM MISC empty ")
+        try sandbox.sh(
+            "rm $R/a/DCIM/one.txt; backupfs copy --resume $(readlink $J) > $R/out; cd $R/a; sha256sum --quiet -c SHA256SUMS")
+        #expect(try sandbox.sh("cat $J/state; ls $R/a/ascmhl | wc -l") == "completed\n2")
+    }
+}
