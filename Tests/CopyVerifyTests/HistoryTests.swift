@@ -20,8 +20,8 @@ struct HistoryTests {
             """
             . $R/tools; cp -r $R/a $R/again; rm -r $R/again/ascmhl; mhl create -h c4 -h md5 -h xxh128 $R/again > $R/mhl.out
             for place in a again; do
-                sed -n '/<roothash>/,/<\\/roothash>/p' $R/$place/ascmhl/*.mhl | tr -d ' ' > $R/root-$place
-                grep -A12 '<directoryhash>' $R/$place/ascmhl/*.mhl | grep -oE '<(path|c4|md5|xxh128)[^>]*>[^<]*' | sed 's/ [^>]*//' | sort > $R/folders-$place
+                sed -n '/<roothash>/,/<\\/roothash>/p' $R/$place/ascmhl/*.mhl | sed -E 's/ hashdate=[^>]*//; s/^ *//' > $R/root-$place
+                grep -h -A10 '<directoryhash>' $R/$place/ascmhl/*.mhl | grep -oE '<(path|c4|md5|xxh128)[^>]*>[^<]*' | sed 's/ [^>]*//' | sort > $R/folders-$place
             done
             cmp $R/root-a $R/root-again; cmp $R/folders-a $R/folders-again; [ $(wc -l < $R/root-a) = 12 ]; [ $(grep -c path $R/folders-a) = 5 ]
             """)
@@ -126,8 +126,14 @@ struct HistoryTests {
         try sandbox.fails(
             ". $R/tools; rm $R/card/MISC/link*; mhl create -h md5 $R/card > $R/mhl.out; backupfs copy --manifest ascmhl $R/card $R/a",
             saying: "the ASC MHL history of the destination is not that of the source", exitCode: 3)
+        // It is looked at all the same.
+        try sandbox.sh(
+            ". $R/tools; rm -r $R/card/ascmhl; mhl create -h md5 $R/card/DCIM > $R/mhl.out; backupfs copy $R/card $R/c > $R/out")
         try sandbox.fails(
-            ". $R/tools; mhl create -h md5 $R/card/DCIM > $R/mhl.out; backupfs copy --manifest ascmhl $R/card $R/c",
-            saying: "a folder in the copy has an ASC MHL history of its own", exitCode: 3)
+            "backupfs copy --manifest ascmhl $R/card $R/d", saying: "a folder in the copy has an ASC MHL history of its own",
+            exitCode: 3)
+        try sandbox.fails(
+            ". $R/tools; flip $R/card/DCIM/large.mov 7; backupfs copy $R/card $R/e",
+            saying: "DCIM/large.mov: sourceMismatch", exitCode: 3)
     }
 }

@@ -95,7 +95,7 @@ struct ListWritingTests {
             #"rm $R/card/link; printf x > $R/card/$'bad-\xff'; backupfs copy --manifest bagit $R/card $R/c"#,
             saying: "its name is not UTF-8", exitCode: 3)
         try sandbox.fails(
-            "backupfs copy --manifest bagit --manifest ascmhl $R/card $R/d", saying: "cannot be combined", exitCode: 64)
+            "backupfs copy --manifest bagit --manifest ascmhl $R/card $R/d", saying: "cannot be combined", exitCode: 2)
     }
 
     @Test func `a copy that is not complete gets no list`() throws {

@@ -36,20 +36,24 @@ struct LineFile: ~Copyable {
         while true {
             if let end = buffer[position...].firstIndex(of: 10) {
                 let line = buffer[position..<end]
+                try requireShort(line.count)
                 offset += UInt64(line.count + 1)
                 position = end + 1
                 return line
             }
             buffer.removeFirst(position)
             position = 0
-            guard buffer.count <= lineLimitBytes else {
-                throw BackupError(.invalidContent, "a line is too long", path: file.path)
-            }
+            try requireShort(buffer.count)
             let part = try file.bytes(at: fileOffset, upTo: partByteCount)
             if part.isEmpty { return nil }
             fileOffset += UInt64(part.count)
             buffer += part
         }
+    }
+
+    private func requireShort(_ byteCount: Int) throws(BackupError) {
+        guard byteCount > lineLimitBytes else { return }
+        throw BackupError(.invalidContent, "a line is too long", path: file.path)
     }
 
     /// The next line, also a last one without a line feed.

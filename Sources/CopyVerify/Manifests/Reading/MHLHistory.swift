@@ -5,19 +5,20 @@ import SystemIO
 enum MHLHistory {
     /// Reads the generations, after their C4 IDs were compared with the chain.
     /// - Parameters:
-    ///   - prefix: for the name of the list in messages.
+    ///   - prefix: of the folder that has the history, below the source.
     ///   - body: called for each file, first generation first.
     /// - Returns: the patterns of the last generation.
     @discardableResult
     static func read(
-        _ folder: DirectoryHandle, _ chain: MHLChain, _ body: @escaping (ManifestIndex.Line) throws(BackupError) -> Void
+        _ folder: DirectoryHandle, _ chain: MHLChain, prefix: [UInt8] = [],
+        _ body: @escaping (ManifestIndex.Line) throws(BackupError) -> Void
     ) throws(BackupError) -> [String] {
         try chain.verify(folder)
         var patterns: [String] = []
+        let place = MessageText.name(BytePath.join(prefix, MHLFormat.folder.bytes))
         for generation in chain.generations {
             patterns = try read(
-                "\(folder.path)/\(generation.name)", list: "\(MHLFormat.folder)/\(generation.name)", isHistory: true, prefix: [],
-                body)
+                "\(folder.path)/\(generation.name)", list: "\(place)/\(generation.name)", isHistory: true, prefix: prefix, body)
         }
         return patterns
     }

@@ -11,11 +11,11 @@ struct SourceLists {
     let root: DirectoryHandle
     let index: ManifestIndex
 
-    /// Reads all lists in the source's own folder.
+    /// Reads the ASC MHL histories, also those of folders in the source, and the other lists in the source's own folder.
     /// - Returns: their names.
     func readAll() throws(BackupError) -> [String] {
         var found: [String] = []
-        if try root.openFolder(MHLFormat.folder) != nil, try readHistory() { found.append(MHLFormat.folder.description) }
+        if try readHistories(root, []) { found.append(MHLFormat.folder.description) }
         let names = try root.names()
         if names.contains(where: { $0.description == BagFiles.declaration }) { found += try readBag(names) }
         for name in names where Self.isSums(name) && !BagFiles.isTagFile(name) {
@@ -52,13 +52,22 @@ struct SourceLists {
         return endings.contains { text.hasSuffix($0) && !text.hasPrefix("._") }
     }
 
-    /// - Returns: false when the folder has no generations.
-    private func readHistory() throws(BackupError) -> Bool {
-        let folder = try root.openDirectory(MHLFormat.folder)
-        let chain = try MHLChain.read(folder)
-        guard !chain.generations.isEmpty else { return false }
-        try MHLHistory.read(folder, chain, index.add)
-        return true
+    /// - Returns: whether there is one.
+    private func readHistories(_ folder: DirectoryHandle, _ prefix: [UInt8]) throws(BackupError) -> Bool {
+        try Cancellation.check()
+        var isFound = false
+        for name in try folder.folderNames() {
+            // One that cannot be read is named by the copy.
+            guard let inner = try? folder.openFolder(name) else { continue }
+            if name == MHLFormat.folder {
+                let chain = try MHLChain.read(inner)
+                try MHLHistory.read(inner, chain, prefix: prefix, index.add)
+                isFound = isFound || !chain.generations.isEmpty
+            } else if try readHistories(inner, BytePath.join(prefix, name.bytes)) {
+                isFound = true
+            }
+        }
+        return isFound
     }
 
     private func readBag(_ names: [FileName]) throws(BackupError) -> [String] {

@@ -72,7 +72,7 @@ final class SourceManifest {
     /// Whether it is a list itself, or belongs to one.
     private func isOwn(_ names: [FileName]) -> Bool {
         guard let first = names.first, let last = names.last else { return true }
-        if last == ".DS_Store" || first == MHLFormat.folder { return true }
+        if last == ".DS_Store" || names.contains(MHLFormat.folder) { return true }
         return names.count == 1 && (BagFiles.isTagFile(first) || lists.contains(MessageText.name(first.bytes)))
     }
 
