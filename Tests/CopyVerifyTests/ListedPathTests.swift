@@ -36,11 +36,11 @@ struct ListedPathTests {
 
     @Test(arguments: [("a", "a"), ("./a//b/./c", "a/b/c"), ("a\\b", "a\\b"), ("..a", "..a")])
     func `the paths of manifests`(path: String, expected: String) throws {
-        #expect(try ManifestPath.checked(path.utf8) == Array(expected.utf8))
+        #expect(try ManifestEntry.safePath(path.utf8, in: "SUMS") == Array(expected.utf8))
     }
 
     @Test(arguments: ["", ".", "./", "/a", "..", "a/..", "a/../b", "a/", "a\0b"])
     func `paths that leave the folder, or are none`(path: String) {
-        #expect(errorCode { _ = try ManifestPath.checked(path.utf8) } == .invalidContent)
+        #expect(errorCode { _ = try ManifestEntry.safePath(path.utf8, in: "SUMS") } == .invalidContent)
     }
 }

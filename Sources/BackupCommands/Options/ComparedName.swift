@@ -10,7 +10,7 @@ enum ComparedName {
 
     case folder(String)
     case archive(String)
-    case manifest(String)
+    case manifest(ManifestFile)
     case snapshot(String)
 
     /// What exists is a file or folder, and other names without a slash are backups.
@@ -29,8 +29,8 @@ enum ComparedName {
             let start = try file.bytes(at: 0, upTo: Self.startByteCount)
             if ArchiveSide.isArchive(start) {
                 self = .archive(text)
-            } else if SumsFile.isSums(start) {
-                self = .manifest(text)
+            } else if let manifest = ManifestFile(path: text, start: start) {
+                self = .manifest(manifest)
             } else {
                 throw Self.unknown(text)
             }
@@ -41,14 +41,15 @@ enum ComparedName {
     private static func unknown(_ path: String) -> BackupError {
         BackupError(
             .invalidArgument, "is neither a folder nor a ZIP archive nor a list of checksums", path: path,
-            remedy: "Name a folder, a ZIP archive, SHA256SUMS or MD5SUMS, or a backup.")
+            remedy: "Name a folder, a ZIP archive, SHA256SUMS, MD5SUMS, a list of a bag or of ASC MHL, or a backup.")
     }
 
-    /// Of a file that may be in the folder of the other side.
-    private func identity() throws(BackupError) -> FileIdentity? {
+    /// Files that may be in the folder of the other side, and are not compared.
+    private func ownFiles() throws(BackupError) -> Set<FileIdentity> {
         switch self {
-        case .archive(let path), .manifest(let path): try FileSystem.identityIfPresent(path)
-        case .folder, .snapshot: nil
+        case .archive(let path): return Set([try FileSystem.identityIfPresent(path)].compactMap(\.self))
+        case .manifest(let manifest): return try manifest.ownFiles()
+        case .folder, .snapshot: return []
         }
     }
 
@@ -67,8 +68,8 @@ enum ComparedName {
         }
         let store = try store(for: [source, destination], options)
         return (
-            try source.side(checksums, store, excluding: destination.identity()),
-            try destination.side(checksums, store, excluding: source.identity())
+            try source.side(checksums, store, excluding: destination.ownFiles()),
+            try destination.side(checksums, store, excluding: source.ownFiles())
         )
     }
 
@@ -87,14 +88,14 @@ enum ComparedName {
     }
 
     private func side(
-        _ checksums: FileChecksums, _ store: Store?, excluding excluded: FileIdentity?
+        _ checksums: FileChecksums, _ store: Store?, excluding excluded: Set<FileIdentity>
     ) throws(BackupError) -> any ComparedSide {
         switch self {
         case .folder(let path):
             return try FolderSide(
                 path: path, title: path, checksums: checksums, mountType: MountOptions().fileSystemType, excluded: excluded)
         case .archive(let path): return try ArchiveSide(path: path, title: path)
-        case .manifest(let path): return try ManifestSide(path: path, title: path, reading: SumsFile(path: path))
+        case .manifest(let manifest): return try ManifestSide(manifest, title: manifest.path)
         case .snapshot(let name):
             guard let store else { throw BackupError(.notFound, "there is no such backup", path: name) }
             return try SnapshotSide(store.anySnapshot(named: name), of: store)

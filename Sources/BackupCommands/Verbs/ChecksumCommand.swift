@@ -23,7 +23,7 @@ struct ChecksumCommand: ParsableCommand {
     @Option(
         name: [.customShort("a"), .long],
         help: ArgumentHelp("sha256 (the default), sha1 or md5. MD5 and SHA-1 prove nothing against forgers.", valueName: "name"))
-    var algorithm: ChecksumAlgorithm = .sha256
+    var algorithm: HashAlgorithm = .sha256
     @OptionGroup var cache: ChecksumCacheOptions
     @Argument(help: ArgumentHelp("The files.", valueName: "file"), completion: .file())
     var files: [String]
@@ -58,7 +58,10 @@ struct ChecksumCommand: ParsableCommand {
     }
 
     private func write(_ path: String, _ checksum: [UInt8]) {
-        let digits = Hexadecimal.encode(checksum)
+        // A C4 ID is the text of a SHA-512.
+        let digits =
+            algorithm == .c4
+            ? checksum.withUnsafeBytes { C4ID.encode(SHA512Digest(exactBytes: $0)) } : Hexadecimal.encode(checksum)
         if output.json {
             Terminal.write(jsonLine: ["path": path, "algorithm": algorithm.rawValue, "checksum": digits])
         } else {
@@ -67,5 +70,3 @@ struct ChecksumCommand: ParsableCommand {
         }
     }
 }
-
-extension ChecksumAlgorithm: ExpressibleByArgument {}

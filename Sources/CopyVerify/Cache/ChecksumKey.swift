@@ -5,14 +5,14 @@ import SystemIO
 struct ChecksumKey: Equatable {
     /// Absolute.
     let path: [UInt8]
-    let algorithm: ChecksumAlgorithm
+    let algorithm: HashAlgorithm
     let sizeBytes: UInt64
     let modificationTime: Timestamp
     let changeTime: Timestamp
     let inode: UInt64
     let device: UInt64
 
-    init(path: [UInt8], _ algorithm: ChecksumAlgorithm, _ status: FileStatus) {
+    init(path: [UInt8], _ algorithm: HashAlgorithm, _ status: FileStatus) {
         self.path = path
         self.algorithm = algorithm
         sizeBytes = status.size

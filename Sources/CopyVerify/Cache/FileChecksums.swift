@@ -61,7 +61,7 @@ public final class FileChecksums: Sendable {
     ///   - expected: the file's status when it was found; `nil` for whatever is there.
     /// - Throws: `stale` for a file that is not the expected one, or changed while it was read; the errors of reading it.
     public func checksum(
-        of file: consuming OwnedDescriptor, at path: [UInt8], _ algorithm: ChecksumAlgorithm, expected: FileStatus? = nil
+        of file: consuming OwnedDescriptor, at path: [UInt8], _ algorithm: HashAlgorithm, expected: FileStatus? = nil
     ) throws(BackupError) -> [UInt8] {
         let cache = FileSystem.keepsChangeTime(file) ? openCache() : nil
         let file = try SharedFile(file)
@@ -86,7 +86,7 @@ public final class FileChecksums: Sendable {
         return digest
     }
 
-    private func read(_ file: SharedFile, _ algorithm: ChecksumAlgorithm) throws(BackupError) -> [UInt8] {
+    private func read(_ file: SharedFile, _ algorithm: HashAlgorithm) throws(BackupError) -> [UInt8] {
         var hasher = ChecksumHasher(algorithm)
         let count = Int(min(UInt64(Self.partByteCount), max(file.size, 1)))
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 4_096)

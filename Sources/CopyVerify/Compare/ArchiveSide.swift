@@ -8,7 +8,7 @@ public struct ArchiveSide: ComparedSide {
     public var knowsSizes: Bool { true }
     /// Many programs store no folders, not even empty ones.
     public let knowsFolders: Bool
-    public var onlyAlgorithms: [ChecksumAlgorithm]? { nil }
+    public var onlyAlgorithms: [HashAlgorithm]? { nil }
 
     private let paths: ListedPaths
     private let entries: Entries
@@ -73,7 +73,7 @@ public struct ArchiveSide: ComparedSide {
         }
 
         func checksum(
-            _ number: Int, _ item: ComparedItem, _ algorithm: ChecksumAlgorithm
+            _ number: Int, _ item: ComparedItem, _ algorithm: HashAlgorithm
         ) throws(BackupError) -> [UInt8] {
             var hasher = ChecksumHasher(algorithm)
             var content = content(number, item)

@@ -10,7 +10,7 @@ public protocol ComparedSide: Sendable {
     /// Whether the side says which folders there are. Otherwise there are those that its files need.
     var knowsFolders: Bool { get }
     /// The algorithms that the side has a checksum of for each file, when it has no bytes; `nil` for a side with bytes.
-    var onlyAlgorithms: [ChecksumAlgorithm]? { get }
+    var onlyAlgorithms: [HashAlgorithm]? { get }
 
     /// The folder that everything is in.
     func root() throws(BackupError) -> any ComparedFolder
@@ -41,9 +41,21 @@ public protocol ComparedFolder: Sendable {
     func linkTarget(_ name: FileName) throws(BackupError) -> [UInt8]
     /// The checksum of a file.
     /// - Throws: `stale` when the file is no longer the item, or changed while it was read.
-    func checksum(_ name: FileName, _ item: ComparedItem, _ algorithm: ChecksumAlgorithm) throws(BackupError) -> [UInt8]
+    func checksum(_ name: FileName, _ item: ComparedItem, _ algorithm: HashAlgorithm) throws(BackupError) -> [UInt8]
     /// The bytes of a file.
     func content(_ name: FileName, _ item: ComparedItem) throws(BackupError) -> any ComparedContent
+}
+
+extension ComparedFolder {
+    /// The checksum of a file, computed from its bytes.
+    public func computeChecksum(
+        _ name: FileName, _ item: ComparedItem, _ algorithm: HashAlgorithm
+    ) throws(BackupError) -> [UInt8] {
+        var hasher = ChecksumHasher(algorithm)
+        var content = try content(name, item)
+        while let bytes = try content.next() { hasher.update(bytes) }
+        return hasher.finish()
+    }
 }
 
 /// The bytes of a file, a part at a time. For one thread.
@@ -71,14 +83,14 @@ public struct ComparedItem: Sendable {
     /// Of a file, where it costs nothing.
     public let crc32: UInt32?
     /// The checksums of a file that cost nothing.
-    public let known: [ChecksumAlgorithm: [UInt8]]
+    public let known: [HashAlgorithm: [UInt8]]
     /// Of a file on a disk.
     let status: FileStatus?
 
     /// - Parameter status: of a file on a disk.
     public init(
         _ kind: Kind, sizeBytes: UInt64? = nil, modificationTime: Timestamp? = nil, crc32: UInt32? = nil,
-        known: [ChecksumAlgorithm: [UInt8]] = [:], status: FileStatus? = nil
+        known: [HashAlgorithm: [UInt8]] = [:], status: FileStatus? = nil
     ) {
         self.kind = kind
         self.sizeBytes = sizeBytes

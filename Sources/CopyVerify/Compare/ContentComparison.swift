@@ -14,7 +14,7 @@ struct ComparedPlace: Sendable {
     let name: FileName
     let item: ComparedItem
 
-    func checksum(_ algorithm: ChecksumAlgorithm) throws(BackupError) -> [UInt8] {
+    func checksum(_ algorithm: HashAlgorithm) throws(BackupError) -> [UInt8] {
         if let known = item.known[algorithm] { return known }
         return try folder.checksum(name, item, algorithm)
     }
@@ -29,23 +29,23 @@ final class ContentComparison {
 
     /// The strongest algorithm of which both have a checksum, or can have one.
     static func algorithm(
-        _ left: [ChecksumAlgorithm]?, _ right: [ChecksumAlgorithm]?
-    ) -> ChecksumAlgorithm? {
-        ChecksumAlgorithm.allCases.first { algorithm in
+        _ left: [HashAlgorithm]?, _ right: [HashAlgorithm]?
+    ) -> HashAlgorithm? {
+        HashAlgorithm.allCases.first { algorithm in
             left?.contains(algorithm) != false && right?.contains(algorithm) != false
         }
     }
 
     /// By checksum; those of two large files are computed at the same time.
     func haveSameChecksum(
-        _ left: ComparedPlace, _ right: ComparedPlace, _ algorithm: ChecksumAlgorithm
+        _ left: ComparedPlace, _ right: ComparedPlace, _ algorithm: HashAlgorithm
     ) throws(SideFailure) -> Bool {
         let results = checksums(left, right, algorithm)
         return try Self.value(.source, results.left) == Self.value(.destination, results.right)
     }
 
     private func checksums(
-        _ left: ComparedPlace, _ right: ComparedPlace, _ algorithm: ChecksumAlgorithm
+        _ left: ComparedPlace, _ right: ComparedPlace, _ algorithm: HashAlgorithm
     ) -> (left: Result<[UInt8], BackupError>, right: Result<[UInt8], BackupError>) {
         let isLarge = max(left.item.sizeBytes ?? 0, right.item.sizeBytes ?? 0) > Self.parallelByteCount
         guard isLarge, left.item.known[algorithm] == nil, right.item.known[algorithm] == nil else {

@@ -9,7 +9,7 @@ public struct FolderSide: ComparedSide {
     public let title: String
     public var knowsSizes: Bool { true }
     public var knowsFolders: Bool { true }
-    public var onlyAlgorithms: [ChecksumAlgorithm]? { nil }
+    public var onlyAlgorithms: [HashAlgorithm]? { nil }
 
     private let path: String
     private let handle: DirectoryHandle
@@ -19,9 +19,9 @@ public struct FolderSide: ComparedSide {
     ///   - path: a folder.
     ///   - mountType: the type of our own mounts in the table of mounts. In one of them the checksums are those that the mount
     ///     says, instead of being computed.
-    ///   - excluded: the file of the other side, which is left out where it is in the folder.
+    ///   - excluded: files and folders of the other side, which are left out where they are in the folder.
     public init(
-        path: String, title: String, checksums: FileChecksums, mountType: String, excluded: FileIdentity? = nil
+        path: String, title: String, checksums: FileChecksums, mountType: String, excluded: Set<FileIdentity> = []
     ) throws(BackupError) {
         self.title = title
         self.path = path
@@ -56,10 +56,10 @@ private final class FolderContext: Sendable {
     /// Of our own mount, if the side is in one.
     let mountedDevice: UInt64?
     let attribute: String
-    let excluded: FileIdentity?
+    let excluded: Set<FileIdentity>
 
     init(
-        root: [UInt8], checksums: FileChecksums, mountedDevice: UInt64?, attribute: String, excluded: FileIdentity?
+        root: [UInt8], checksums: FileChecksums, mountedDevice: UInt64?, attribute: String, excluded: Set<FileIdentity>
     ) {
         self.root = root
         self.checksums = checksums
@@ -81,12 +81,13 @@ private final class DiskFolder: ComparedFolder {
     }
 
     func names() throws(BackupError) -> [FileName] {
-        guard let excluded = context.excluded else { return try handle.names() }
+        guard !context.excluded.isEmpty else { return try handle.names() }
+        let inodes = Set(context.excluded.map(\.inode))
         var suspects: Set<FileName> = []
-        let names = try handle.names { name, inode, _ in if inode == excluded.inode { suspects.insert(name) } }
+        let names = try handle.names { name, inode, _ in if inodes.contains(inode) { suspects.insert(name) } }
         // The number of a name in a listing is not enough: other devices have the same numbers.
         for name in suspects {
-            guard let status = try handle.statusIfPresent(name), FileIdentity(status) == excluded else {
+            guard let status = try handle.statusIfPresent(name), context.excluded.contains(FileIdentity(status)) else {
                 suspects.remove(name)
                 continue
             }
@@ -112,7 +113,7 @@ private final class DiskFolder: ComparedFolder {
     func linkTarget(_ name: FileName) throws(BackupError) -> [UInt8] { try handle.readLink(name) }
 
     func checksum(
-        _ name: FileName, _ item: ComparedItem, _ algorithm: ChecksumAlgorithm
+        _ name: FileName, _ item: ComparedItem, _ algorithm: HashAlgorithm
     ) throws(BackupError) -> [UInt8] {
         let file = try handle.openFile(name)
         if algorithm == .sha256, let device = context.mountedDevice, item.status?.device == device,

@@ -129,7 +129,7 @@ protocol ListedEntries: Sendable {
     /// A folder only for an entry that is one.
     func item(_ number: Int) throws(BackupError) -> ComparedItem
     func linkTarget(_ number: Int) throws(BackupError) -> [UInt8]
-    func checksum(_ number: Int, _ item: ComparedItem, _ algorithm: ChecksumAlgorithm) throws(BackupError) -> [UInt8]
+    func checksum(_ number: Int, _ item: ComparedItem, _ algorithm: HashAlgorithm) throws(BackupError) -> [UInt8]
     func content(_ number: Int, _ item: ComparedItem) throws(BackupError) -> any ComparedContent
 }
 
@@ -168,7 +168,7 @@ struct ListedFolder: ComparedFolder {
     func linkTarget(_ name: FileName) throws(BackupError) -> [UInt8] { try entries.linkTarget(number(name)) }
 
     func checksum(
-        _ name: FileName, _ item: ComparedItem, _ algorithm: ChecksumAlgorithm
+        _ name: FileName, _ item: ComparedItem, _ algorithm: HashAlgorithm
     ) throws(BackupError) -> [UInt8] { try entries.checksum(number(name), item, algorithm) }
 
     func content(_ name: FileName, _ item: ComparedItem) throws(BackupError) -> any ComparedContent {

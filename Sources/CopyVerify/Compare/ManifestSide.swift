@@ -8,28 +8,32 @@ public struct ManifestSide: ComparedSide {
     public let title: String
     public let knowsSizes: Bool
     public var knowsFolders: Bool { false }
-    public let onlyAlgorithms: [ChecksumAlgorithm]?
+    public let onlyAlgorithms: [HashAlgorithm]?
 
     private let paths: ListedPaths
     private let entries: Entries
 
-    /// - Parameters:
-    ///   - path: of the manifest, for errors.
-    ///   - reader: read to its end.
-    /// - Throws: `invalidContent` for a manifest that contradicts itself; the errors of reading it.
-    public init(path: String, title: String, reading reader: some ManifestReader) throws(BackupError) {
-        self.title = title
-        var reader = reader
+    /// What was read.
+    private final class Collector {
         var builder = ListedPaths.Builder()
         var entries = Entries()
+
+        func add(_ entry: ManifestEntry) throws(BackupError) {
+            try Cancellation.check()
+            try builder.append(entry.path)
+            entries.append(entry)
+        }
+    }
+
+    /// - Parameter file: read to its end.
+    /// - Throws: `invalidContent` for a manifest that contradicts itself; the errors of reading it.
+    public init(_ file: ManifestFile, title: String) throws(BackupError) {
+        self.title = title
+        let collector = Collector()
         do throws(BackupError) {
-            while let entry = try reader.next() {
-                try Cancellation.check()
-                try builder.append(entry.path)
-                entries.append(entry)
-            }
-            let all = entries
-            paths = try ListedPaths(builder) { (first, second) throws(BackupError) in
+            try file.read(collector.add)
+            let all = collector.entries
+            paths = try ListedPaths(collector.builder) { (first, second) throws(BackupError) in
                 guard all.isSame(first, second) else {
                     throw BackupError(
                         .invalidContent, "the manifest has a file twice, with two checksums",
@@ -37,8 +41,9 @@ public struct ManifestSide: ComparedSide {
                 }
             }
         } catch {
-            throw error.at(path)
+            throw error.at(file.path)
         }
+        let entries = collector.entries
         knowsSizes = entries.hasAllSizes
         onlyAlgorithms = entries.commonAlgorithms
         self.entries = entries
@@ -52,12 +57,13 @@ public struct ManifestSide: ComparedSide {
         private static let unknown = UInt64.max
 
         private var sizes: [UInt64] = []
-        private var digests: [ChecksumAlgorithm: [UInt8]] = [:]
-        private var isKnown: [ChecksumAlgorithm: [Bool]] = [:]
+        private var digests: [HashAlgorithm: [UInt8]] = [:]
+        private var isKnown: [HashAlgorithm: [Bool]] = [:]
 
         mutating func append(_ entry: ManifestEntry) {
-            sizes.append(entry.sizeBytes ?? Self.unknown)
-            for (algorithm, digest) in entry.digests where digest.count == algorithm.byteCount {
+            sizes.append(entry.size ?? Self.unknown)
+            for algorithm in entry.digests.algorithms {
+                guard let digest = entry.digests.bytes(algorithm) else { continue }
                 let missing = sizes.count - 1 - isKnown[algorithm, default: []].count
                 digests[algorithm, default: []] += [UInt8](repeating: 0, count: missing * algorithm.byteCount) + digest
                 isKnown[algorithm, default: []] += [Bool](repeating: false, count: missing) + [true]
@@ -67,15 +73,15 @@ public struct ManifestSide: ComparedSide {
         var hasAllSizes: Bool { !sizes.contains(Self.unknown) }
 
         /// Those that every entry has.
-        var commonAlgorithms: [ChecksumAlgorithm] {
-            ChecksumAlgorithm.allCases.filter { algorithm in
+        var commonAlgorithms: [HashAlgorithm] {
+            HashAlgorithm.allCases.filter { algorithm in
                 let known = isKnown[algorithm, default: []]
                 return known.count == sizes.count && known.allSatisfy(\.self)
             }
         }
 
-        func known(_ number: Int) -> [ChecksumAlgorithm: [UInt8]] {
-            var known: [ChecksumAlgorithm: [UInt8]] = [:]
+        func known(_ number: Int) -> [HashAlgorithm: [UInt8]] {
+            var known: [HashAlgorithm: [UInt8]] = [:]
             for (algorithm, flags) in isKnown where number < flags.count && flags[number] {
                 let start = number * algorithm.byteCount
                 known[algorithm] = digests[algorithm].map { Array($0[start..<start + algorithm.byteCount]) }
@@ -94,7 +100,7 @@ public struct ManifestSide: ComparedSide {
         func linkTarget(_ number: Int) throws(BackupError) -> [UInt8] { throw Self.hasNoBytes }
 
         func checksum(
-            _ number: Int, _ item: ComparedItem, _ algorithm: ChecksumAlgorithm
+            _ number: Int, _ item: ComparedItem, _ algorithm: HashAlgorithm
         ) throws(BackupError) -> [UInt8] {
             guard let known = item.known[algorithm] else { throw Self.hasNoBytes }
             return known

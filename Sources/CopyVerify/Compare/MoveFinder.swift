@@ -20,11 +20,11 @@ struct MoveFinder {
 
     private var sources = List()
     private var destinations = List()
-    private let algorithm: ChecksumAlgorithm
+    private let algorithm: HashAlgorithm
     /// Whether both sides say the size of each file. Otherwise each file may be any other one.
     private let knowsSizes: Bool
 
-    init(_ algorithm: ChecksumAlgorithm, knowsSizes: Bool) {
+    init(_ algorithm: HashAlgorithm, knowsSizes: Bool) {
         self.algorithm = algorithm
         self.knowsSizes = knowsSizes
     }

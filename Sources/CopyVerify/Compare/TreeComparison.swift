@@ -24,7 +24,7 @@ public final class TreeComparison {
     private let progress: ProgressHandler
     private let found: (ComparisonFinding) throws(BackupError) -> Void
     private let contents = ContentComparison()
-    private let algorithm: ChecksumAlgorithm?
+    private let algorithm: HashAlgorithm?
     private var moves: MoveFinder?
     private var totals = ComparisonTotals()
     private var seenCount: UInt64 = 0
@@ -203,7 +203,7 @@ public final class TreeComparison {
         }
         switch options.method {
         case .size:
-            let both = ChecksumAlgorithm.allCases.first { one.known[$0] != nil && other.known[$0] != nil }
+            let both = HashAlgorithm.allCases.first { one.known[$0] != nil && other.known[$0] != nil }
             let isOther = both.map { one.known[$0] != other.known[$0] } ?? false
             let hasOtherSum = one.crc32.flatMap { crc in other.crc32.map { $0 != crc } } ?? false
             if isOther || hasOtherSum { return try emit(.different(path: path, .content(offset: nil))) }
@@ -233,7 +233,7 @@ public final class TreeComparison {
         }
     }
 
-    private func algorithms(_ side: any ComparedSide, _ item: ComparedItem) -> [ChecksumAlgorithm]? {
+    private func algorithms(_ side: any ComparedSide, _ item: ComparedItem) -> [HashAlgorithm]? {
         side.hasBytes ? nil : Array(item.known.keys)
     }
 

@@ -16,12 +16,14 @@ public struct ManifestEntry: Sendable {
         self.digests = digests
     }
 
-    /// A path of a list as the path of a file in the folder; without `./` at its start.
+    /// A path of a list as the path of a file in the folder, without `.` components and further slashes.
     /// - Throws: `invalidContent` for one that leads out of the folder.
     public static func safePath(_ path: some Collection<UInt8>, in list: String) throws(BackupError) -> [UInt8] {
-        var names = BytePath.components(of: Array(path))
-        while names.first?.bytes == [UInt8(ascii: ".")] { names.removeFirst() }
-        guard path.first != UInt8(ascii: "/"), !names.isEmpty, names.allSatisfy(\.isSafeComponent) else {
+        let bytes = Array(path)
+        let names = BytePath.components(of: bytes).filter { $0.bytes != [UInt8(ascii: ".")] }
+        guard bytes.first != UInt8(ascii: "/"), bytes.last != UInt8(ascii: "/"), !names.isEmpty,
+            names.allSatisfy(\.isSafeComponent)
+        else {
             throw invalid("it names a file outside of its folder: \(MessageText.name(path))", list)
         }
         return BytePath.joined(names)

@@ -229,7 +229,7 @@ struct JobDocument {
                 .good,
                 [
                     text(ReportTexts.status(row.status)), name, PageText.path(row.destination), ByteCount.text(row.size),
-                    row.sha256.map { PageText.text($0) } ?? "–",
+                    row.digests.sha256.map { PageText.text($0.hexadecimal) } ?? "–",
                 ])
         }
     }

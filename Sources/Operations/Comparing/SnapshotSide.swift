@@ -10,7 +10,7 @@ public struct SnapshotSide: ComparedSide {
     public let title: String
     public var knowsSizes: Bool { true }
     public var knowsFolders: Bool { true }
-    public var onlyAlgorithms: [ChecksumAlgorithm]? { nil }
+    public var onlyAlgorithms: [HashAlgorithm]? { nil }
 
     private let stored: StoredDirectory
     private let repository: Repository
@@ -66,7 +66,7 @@ private struct StoredFolder: ComparedFolder {
     func linkTarget(_ name: FileName) throws(BackupError) -> [UInt8] { try entry(name).linkTarget ?? [] }
 
     func checksum(
-        _ name: FileName, _ item: ComparedItem, _ algorithm: ChecksumAlgorithm
+        _ name: FileName, _ item: ComparedItem, _ algorithm: HashAlgorithm
     ) throws(BackupError) -> [UInt8] {
         guard let checksums = try repository.checksums(of: entry(name)) else {
             throw BackupError(.notSupported, "only files have checksums", path: name.description)
@@ -75,6 +75,8 @@ private struct StoredFolder: ComparedFolder {
         case .sha256: checksums.sha256.bytes
         case .sha1: checksums.sha1.bytes
         case .md5: checksums.md5.bytes
+        // The repository has no others.
+        case .c4, .xxh128, .xxh64, .xxh3: try computeChecksum(name, item, algorithm)
         }
     }
 

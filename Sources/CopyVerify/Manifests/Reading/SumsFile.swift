@@ -19,10 +19,28 @@ public struct SumsFile: ~Copyable {
         lines = try LineFile(path: path, lineLimitBytes: Self.lineLimitBytes)
     }
 
+    /// Whether a file that begins with these bytes could be one.
+    static func isSums(_ start: [UInt8], path: String) -> Bool {
+        guard let file = try? SumsFile(path: path) else { return false }
+        let line = start.split(whereSeparator: { $0 == 10 || $0 == 13 }).first { !isComment($0) }
+        guard let line else { return start.isEmpty }
+        // A path that leads out of the folder is an error of a list.
+        do throws(BackupError) {
+            let text = Array(line)
+            return try file.bsdEntry(text) != nil || file.entry(text) != nil
+        } catch {
+            return true
+        }
+    }
+
+    private static func isComment(_ line: some Collection<UInt8>) -> Bool {
+        line.isEmpty || line.first == UInt8(ascii: "#") || line.first == UInt8(ascii: ";")
+    }
+
     /// The next file; `nil` at the end. Empty lines and comments are left out.
     public mutating func next() throws(BackupError) -> ManifestEntry? {
         while let line = try nextLine() {
-            if line.isEmpty || line.first == UInt8(ascii: "#") || line.first == UInt8(ascii: ";") { continue }
+            if Self.isComment(line) { continue }
             if let entry = try bsdEntry(line) { return entry }
             if let entry = try entry(line) { return entry }
             throw ManifestEntry.invalid("a line is no checksum of a file: \(MessageText.shortened(line))", path)
