@@ -4,6 +4,11 @@
 # BINARY must have backupfs-media beside it. `make screenshot` installs what this needs.
 set -euo pipefail
 
+# In a namespace of its own, where /media is what the reports name.
+if [ -z "${BACKUPFS_PICTURES:-}" ]; then
+    exec env BACKUPFS_PICTURES=1 unshare --user --map-root-user --mount bash "$0" "$@"
+fi
+
 cd "$(dirname "$0")/.."
 binary=$(realpath "$1")
 folder=$(realpath "${2:-Docs/images}")
@@ -12,11 +17,12 @@ work=$(mktemp -d)
 readonly work
 trap 'rm -rf --one-file-system "$work"' EXIT
 
-# The reports name these folders.
-export HOME=$work/home LC_ALL=C.UTF-8 TZ=UTC
+mkdir "$work/media"
+mount --bind "$work/media" /media
+export HOME=$work/home LC_ALL=C.UTF-8 TZ=UTC BACKUPFS_NOW=2026-01-11T14:30:00Z
 unset XDG_STATE_HOME XDG_DATA_HOME BACKUPFS_STORE
-readonly card=$work/A001_C03
-mkdir -p "$HOME" "$card/DCIM/100MEDIA" "$card/CLIPS" "$work/raid" "$work/shuttle"
+readonly card=/media/A001_C03
+mkdir -p "$HOME" "$card/DCIM/100MEDIA" "$card/CLIPS" /media/raid /media/shuttle /media/travel
 for number in 1 2 3 4; do
     vips sines "$work/sine.v" 900 600 --hfreq "$number" --vfreq 3
     vips linear "$work/sine.v" "$work/grey.v" 100 128 --uchar
@@ -27,19 +33,19 @@ printf 'Take 3 is the good one' > "$card/notes.txt"
 printf '<svg xmlns="http://www.w3.org/2000/svg" width="360" height="80"><rect width="360" height="80" fill="#1b2733"/><text x="24" y="54" font-family="DejaVu Sans" font-size="38" fill="#ffffff">Example Films</text></svg>' \
     > "$work/logo.svg"
 vips copy "$work/logo.svg" "$work/logo.png"
+find "$card" -type f -exec touch -d '2026-01-11 09:15:00' {} +
 
 report() { # FORMAT DESTINATION… : prints the path of the report
     local format=$1 job
     shift
-    job=$("$binary" copy --json "$card" "$@" 2>/dev/null | tail -n 1 | jq -r .job)
+    job=$({ "$binary" copy --json "$card" "$@" 2>/dev/null || [ $? = 3 ]; } | tail -n 1 | jq -r .job)
     "$binary" report "$job" --format "$format" --output "$work/out" --company 'Example Films' --client 'Example Television' \
         --production 'The Long Example' --logo "$work/logo.png" --notes 'Second unit, camera B' --thumbnails
 }
 
-pdf=$(report pdf "$work/raid" "$work/shuttle")
-mkdir "$work/travel"
-printf 'another note' > "$work/raid/notes.txt"
-html=$(report html "$work/raid" "$work/travel")
+pdf=$(report pdf /media/raid /media/shuttle)
+printf 'another note' > /media/raid/notes.txt
+html=$(report html /media/raid /media/travel)
 weasyprint --quiet "$html" "$work/html.pdf"
 
 picture() { # PDF NAME

@@ -28,7 +28,8 @@ struct ReportTexts {
         switch verdict {
         case .everyByte:
             return .plural(
-                count, one: "Every byte arrived at the destination.", other: "Every byte arrived at all \(count) destinations.")
+                count, one: "Every byte arrived at the destination.",
+                other: "Every byte arrived at each of \(count) destinations.")
         case .everySize: return "Every file arrived, with its size. The content was not compared: that proves no byte."
         case .empty: return "The source had no files: nothing was copied."
         case .incomplete:

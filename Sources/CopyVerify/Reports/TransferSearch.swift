@@ -59,8 +59,8 @@ public struct TransferSearch {
 
     private mutating func note(_ error: BackupError) { if problems.count < Self.problemLimit { problems.append(error) } }
 
-    /// What is below a folder: `Reports/transfers` of destinations, and folders of jobs. Links, hidden names and other file systems
-    /// are left out.
+    /// What is below a folder: `Reports/transfers` of destinations, and folders of jobs. Links, hidden names and other file
+    /// systems are left out.
     /// - Throws: for a folder that is not there or cannot be read; what is below it is a problem in the same case.
     public mutating func addVolume(_ path: String) throws(BackupError) {
         let root = try DirectoryHandle(path: path)
