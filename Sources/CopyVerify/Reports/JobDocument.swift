@@ -88,10 +88,7 @@ struct JobDocument {
             PageColumn(text("Status"), weight: 4), PageColumn(text("File"), weight: 9),
             PageColumn(text("Destination"), weight: 7), PageColumn(text("Reason"), weight: 12),
         ])
-        var count: UInt64 = 0
-        try story.forEachRowByWeight { (row) throws(BackupError) in
-            guard !row.status.isSuccess, count < canvas.rowLimit else { return }
-            count += 1
+        try story.forEachFailure(upTo: canvas.rowLimit) { (row) throws(BackupError) in
             try canvas.row(
                 row.isDropped ? .quiet : .bad,
                 [
@@ -219,10 +216,7 @@ struct JobDocument {
             PageColumn(text("Destination"), weight: 7), PageColumn(text("Size"), weight: 4, isNumber: true),
             PageColumn("SHA-256", weight: 14),
         ])
-        var count: UInt64 = 0
-        try story.folder.forEachRow { (row) throws(BackupError) in
-            guard row.status.isSuccess, count < canvas.rowLimit else { return }
-            count += 1
+        try story.folder.forEachRow(upTo: canvas.rowLimit, where: \.status.isSuccess) { (row) throws(BackupError) in
             let name =
                 row.target == row.path ? PageText.path(row.path) : "\(PageText.path(row.path)) → \(PageText.path(row.target))"
             try canvas.row(

@@ -85,7 +85,15 @@ public struct JobReporter {
     }
 
     /// Makes them in the folder `Reports` of a destination, with a record of the transfer for later master reports.
+    /// - Throws: when the destination is not at its place any more: nothing is made in an empty mountpoint.
     public func make(inDestination path: String) throws(BackupError) -> Outcome {
+        let before = story.destinations.first { $0.place.path == path }?.place
+        let now = try DestinationPlace.at(path, mounts: .current())
+        guard let before, !now.isMade, now.isSameFileSystem(as: before) else {
+            throw BackupError(
+                .notFound, "the destination has gone: another file system is in its place", path: path,
+                remedy: "Make the report when it is back, with: backupfs report \(story.record.id)")
+        }
         let folder = "\(path)/\(TransferRecord.reportsName)"
         var outcome = try make(in: .folder(folder))
         do throws(BackupError) {
