@@ -119,7 +119,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "VirtualTree", dependencies: ["SnapshotFormats", "Photos", "BackupRepository", "SystemIO", "BackupCore"],
+            name: "VirtualTree",
+            dependencies: ["SnapshotFormats", "Photos", "CopyVerify", "BackupRepository", "SystemIO", "BackupCore"],
             swiftSettings: settings),
         .target(name: "FUSEBridge", dependencies: ["VirtualTree", "CFUSE", "SystemIO", "BackupCore"], swiftSettings: settings),
         .target(
@@ -217,8 +218,7 @@ let package = Package(
             name: "VirtualTreeTests",
             dependencies: [
                 "TestSupport", "VirtualTree", "SnapshotFormats", "BackupRepository", "ObjectStorage", "Formats", "Photos",
-                "SystemIO",
-                "BackupCore",
+                "CopyVerify", "SystemIO", "BackupCore",
             ],
             swiftSettings: settings),
         .testTarget(

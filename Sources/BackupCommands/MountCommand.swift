@@ -147,6 +147,7 @@ struct MountCommand: ParsableCommand {
             notify(manager, .stopping)
             daemon.end(reason)
             services.jobs.end()
+            services.copySets.end()
         }
         _ = try session.run(reactions: daemon.reactions, onEnding: endDaemon) { () throws(BackupError) in
             // Not before: during an automount, only its own process group may access the folder.

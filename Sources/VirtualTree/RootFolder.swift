@@ -17,6 +17,7 @@ final class RootFolder: FolderNode {
         let live = parent.child("live").child(FileName(context.repository.id))
         var nodes: [(name: FileName, node: any Node)] = [
             ("README.txt", TextFile("README.txt", in: parent, context: context) { services.readme() }),
+            ("copy", CopySetsFolder(inode: parent.child("copy").child(FileName(context.repository.id)), context: context)),
             ("exports", FlatSnapshotsFolder(.snapshot, inode: parent.child("exports"), context: context)),
             ("jobs", JobsFolder(inode: parent.child("jobs"), context: context)),
             ("live", LiveFolder(LivePlace(path: [], inode: live, context: context))),

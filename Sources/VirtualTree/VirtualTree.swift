@@ -71,7 +71,8 @@ public final class VirtualTree: TreeOperations {
     public func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait? {
         guard let node = try? nodes.node(inode) else { return nil }
         switch aim {
-        case .closing: return node is CopiedPhoto ? .star : node is JobControl ? .drop : nil
+        case .closing: return node is CopiedPhoto ? .star : node is JobControl ? .drop : node is any CopySetNode ? .copySet : nil
+        case _ where node is any CopySetNode: return wait(ofCopySet: node, for: aim)
         // The kernel keeps programs from looking into the folder meanwhile: it does not wait behind copies that are closed.
         case .change where node is StarredFolder || node is KeptPhoto: return .change
         default: break
@@ -91,6 +92,15 @@ public final class VirtualTree: TreeOperations {
         if node.looksAtTheStore { return .store }
         if node.looksAtTheApp { return .app }
         return node.looksAtTheRepository ? .repository : nil
+    }
+
+    /// What has come of a file so far is on the store's disk.
+    private func wait(ofCopySet node: any Node, for aim: RequestAim) -> RequestWait {
+        switch aim {
+        case .change, .closing: .copySet
+        case .writing: (node as? CopySetFile)?.place.copy == nil ? .copySet : .drop
+        case .attributes, .content, .extendedAttribute: .copySetView
+        }
     }
 
     /// Releases views that take space and have been idle for this long: the newest rendering of the app's data.
@@ -118,7 +128,16 @@ public final class VirtualTree: TreeOperations {
     public func makeDirectory(
         _ name: FileName, in parent: InodeNumber, unless isCancelled: () -> Bool
     ) throws(BackupError) -> NodeAttributes {
-        let node = try folder(parent).makeDirectory(name, unless: isCancelled)
+        try retained(try folder(parent).makeDirectory(name, unless: isCancelled))
+    }
+
+    public func makeDirectory(
+        _ name: FileName, in parent: InodeNumber, permissions: UInt16, unless isCancelled: () -> Bool
+    ) throws(BackupError) -> NodeAttributes {
+        try retained(try folder(parent).makeDirectory(name, permissions: permissions, unless: isCancelled))
+    }
+
+    private func retained(_ node: any Node) throws(BackupError) -> NodeAttributes {
         let attributes = try node.attributes()
         nodes.retain(node)
         return attributes
@@ -199,7 +218,18 @@ public final class VirtualTree: TreeOperations {
     public func createFile(
         _ name: FileName, in parent: InodeNumber, flags: Int32, process: Int32
     ) throws(BackupError) -> (attributes: NodeAttributes, file: OpenedFile) {
-        let file = try folder(parent).createFile(name)
+        try opened(try folder(parent).createFile(name), flags: flags, process: process)
+    }
+
+    public func createFile(
+        _ name: FileName, in parent: InodeNumber, flags: Int32, process: Int32, permissions: UInt16
+    ) throws(BackupError) -> (attributes: NodeAttributes, file: OpenedFile) {
+        try opened(try folder(parent).createFile(name, permissions: permissions), flags: flags, process: process)
+    }
+
+    private func opened(
+        _ file: any FileNode, flags: Int32, process: Int32
+    ) throws(BackupError) -> (attributes: NodeAttributes, file: OpenedFile) {
         let open = try file.open(flags: flags, process: process)
         let attributes = try file.attributes()
         nodes.retain(file)

@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import CopyVerify
 import Formats
 import Glibc
 import Photos
@@ -48,6 +49,9 @@ final class TestServices: TreeServices {
         /// Stars a photo that was copied.
         var starring: (@Sendable (CopyDraft) throws(BackupError) -> SHA256Digest)?
     }
+
+    let copySetNames: [String] = []
+    func copySet(named name: String) throws(BackupError) -> CopySet? { nil }
 
     let jobsPath = "/nonexistent/jobs"
     func askJob(_ name: FileName, _ request: [UInt8]) throws(BackupError) {

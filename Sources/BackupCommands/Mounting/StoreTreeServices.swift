@@ -1,6 +1,7 @@
 import AppData
 import BackupCore
 import BackupRepository
+import CopyVerify
 import FUSEBridge
 import Formats
 import Operations
@@ -24,6 +25,8 @@ final class StoreTreeServices: TreeServices {
     private let photos: LivePhotos?
     /// Ended with the mount.
     let jobs: JobHost
+    /// Ended with the mount.
+    let copySets: CopySetHost
     /// Kept copies of photos that were read and found intact, as they were then.
     private let intactCopies = Mutex<[SHA256Digest: FileStatus]>([:])
 
@@ -38,6 +41,7 @@ final class StoreTreeServices: TreeServices {
         self.store = store
         copies = RemoteCopies(store: store)
         jobs = JobHost(store: store)
+        copySets = CopySetHost(store: store)
         live = try LiveData(store: store)
         photos = try LivePhotos(store: store)
         let ask: @Sendable () -> Result<StoreState, BackupError> = {
@@ -252,6 +256,10 @@ final class StoreTreeServices: TreeServices {
             throw error
         }
     }
+
+    var copySetNames: [String] { copySets.names }
+
+    func copySet(named name: String) throws(BackupError) -> CopySet? { copySets.set(named: name) }
 
     var makeDirectoryWaitSeconds: Double? { store.makeDirectoryWait.seconds }
 

@@ -14,14 +14,18 @@ final class CopyContext: Sendable {
     /// Whether an earlier run may have left unfinished copies.
     let isResumed: Bool
     let problems: ProblemList
+    private let rowWatch: (any RowWatch)?
     private let stop: Cancellation
     private let isStopping = Atomic<Bool>(false)
 
-    /// - Parameter algorithms: besides those that the options ask for.
+    /// - Parameters:
+    ///   - algorithms: besides those that the options ask for.
+    ///   - rowWatch: gets all rows in place of the journal.
     init(
         _ record: JobRecord, _ source: DirectoryHandle, _ journal: ResultJournal, _ problems: ProblemList,
-        algorithms: Set<HashAlgorithm>, isResumed: Bool, stop: Cancellation
+        algorithms: Set<HashAlgorithm>, isResumed: Bool, stop: Cancellation, rowWatch: (any RowWatch)? = nil
     ) {
+        self.rowWatch = rowWatch
         options = record.options
         self.algorithms = record.options.algorithms.union(algorithms)
         self.problems = problems
@@ -38,5 +42,16 @@ final class CopyContext: Sendable {
     /// Lets all threads end.
     func requestStop() { isStopping.store(true, ordering: .relaxed) }
 
+    /// Writes rows durably.
+    func record(_ rows: [ResultRow]) throws(BackupError) {
+        if let rowWatch { try rowWatch.record(rows, in: journal) } else { try journal.append(rows) }
+    }
+
     static let cancelled = BackupError(.interrupted, "cancelled")
+}
+
+/// Sees the rows of a job when they become certain.
+protocol RowWatch: Sendable {
+    /// Writes the rows durably, unless they have to wait.
+    func record(_ rows: [ResultRow], in journal: ResultJournal) throws(BackupError)
 }

@@ -59,6 +59,11 @@ public struct CopyJob: Sendable {
         _ folder: JobFolder, progress: @escaping @Sendable (UInt64, UInt64) -> Void = { _, _ in }
     ) throws(BackupError) -> CopyJob {
         let record = folder.record
+        guard record.kind == .copy else {
+            throw BackupError(
+                .notSupported, "this job was made of files that were copied into \(record.source) of the mount", path: folder.path,
+                remedy: "Copy the files into \(record.source) again: what is there already is not copied twice.")
+        }
         // The record has the folders that the labels named.
         var options = record.options
         options.label = nil

@@ -66,9 +66,8 @@ public struct CopyProgress: Sendable {
 struct ProgressMeter {
     private let destinations: [Destination]
     private let load: SourceLoad
-    private let fileCount: UInt64
-    /// For each destination: what is written and, in most modes, read back.
-    private let totalBytes: UInt64
+    /// `nil` for a job whose files come one by one: those that have come so far are in `load`.
+    private let info: SourceInfo?
     private let factor: UInt64
     private var timings: [OperationTiming]
     private var timing: OperationTiming
@@ -78,17 +77,20 @@ struct ProgressMeter {
 
     private static let queuedBytes: UInt64 = 4 << 20
 
-    init(_ destinations: [Destination], _ load: SourceLoad, _ info: SourceInfo, _ mode: VerificationMode, at now: UInt64) {
+    init(_ destinations: [Destination], _ load: SourceLoad, _ info: SourceInfo?, _ mode: VerificationMode, at now: UInt64) {
         self.destinations = destinations
         self.load = load
-        fileCount = info.fileCount
+        self.info = info
         factor = mode.readsBack ? 2 : 1
-        totalBytes = info.totalBytes.multipliedSaturating(by: factor)
         timings = destinations.map { _ in OperationTiming(startingAt: now) }
         timing = OperationTiming(startingAt: now)
     }
 
+    private var fileCount: UInt64 { info?.fileCount ?? load.expectedFileCount }
+
     mutating func read(at now: UInt64) -> CopyProgress {
+        // For each destination: what is written and, in most modes, read back.
+        let totalBytes = (info?.totalBytes ?? load.expectedBytes).multipliedSaturating(by: factor)
         var parts: [CopyProgress.Part] = []
         var (done, total): (UInt64, UInt64) = (0, 0)
         for (index, destination) in destinations.enumerated() {

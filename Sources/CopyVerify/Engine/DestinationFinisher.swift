@@ -45,7 +45,7 @@ final class DestinationFinisher {
             rows = giveUp(batch, error)
         }
         do throws(BackupError) {
-            try context.journal.append(rows)
+            try context.record(rows)
             try FaultInjection.reached("copy.rows-written")
             destination.finishedCount.add(UInt64(rows.count), ordering: .relaxed)
         } catch {

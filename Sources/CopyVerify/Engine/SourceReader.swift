@@ -251,6 +251,17 @@ final class SourceLoad: Sendable {
     private let reading = Atomic<UInt64>(0)
     private let waiting = Atomic<UInt64>(0)
     private let bytes = Atomic<UInt64>(0)
+    private let filesToCome = Atomic<UInt64>(0)
+    private let bytesToCome = Atomic<UInt64>(0)
+
+    /// A file is about to be read, in a job that did not know of it when it began.
+    func expect(bytes count: UInt64) {
+        filesToCome.add(1, ordering: .relaxed)
+        bytesToCome.add(count, ordering: .relaxed)
+    }
+
+    var expectedFileCount: UInt64 { filesToCome.load(ordering: .relaxed) }
+    var expectedBytes: UInt64 { bytesToCome.load(ordering: .relaxed) }
 
     func addReading(since start: UInt64) {
         reading.add(SystemClock.monotonicNanoseconds() - start, ordering: .relaxed)

@@ -60,8 +60,7 @@ public struct JobFolder: Sendable {
         try FileSystem.makeDirectories(place)
         let folder = JobFolder(path: "\(place)/\(record.id)", record: record)
         try FileSystem.makeDirectory(folder.path)
-        try FileSystem.writeFileAtomically("\(folder.path)/source_info.json", info.json.prettyText)
-        try FileSystem.writeFileAtomically(folder.cameraFile, info.camera.json.prettyText)
+        try folder.write(info)
         try FileSystem.writeFileAtomically(folder.control, [])
         try folder.setState(.idle)
         // Last: a folder without it is no job.
@@ -172,6 +171,12 @@ public struct JobFolder: Sendable {
     func clearRequest() { if FileSystem.statusIfPresent(control)?.size != 0 { try? FileSystem.overwrite(control, []) } }
 
     // MARK: What the job began with
+
+    /// Of a job whose files come one by one also at its end.
+    func write(_ info: SourceInfo) throws(BackupError) {
+        try FileSystem.writeFileAtomically("\(path)/source_info.json", info.json.prettyText)
+        try FileSystem.writeFileAtomically(cameraFile, info.camera.json.prettyText)
+    }
 
     /// The folders that the job has made in a destination.
     func madeFolders(_ index: Int) -> String { "\(path)/folders-\(index)" }

@@ -6,11 +6,21 @@ import SystemIO
 public struct JobRecord: Sendable {
     private static let version = 1
 
+    /// How a job gets its files.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// From a folder, all of it.
+        case copy
+        /// One by one, as programs copy them into a set of destinations in the mount.
+        case drop
+    }
+
     /// Local time and a random suffix: `2026-01-11_14-30-00-1f2e3d`.
     public let id: String
     /// When the job was made.
     public let createdAt: Timestamp
-    /// Absolute.
+    /// Of the files.
+    public let kind: Kind
+    /// Absolute; of `drop`, the set in the mount: `copy/SET`.
     public let source: String
     /// As in `st_dev` and `st_ino`, when the job was made.
     public let sourceIdentity: FileIdentity
@@ -24,16 +34,25 @@ public struct JobRecord: Sendable {
 
     /// A new job.
     public init(source: String, destinations: [DestinationPlace], options: CopyOptions) throws(BackupError) {
+        try self.init(.copy, source: source, destinations: destinations, options: options)
+    }
+
+    /// - Parameter spool: the folder that is read, if it is not the source.
+    init(
+        _ kind: Kind, source: String, spool: String? = nil, destinations: [DestinationPlace], options: CopyOptions
+    ) throws(BackupError) {
         let random = RandomToken.make()
         createdAt = SystemClock.now()
         id = "\(SystemClock.localStamp(createdAt))-\(random.prefix(6))"
         token = String(random.suffix(10))
+        self.kind = kind
         self.source = source
-        guard let identity = try FileSystem.identityIfPresent(source) else {
-            throw BackupError(.notFound, "there is no such folder", path: source)
+        let folder = spool ?? source
+        guard let identity = try FileSystem.identityIfPresent(folder) else {
+            throw BackupError(.notFound, "there is no such folder", path: folder)
         }
         sourceIdentity = identity
-        sourcePlace = try DestinationPlace.at(source, mounts: .current())
+        sourcePlace = try DestinationPlace.at(folder, mounts: .current())
         self.destinations = destinations
         self.options = options
     }
@@ -46,7 +65,7 @@ public struct JobRecord: Sendable {
             ]
         }
         let record: OrderedJSON = [
-            "id": id, "created_at": createdAt, "source": source, "source_device": sourceIdentity.device,
+            "id": id, "created_at": createdAt, "kind": kind.rawValue, "source": source, "source_device": sourceIdentity.device,
             "source_inode": sourceIdentity.inode, "source_mount_point": sourcePlace.mountPoint,
             "source_file_system": sourcePlace.fileSystemType, "destinations": places, "verify": options.verification.rawValue,
             "hidden": options.includesHidden, "on_conflict": options.conflicts.rawValue, "token": token,
@@ -77,6 +96,8 @@ public struct JobRecord: Sendable {
         }
         self.id = id
         self.createdAt = createdAt
+        // The first jobs have none.
+        kind = members.word("kind") ?? .copy
         self.source = source
         sourceIdentity = FileIdentity(device: device, inode: inode)
         sourcePlace = DestinationPlace(

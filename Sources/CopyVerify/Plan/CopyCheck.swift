@@ -58,6 +58,36 @@ public struct CopyCheck {
         return CopyPlan(info: scan.info, destinations: places, hiddenCount: scan.hiddenCount, labelled: labelled)
     }
 
+    /// The same for files that come one by one, of which nothing is known yet: only the destinations are looked at.
+    /// - Parameter forbidden: folders that have no destination in them.
+    /// - Throws: all problems, as the findings of one error.
+    mutating func runWithoutSource(
+        awayFrom forbidden: [(name: Message, path: String)]
+    ) throws(BackupError) -> [DestinationPlace] {
+        let places = try findPlaces(nil)
+        for place in places where place.fileSystemType == Self.ownFileSystemType {
+            note(
+                BackupError(
+                    .usage, "the destination is in a mount of backupfs", path: place.path, remedy: "Name another folder."))
+        }
+        try throwProblems()
+        let chains = try requireDifferent(places)
+        for (name, path) in forbidden {
+            let own = FileIdentity(try FileSystem.status(path))
+            for chain in chains where chain.identities.contains(own) {
+                note(
+                    BackupError(
+                        .usage, "the destination is inside \(name)", path: chain.place.path, remedy: "Name another folder."))
+            }
+        }
+        try throwProblems()
+        for place in places { checkWritable(place) }
+        try throwProblems()
+        return places
+    }
+
+    private static let ownFileSystemType = "fuse.backupfs"
+
     private mutating func note(_ problem: BackupError) {
         problemCount += 1
         if problems.count < Self.findingLimit { problems.append(problem) }
@@ -108,19 +138,7 @@ public struct CopyCheck {
     /// By device and inode of all folders above, so that neither links nor mounts hide that two are one.
     private mutating func requireSeparate(_ places: [DestinationPlace]) throws(BackupError) {
         let sourceChain = try Self.identities(above: FileSystem.realPath(source))
-        var chains: [(place: DestinationPlace, name: String, identities: [FileIdentity])] = []
-        for place in places {
-            let real = try FileSystem.realPath(place.existingPath)
-            // A folder that the job makes has no inode yet: its name identifies it.
-            chains.append((place, place.madePath, try Self.identities(above: real)))
-        }
-        if Set(places.map(\.path)).count < Set(places.map { Array($0.path.utf8) }).count {
-            note(
-                BackupError(
-                    .usage, "two destinations have the same name, or names that look the same", path: places[0].path,
-                    remedy: "Name each destination once."))
-        }
-        for (index, chain) in chains.enumerated() {
+        for chain in try requireDifferent(places) {
             let place = chain.place
             if !place.isMade, chain.identities.first == sourceChain.first {
                 note(BackupError(.usage, "the destination is the source", path: place.path, remedy: "Name another folder."))
@@ -134,8 +152,25 @@ public struct CopyCheck {
                 note(
                     BackupError(.usage, "the source is inside the destination", path: place.path, remedy: "Name another folder."))
             }
-            for other in chains[..<index] { noteOverlap(of: chain, and: other) }
         }
+    }
+
+    private mutating func requireDifferent(_ places: [DestinationPlace]) throws(BackupError) -> [Chain] {
+        var chains: [Chain] = []
+        for place in places {
+            let real = try FileSystem.realPath(place.existingPath)
+            // A folder that the job makes has no inode yet: its name identifies it.
+            let chain = (place: place, name: place.madePath, identities: try Self.identities(above: real))
+            for other in chains { noteOverlap(of: chain, and: other) }
+            chains.append(chain)
+        }
+        if Set(places.map(\.path)).count < Set(places.map { Array($0.path.utf8) }).count {
+            note(
+                BackupError(
+                    .usage, "two destinations have the same name, or names that look the same", path: places[0].path,
+                    remedy: "Name each destination once."))
+        }
+        return chains
     }
 
     private typealias Chain = (place: DestinationPlace, name: String, identities: [FileIdentity])

@@ -18,10 +18,11 @@ public final class MountSession: Sendable {
     }
 
     /// Requests served concurrently. A backup or a restore occupies one of them for its whole duration.
-    public static let maximumThreadCount = 46
+    public static let maximumThreadCount = 58
     /// Of these, the threads for requests that may wait long: the others stay free for requests that never wait.
     public static let waitingThreadCounts: [RequestWait: Int] = [
-        .app: 8, .store: 4, .drop: 4, .repository: 8, .checksums: 4, .change: 4, .network: 6, .star: 4,
+        .app: 8, .store: 4, .drop: 4, .repository: 8, .checksums: 4, .change: 4, .network: 6, .star: 4, .copySet: 8,
+        .copySetView: 4,
     ]
 
     public let options: MountOptions

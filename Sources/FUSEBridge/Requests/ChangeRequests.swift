@@ -8,7 +8,8 @@ enum ChangeRequests {
     /// `RENAME_NOREPLACE` of renameat2(2), which Glibc's Swift module does not show.
     private static let renameWithoutReplacing: UInt32 = 1
 
-    static func makeDirectory(_ raw: OpaquePointer?, parent: fuse_ino_t, name: UnsafePointer<CChar>?) {
+    /// - Parameter mode: after the umask of the program.
+    static func makeDirectory(_ raw: OpaquePointer?, parent: fuse_ino_t, name: UnsafePointer<CChar>?, mode: mode_t) {
         let request = Request(raw)
         let changes = request.server.changes
         changes.begin()
@@ -16,7 +17,8 @@ enum ChangeRequests {
         defer { changes.end() }
         do throws(BackupError) {
             let name = try request.server.name(name)
-            let attributes = try request.tree.makeDirectory(name, in: InodeNumber(parent), unless: request.isGivenUp)
+            let attributes = try request.tree.makeDirectory(
+                name, in: InodeNumber(parent), permissions: UInt16(truncatingIfNeeded: mode & 0o7777), unless: request.isGivenUp)
             request.reply(entry: attributes)
         } catch {
             request.fail(error, "mkdir")

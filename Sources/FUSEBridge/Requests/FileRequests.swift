@@ -17,12 +17,16 @@ enum FileRequests {
         }
     }
 
-    static func create(_ raw: OpaquePointer?, parent: fuse_ino_t, name: UnsafePointer<CChar>?, info: inout fuse_file_info) {
+    /// - Parameter mode: after the umask of the program.
+    static func create(
+        _ raw: OpaquePointer?, parent: fuse_ino_t, name: UnsafePointer<CChar>?, mode: mode_t, info: inout fuse_file_info
+    ) {
         let request = Request(raw)
         do throws(BackupError) {
             let name = try request.server.name(name)
             let created = try request.tree.createFile(
-                name, in: InodeNumber(parent), flags: info.flags, process: request.process)
+                name, in: InodeNumber(parent), flags: info.flags, process: request.process,
+                permissions: UInt16(truncatingIfNeeded: mode & 0o7777))
             request.reply(created: created.attributes, file: created.file, info: &info)
         } catch {
             request.fail(error, "create")

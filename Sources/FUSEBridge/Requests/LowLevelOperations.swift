@@ -45,9 +45,9 @@ enum LowLevelOperations {
             guard let info else { return LowLevelOperations.refuseMalformed(request) }
             FileRequests.open(request, inode: inode, info: &info.pointee)
         }
-        operations.create = { request, parent, name, _, info in
+        operations.create = { request, parent, name, mode, info in
             guard let info else { return LowLevelOperations.refuseMalformed(request) }
-            FileRequests.create(request, parent: parent, name: name, info: &info.pointee)
+            FileRequests.create(request, parent: parent, name: name, mode: mode, info: &info.pointee)
         }
         operations.read = { request, _, size, offset, info in
             guard let info else { return LowLevelOperations.refuseMalformed(request) }
@@ -97,7 +97,9 @@ enum LowLevelOperations {
     }
 
     private static func addChangeRequests(to operations: inout fuse_lowlevel_ops) {
-        operations.mkdir = { request, parent, name, _ in ChangeRequests.makeDirectory(request, parent: parent, name: name) }
+        operations.mkdir = { request, parent, name, mode in
+            ChangeRequests.makeDirectory(request, parent: parent, name: name, mode: mode)
+        }
         operations.rmdir = { request, parent, name in ChangeRequests.removeDirectory(request, parent: parent, name: name) }
         operations.unlink = { request, parent, name in ChangeRequests.removeFile(request, parent: parent, name: name) }
         operations.rename = { request, parent, name, newParent, newName, flags in

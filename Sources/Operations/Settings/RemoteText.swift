@@ -3,14 +3,6 @@ import Yams
 
 /// The text of one remote in a `store.yaml`.
 struct RemoteText {
-    /// One of its settings.
-    struct Value {
-        let name: String
-        let text: String
-        /// Counted from 1.
-        let line: Int
-    }
-
     /// Of the mapping in `store.yaml`.
     static let key = "remotes"
 
@@ -18,50 +10,21 @@ struct RemoteText {
     /// Counted from 1.
     let line: Int
     /// In the order of the file.
-    let values: [Value]
+    let values: [NestedText.Value]
 
     /// The settings by their names.
     var content: [String: String] { Dictionary(values.map { ($0.name, $0.text) }) { first, _ in first } }
 
+    private static let form = NestedText.Form(
+        key: key, textProblem: "every setting of a remote is a name and a text",
+        remedy: "See the example in the page about settings, or add a remote with: backupfs remote add")
+
     /// The remotes in the value of `remotes`.
     /// - Throws: `invalidContent` naming the line.
     static func all(in node: Node, line: Int, path: String) throws(BackupError) -> [RemoteText] {
-        // An empty list, or one whose remotes are all comments.
-        if node.scalar?.string.isEmpty == true { return [] }
-        var remotes: [RemoteText] = []
-        for (name, value) in try pairs(in: node, of: "\(key)", line: line, path) {
-            let found = name.mark?.line ?? line
-            let values = try pairs(in: value, of: "\(key).\(MessageText.shortened(name.string ?? ""))", line: found, path)
-            let remote = RemoteText(
-                name: name.string ?? "", line: found,
-                values: try values.map { (name, value) throws(BackupError) in
-                    guard let word = name.string, let text = value.scalar?.string else {
-                        throw invalid(name.mark?.line ?? found, "every setting of a remote is a name and a text", path)
-                    }
-                    return Value(name: word, text: text, line: name.mark?.line ?? found)
-                })
-            // The parser takes 1 and "1" for different names.
-            guard !remotes.contains(where: { $0.name == remote.name }), remote.content.count == values.count else {
-                throw invalid(found, "the name \(MessageText.shortened(remote.name)) or one of its settings is there twice", path)
-            }
-            remotes.append(remote)
+        try NestedText.all(in: node, form, line: line, path: path).map {
+            RemoteText(name: $0.name, line: $0.line, values: $0.values)
         }
-        return remotes
-    }
-
-    private static func pairs(
-        in node: Node, of name: String, line: Int, _ path: String
-    ) throws(BackupError) -> [(key: Node, value: Node)] {
-        guard let mapping = node.mapping, mapping.allSatisfy({ $0.key.scalar != nil }) else {
-            throw invalid(line, "\(name) must have lines below it with names and values", path)
-        }
-        return mapping.map { ($0.key, $0.value) }
-    }
-
-    private static func invalid(_ line: Int, _ message: Message, _ path: String) -> BackupError {
-        BackupError(
-            .invalidContent, "line \(line): \(message)", path: path,
-            remedy: "See the example in the page about settings, or add a remote with: backupfs remote add")
     }
 
     /// The remote.

@@ -16,6 +16,8 @@ struct SettingsText {
     private(set) var entries: [Setting: Entry]
     /// In the order of the file.
     private(set) var remotes: [RemoteText]
+    /// In the order of the file.
+    private(set) var copySets: [NestedText]
 
     /// The last line of the file, a comment. If an editor or a full disk cuts off the file where it is still valid, this line is
     /// missing.
@@ -28,7 +30,7 @@ struct SettingsText {
     init(_ text: String, path: String) throws(BackupError) {
         self.text = text
         self.path = path
-        (entries, remotes) = try Self.contents(text, path)
+        (entries, remotes, copySets) = try Self.contents(text, path)
     }
 
     static func read(_ path: String) throws(BackupError) -> SettingsText {
@@ -44,7 +46,7 @@ struct SettingsText {
 
     private static func contents(
         _ text: String, _ path: String
-    ) throws(BackupError) -> (entries: [Setting: Entry], remotes: [RemoteText]) {
+    ) throws(BackupError) -> (entries: [Setting: Entry], remotes: [RemoteText], copySets: [NestedText]) {
         let found: [(name: String?, value: Node, line: Int)]?
         do {
             found = try pairs(text)
@@ -58,6 +60,7 @@ struct SettingsText {
         }
         var entries: [Setting: Entry] = [:]
         var remotes: [RemoteText]?
+        var copySets: [NestedText]?
         for (word, value, line) in found {
             if word == RemoteText.key {
                 guard remotes == nil else {
@@ -66,13 +69,20 @@ struct SettingsText {
                 remotes = try RemoteText.all(in: value, line: line, path: path)
                 continue
             }
+            if word == CopySetSettings.key {
+                guard copySets == nil else {
+                    throw BackupError(.invalidContent, "line \(line): copy-sets are there twice", path: path)
+                }
+                copySets = try NestedText.all(in: value, CopySetSettings.form, line: line, path: path)
+                continue
+            }
             guard let word, let text = value.scalar?.string else {
                 throw BackupError(.invalidContent, "every setting is a name and a text", path: path)
             }
             guard let setting = Setting.named(word) else { throw unknown(word, path: path) }
             entries[setting] = Entry(value: text, line: line)
         }
-        return (entries, remotes ?? [])
+        return (entries, remotes ?? [], copySets ?? [])
     }
 
     /// Reads one setting from a text, even if the others are not understood.
@@ -86,7 +96,7 @@ struct SettingsText {
     func line(of setting: Setting) -> Int { entries[setting]?.line ?? 0 }
 
     static func unknown(_ word: String, path: String?) -> BackupError {
-        let names = Setting.all.map(\.name) + [RemoteText.key]
+        let names = Setting.all.map(\.name) + [RemoteText.key, CopySetSettings.key]
         let meant = SpellingSuggestion.nearest(to: word, among: names)
         return BackupError(
             .invalidContent, "the setting \(MessageText.shortened(word)) is not known", path: path,
@@ -126,7 +136,8 @@ struct SettingsText {
     ) throws(BackupError) {
         guard let changed = try? SettingsText(lines.text, path: path), changed.entries.mapValues(\.value) == expected,
             changed.remotes.map(\.name) == expectedRemotes.map(\.name),
-            changed.remotes.map(\.content) == expectedRemotes.map(\.content), changed.hasEnd == hasEnd
+            changed.remotes.map(\.content) == expectedRemotes.map(\.content), changed.hasEnd == hasEnd,
+            changed.copySets.map(\.name) == copySets.map(\.name), changed.copySets.map(\.content) == copySets.map(\.content)
         else { throw Self.isForEditors(name, path) }
         self = changed
     }
@@ -157,7 +168,8 @@ struct SettingsText {
             let comment = setting.comment.map { "# \($0)\n" }.joined()
             let mark = values[setting] == nil ? "# " : ""
             return comment + "\(mark)\(setting.name): \(quoted(values[setting] ?? setting.fallback.example))\n"
-        }.joined() + remotesExample + "\(endLine). Without this line the file may be cut off, and no rule removes a backup.\n"
+        }.joined() + remotesExample + CopySetSettings.example
+            + "\(endLine). Without this line the file may be cut off, and no rule removes a backup.\n"
     }
 
     static func quoted(_ text: String) -> String {

@@ -49,6 +49,8 @@ public struct StoreSettings: Sendable, Equatable {
     public var photosRemote: RemoteSettings?
     /// How the server that keeps the repository is reached; `nil` for the usual way, and for a repository in a folder.
     var primaryOptions: RemoteSettings?
+    /// Folders that get the files that are copied into `copy/` of the mount, in the order of the file.
+    public var copySets: [CopySetSettings] = []
     /// The name of the remote through which changes are exchanged with other devices; `nil` for no exchange.
     public var deviceSyncRemote: String?
     /// Whether the file has its last line; without it, some settings may be missing, including those of retention.
@@ -89,6 +91,11 @@ public struct StoreSettings: Sendable, Equatable {
             }
         }
         problems += takeRemotes(text)
+        for entry in text.copySets {
+            let (set, found) = CopySetSettings.read(entry, path: text.path)
+            problems += found
+            if let set { copySets.append(set) }
+        }
         guard let first = problems.first else { return }
         throw problems.count == 1 ? first : first.with(findings: problems.map(\.message))
     }

@@ -28,6 +28,7 @@ public struct SettingsFile: Sendable {
     public static func setting(named word: String) throws(BackupError) -> Setting {
         guard let setting = Setting.named(word) else {
             if word == RemoteText.key { throw remotesAreApart }
+            if word == CopySetSettings.key { throw copySetsAreApart }
             let error = SettingsText.unknown(word, path: nil)
             throw BackupError(.usage, error.message, remedy: error.remedy)
         }
@@ -38,6 +39,12 @@ public struct SettingsFile: Sendable {
         BackupError(
             .usage, "remotes have commands of their own",
             remedy: "See: backupfs remote list, backupfs remote add, backupfs remote remove")
+    }
+
+    private static var copySetsAreApart: BackupError {
+        BackupError(
+            .usage, "copy-sets have lines of their own in store.yaml",
+            remedy: "Change them with an editor, and look with: backupfs config check")
     }
 
     /// All settings that have a value, in their order.
@@ -81,6 +88,7 @@ public struct SettingsFile: Sendable {
     /// - Throws: `usage` when the file does not have it either.
     public func removeUnknown(_ word: String) throws(BackupError) {
         if word == RemoteText.key { throw Self.remotesAreApart }
+        if word == CopySetSettings.key { throw Self.copySetsAreApart }
         let text = String(decoding: try FileSystem.readFile(path, limitBytes: 1 << 20), as: UTF8.self)
         do throws(BackupError) {
             try FileSystem.writeFileAtomically(path, Array(SettingsText.commentingOut(word, in: text, path: path).utf8))
@@ -107,6 +115,20 @@ public struct SettingsFile: Sendable {
             return nil
         } catch {
             return error.with(.invalidContent, "line \(line): \(Setting.schedule.name): \(error.message)", path: path)
+        }
+    }
+
+    private func copySetProblems(_ set: CopySetSettings) -> [BackupError] {
+        set.destinations.map(paths.resolve).compactMap { path in
+            let name = "\(CopySetSettings.key).\(set.name).destinations"
+            do throws(BackupError) {
+                guard try FileSystem.lookBehindLinks(path)?.kind != .directory else { return nil }
+                return BackupError(
+                    .notFound, "\(name): there is no folder", path: path,
+                    remedy: "Mount its disk, change the path, or make the folder.")
+            } catch {
+                return error.with(nil, "\(name): \(error.message)")
+            }
         }
     }
 
@@ -151,6 +173,7 @@ public struct SettingsFile: Sendable {
             for remote in settings.remotes + [settings.photosRemote].compactMap(\.self) {
                 problems += remoteProblems(remote, settings)
             }
+            for set in settings.copySets { problems += copySetProblems(set) }
             if let name = settings.deviceSyncRemote {
                 do throws(BackupError) {
                     _ = try settings.remote(named: name, path: path)

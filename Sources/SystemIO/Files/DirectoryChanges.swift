@@ -58,7 +58,12 @@ extension DirectoryHandle {
                 try call("make the link", name) { symlinkat(cTarget, $0, $1) }
             }
         }
-        let value = timespec(tv_sec: time_t(modificationTime.seconds), tv_nsec: Int(modificationTime.nanoseconds))
+        try setModificationTime(of: name, modificationTime)
+    }
+
+    /// utimensat(2) of the entry of that name; of a symbolic link, the link itself.
+    public func setModificationTime(of name: FileName, _ time: Timestamp) throws(BackupError) {
+        let value = timespec(tv_sec: time_t(time.seconds), tv_nsec: Int(time.nanoseconds))
         try call("set the time", name) { utimensat($0, $1, [value, value], AT_SYMLINK_NOFOLLOW) }
     }
 

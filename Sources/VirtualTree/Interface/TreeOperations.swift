@@ -34,6 +34,11 @@ public protocol TreeOperations: AnyObject, Sendable {
     func createFile(
         _ name: FileName, in parent: InodeNumber, flags: Int32, process: Int32
     ) throws(BackupError) -> (attributes: NodeAttributes, file: OpenedFile)
+    /// The same.
+    /// - Parameter permissions: of the file, where the folder keeps them.
+    func createFile(
+        _ name: FileName, in parent: InodeNumber, flags: Int32, process: Int32, permissions: UInt16
+    ) throws(BackupError) -> (attributes: NodeAttributes, file: OpenedFile)
     /// - Returns: bytes read: fewer than `buffer.count` only at the end of the file.
     func read(
         _ handle: HandleNumber, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
@@ -74,6 +79,11 @@ public protocol TreeOperations: AnyObject, Sendable {
     func makeDirectory(
         _ name: FileName, in parent: InodeNumber, unless isCancelled: () -> Bool
     ) throws(BackupError) -> NodeAttributes
+    /// The same.
+    /// - Parameter permissions: of the folder, where its parent keeps them.
+    func makeDirectory(
+        _ name: FileName, in parent: InodeNumber, permissions: UInt16, unless isCancelled: () -> Bool
+    ) throws(BackupError) -> NodeAttributes
     /// Deletes a backup: it can be brought back within the grace period.
     func removeDirectory(_ name: FileName, in parent: InodeNumber) throws(BackupError)
     /// Makes a symbolic link, where the folder allows it. Counts one lookup.
@@ -110,6 +120,18 @@ extension TreeOperations {
     public func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait? { nil }
     public func isPending(_ inode: InodeNumber, forAttributes: Bool) -> Bool { false }
     public func noteWriter(_ process: Int32, of handle: HandleNumber) {}
+
+    public func createFile(
+        _ name: FileName, in parent: InodeNumber, flags: Int32, process: Int32, permissions: UInt16
+    ) throws(BackupError) -> (attributes: NodeAttributes, file: OpenedFile) {
+        try createFile(name, in: parent, flags: flags, process: process)
+    }
+
+    public func makeDirectory(
+        _ name: FileName, in parent: InodeNumber, permissions: UInt16, unless isCancelled: () -> Bool
+    ) throws(BackupError) -> NodeAttributes {
+        try makeDirectory(name, in: parent, unless: isCancelled)
+    }
 }
 
 /// The subject of a request, as far as it determines what the request may wait for.
@@ -142,6 +164,10 @@ public enum RequestWait: Sendable, CaseIterable {
     case network
     /// A change of the repository. The kernel keeps the folder locked meanwhile.
     case change
+    /// The destinations of a set that files are copied into: closes and changes there.
+    case copySet
+    /// The same disks, for looking at them.
+    case copySetView
     /// Stars that stand for bytes which are read: those of a copy in `photos/starred/` when it is closed.
     case star
 }

@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import CopyVerify
 import Photos
 import SystemIO
 
@@ -78,6 +79,11 @@ public protocol TreeServices: AnyObject, Sendable {
     /// Asks a job what was written into its file `control`: to pause, to resume or to end.
     /// - Throws: `invalidArgument` for other words; `notFound` when no process works at the job; why it cannot resume.
     func askJob(_ name: FileName, _ request: [UInt8]) throws(BackupError)
+
+    /// The names of the sets of destinations that files are copied into. Answers from memory.
+    var copySetNames: [String] { get }
+    /// - Returns: `nil` when there is none of that name.
+    func copySet(named name: String) throws(BackupError) -> CopySet?
 
     /// Makes a backup; returns when it is durable. Before calling `milestones.hasBegun`, it
     /// may throw `busy` while another operation runs, and `alreadyExists` for a name in use.

@@ -103,7 +103,11 @@ protocol FolderNode: Node {
     /// - Parameter isCancelled: whether the requesting program has stopped waiting; polled repeatedly.
     func makeDirectory(_ name: FileName, unless isCancelled: () -> Bool) throws(BackupError) -> any Node
     func removeDirectory(_ name: FileName) throws(BackupError)
+    /// - Parameter permissions: for folders that keep them.
+    func makeDirectory(_ name: FileName, permissions: UInt16, unless isCancelled: () -> Bool) throws(BackupError) -> any Node
     func createFile(_ name: FileName) throws(BackupError) -> any FileNode
+    /// - Parameter permissions: for folders that keep them.
+    func createFile(_ name: FileName, permissions: UInt16) throws(BackupError) -> any FileNode
     /// - Returns: the link.
     func makeSymbolicLink(_ name: FileName, to target: [UInt8]) throws(BackupError) -> any Node
     /// Gives a node of another folder a name in this one.
@@ -121,7 +125,11 @@ extension FolderNode {
         throw .readOnlyHere
     }
     func removeDirectory(_ name: FileName) throws(BackupError) { throw .readOnlyHere }
+    func makeDirectory(_ name: FileName, permissions: UInt16, unless isCancelled: () -> Bool) throws(BackupError) -> any Node {
+        try makeDirectory(name, unless: isCancelled)
+    }
     func createFile(_ name: FileName) throws(BackupError) -> any FileNode { throw .readOnlyHere }
+    func createFile(_ name: FileName, permissions: UInt16) throws(BackupError) -> any FileNode { try createFile(name) }
     func makeSymbolicLink(_ name: FileName, to target: [UInt8]) throws(BackupError) -> any Node { throw .noLinksHere(name) }
     func link(_ node: any Node, as name: FileName) throws(BackupError) { throw .noLinksHere(name) }
     func removeFile(_ name: FileName) throws(BackupError) { throw .readOnlyHere }

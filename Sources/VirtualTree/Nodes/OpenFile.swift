@@ -39,6 +39,30 @@ extension OpenFile {
     func release() {}
 }
 
+extension OpenFile {
+    /// Reads from another open file, and writes into this one, for copy_file_range(2).
+    /// - Returns: bytes copied: at most 64 MiB, since the program waits for them.
+    func copyBytes(
+        from source: any OpenFile, at sourceOffset: UInt64, to offset: UInt64, count: UInt64
+    ) throws(BackupError) -> UInt64 {
+        var done: UInt64 = 0
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        while done < min(count, 64 << 20) {
+            try Cancellation.check()
+            let part = Int(min(UInt64(bytes.count), count - done))
+            let copied = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+                try source.read(at: sourceOffset + done, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<part]))
+            }
+            if copied == 0 { break }
+            try bytes.withUnsafeBytesThrowing(count: copied) { (buffer) throws(BackupError) in
+                try write(at: offset + done, buffer)
+            }
+            done += UInt64(copied)
+        }
+        return done
+    }
+}
+
 /// An open file that consists of extents: every file of the tree except dropped ones.
 final class OpenExtents: OpenFile {
     private let table: ExtentTable

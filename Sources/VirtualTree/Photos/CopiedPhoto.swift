@@ -241,10 +241,6 @@ final class CopiedPhoto: FileNode {
 
 /// A copy while it is open.
 private final class OpenCopy: OpenFile {
-    private static let bufferSizeBytes = 1 << 20
-    /// What one request of copy_file_range(2) copies at most: the program waits for it.
-    private static let copyLimitBytes: UInt64 = 64 << 20
-
     let keepsCache = false
     let usesDirectIO = true
     private let file: CopiedPhoto
@@ -295,21 +291,7 @@ private final class OpenCopy: OpenFile {
     func copy(
         from source: any OpenFile, at sourceOffset: UInt64, to offset: UInt64, count: UInt64
     ) throws(BackupError) -> UInt64 {
-        var done: UInt64 = 0
-        var bytes = [UInt8](repeating: 0, count: Self.bufferSizeBytes)
-        while done < min(count, Self.copyLimitBytes) {
-            try Cancellation.check()
-            let part = Int(min(UInt64(bytes.count), count - done))
-            let copied = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
-                try source.read(at: sourceOffset + done, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<part]))
-            }
-            if copied == 0 { break }
-            try bytes.withUnsafeBytesThrowing(count: copied) { (buffer) throws(BackupError) in
-                try write(at: offset + done, buffer)
-            }
-            done += UInt64(copied)
-        }
-        return done
+        try copyBytes(from: source, at: sourceOffset, to: offset, count: count)
     }
 
     /// A flush comes for each close(2) of each duplicate of the descriptor, also of those that children inherit.

@@ -1,0 +1,265 @@
+import SystemIO
+import TestSupport
+import Testing
+
+/// Files that programs copy into `copy/SET/`, and what then is at the destinations.
+@Suite(.enabled(if: !Machine.skipsMountedTests)) struct CopySetTests {
+    /// The job of a burst ends soon after it.
+    static let soon = ["BACKUPFS_COPY_IDLE_SECONDS": "0.3"]
+
+    /// A store with the set `cards` of `$R/a` and `$R/b`, and a card with names and files of every kind.
+    static func make(in sandbox: Sandbox, settings: String = "verify: \"thorough\"") throws {
+        try sandbox.sh(
+            #"""
+            backupfs init --store $S >/dev/null; mkdir -p $R/a $R/b
+            sed -i "/^# End of settings/i copy-sets:\n  cards:\n    destinations: [\"$R/a\", \"$R/b\"]\n    \#(settings)" $S/store.yaml
+            mkdir -p $R/card/DCIM/100 $R/card/none; cd $R/card; printf one > DCIM/one.txt; : > DCIM/nothing
+            head -c 65537 /dev/urandom > DCIM/100/over; head -c 3000001 /dev/urandom > DCIM/100/clip.mov
+            truncate -s 5M sparse; printf middle | dd of=sparse bs=1 seek=3000000 conv=notrunc status=none
+            printf y > $'bad-\xff\xfe'; ln -s DCIM/one.txt link; ln -s /nowhere dangling; setfattr -n user.note -v hello DCIM/one.txt
+            chmod 640 DCIM/one.txt; chmod 750 DCIM/100; touch -d '2021-02-03 04:05:06.123456789' DCIM/one.txt
+            touch -h -d '2001-01-01' link; touch -d '2020-01-01 00:00:00.5' none DCIM/100 DCIM
+            """#)
+    }
+
+    /// Waits until the last job has ended, which `$R/job` is then.
+    static let waitForJob =
+        "wait_until '[ -n \"$(ls $S/jobs)\" ] && ! grep -q inProgress $S/jobs/*/state'; ln -sfn $S/jobs/$(ls -t $S/jobs | head -n 1) $R/job"
+
+    /// What a program does, and what of a file it keeps.
+    struct Program: Sendable, CustomTestStringConvertible {
+        let name: String
+        /// Copies `$R/card` to `$C/card`.
+        let script: String
+        /// Options of rsync for what it keeps, besides bytes and names.
+        var kept = "-naXl"
+        var testDescription: String { name }
+    }
+
+    static let programs = [
+        Program(name: "cp -a", script: "cp -a $R/card $C/"),
+        Program(name: "cp -r", script: "cp -r $R/card $C/", kept: "-nrlp --checksum"),
+        Program(name: "cp -a --sparse=always", script: "cp -a --sparse=always $R/card $C/"),
+        Program(name: "rsync -aX", script: "rsync -aX $R/card $C/"),
+        Program(name: "mv", script: "cp -a $R/card $R/moved; mkdir $R/m; mv $R/moved $R/m/card; mv $R/m/card $C/"),
+        Program(name: "tar", script: "tar -C $R -c --xattrs card | tar -C $C -x --xattrs"),
+        Program(
+            name: "unzip",
+            script:
+                "rm $R/card/bad*; touch -d '2020-01-01' $R/card/* $R/card/DCIM/* $R/card/DCIM/100/*; cd $R; zip -qry c.zip card; cd $C; unzip -q $R/c.zip",
+            kept: "-nrlpt --omit-link-times"),
+        Program(
+            name: "gio copy",
+            script:
+                "rm $R/card/bad* $R/card/dangling $R/card/link; mkdir -p $C/card/DCIM/100 $C/card/none; cd $R/card; find . -type f -exec gio copy -p {} $C/card/{} ';'",
+            kept: "-nrt --omit-dir-times"),
+    ]
+
+    @Test(arguments: programs) func `a program copies a folder to all destinations, verified`(program: Program) throws {
+        try Sandbox.use { sandbox in
+            try Self.make(in: sandbox)
+            try sandbox.mount(Self.soon)
+            sandbox.variables["C"] = sandbox("mnt/copy/cards")
+            try sandbox.sh(program.script)
+            for destination in ["a", "b"] {
+                #expect(
+                    try sandbox.sh(
+                        "diff -r --no-dereference $R/card $R/\(destination)/card; rsync \(program.kept) --itemize-changes --delete $R/card/ $R/\(destination)/card/"
+                    ) == "", "\(destination)")
+            }
+            // The holes are there still.
+            if program.name == "cp -a" {
+                #expect(try sandbox.sh("[ $(stat -c %b $R/b/card/sparse) -lt 1000 ] && echo sparse") == "sparse")
+            }
+            try sandbox.sh(Self.waitForJob)
+            #expect(
+                try sandbox.sh(
+                    "cat $M/jobs/*/state; jq -r .kind $M/jobs/*/job.json; jq -r 'map(.status) | unique[]' $R/job/results.json; jq '.fileCount' $R/job/source_info.json"
+                ) == "completed\ndrop\nverified\n\(try sandbox.sh("find $R/card -not -type d | wc -l"))")
+            // The rows have the final names, and the digests that other programs find.
+            #expect(
+                try sandbox.sh(
+                    "jq -r 'map(select(.sha256 and (.path_base64 | not)) | \"\\(.sha256)  \\(.destination)/\\(.path)\")[]' $R/job/results.json | sha256sum -c --quiet && echo right"
+                ) == "right")
+            #expect(try sandbox.sh("find $R/a $R/b -name '*part*'; ls $S/spool | grep -c copy- || true") == "0")
+            try sandbox.unmount()
+        }
+    }
+
+    @Test func `what is there already is present, and something else keeps its name`() throws {
+        try Sandbox.use { sandbox in
+            try Self.make(in: sandbox)
+            try sandbox.mount(Self.soon)
+            try sandbox.sh("cp $R/card/DCIM/one.txt $M/copy/cards/x; cp $R/card/DCIM/one.txt $M/copy/cards/x")
+            try sandbox.sh("printf two > $R/b/y")
+            try sandbox.fails("cp $R/card/DCIM/one.txt $M/copy/cards/y", saying: "File exists", exitCode: 1)
+            // The other destination has it all the same.
+            #expect(try sandbox.sh("cat $R/a/y $R/b/y") == "onetwo")
+            try sandbox.fails("printf more >> $M/copy/cards/x", saying: "Operation not permitted", exitCode: 1)
+            try sandbox.fails("rm $M/copy/cards/x", saying: "Operation not permitted", exitCode: 1)
+            try sandbox.fails("rmdir $M/copy/cards", saying: "Read-only file system", exitCode: 1)
+            try sandbox.fails("mv $M/copy/cards/y $M/copy/cards/x", saying: "File exists", exitCode: 1)
+            try sandbox.fails("cp $R/card/DCIM/one.txt $M/copy/cards/.hidden", saying: "Operation not permitted", exitCode: 1)
+            try sandbox.fails("ln $M/copy/cards/x $M/copy/cards/z", saying: "Operation not permitted", exitCode: 1)
+            #expect(
+                try sandbox.sh("mkdir $M/copy/cards/n; mv $M/copy/cards/n $M/copy/cards/folder; ls -A $R/a $R/b")
+                    == "\(sandbox("a")):\nfolder\nx\ny\n\n\(sandbox("b")):\nfolder\nx\ny")
+            try sandbox.sh(Self.waitForJob)
+            #expect(
+                try sandbox.sh(
+                    "jq -r '.[] | \"\\(.path) \\(.status)\"' $R/job/results.json | sort | uniq -c | sed 's/^ *//'; cat $R/job/state"
+                )
+                    == "2 x present\n2 x verified\n1 y conflict\n1 y verified\nfailed")
+            #expect(
+                try sandbox.fails(
+                    "backupfs copy --store $S --resume $(basename $(readlink $R/job))",
+                    saying: "Copy the files into copy/cards again"
+                ).exitCode != 0)
+            try sandbox.unmount()
+        }
+    }
+
+    @Test func `a copy that reads back differently is the error of close, and the other destination has the file`() throws {
+        try Sandbox.use { sandbox in
+            try Self.make(in: sandbox)
+            try sandbox.sh("touch $R/hold")
+            try sandbox.mount(Self.soon.merging(["BACKUPFS_FAULT": "copy.batch-durable=pause:\(sandbox("hold"))"]) { $1 })
+            let result = try sandbox.run(
+                """
+                cp $R/card/DCIM/100/clip.mov $M/copy/cards/ 2> $R/err & process=$!
+                wait_paused $R/hold $process; wait_until "[ -e $R/a/clip.mov ] || [ -e $R/b/clip.mov ]"; victim=a; [ -e $R/a/clip.mov ] && victim=b
+                python3 -c 'import sys; f = open(sys.argv[1], "r+b"); f.seek(2500000); b = f.read(1)[0]; f.seek(2500000); f.write(bytes([b ^ 1]))' $R/$victim/.clip.mov.*part
+                # Others look meanwhile.
+                ls $M/copy/cards >/dev/null
+                rm $R/hold; code=0; wait $process || code=$?; echo $code; grep -o 'Bad message' $R/err; ls -A $R/$victim | wc -l
+                cmp $R/card/DCIM/100/clip.mov $R/a/clip.mov 2>/dev/null || cmp $R/card/DCIM/100/clip.mov $R/b/clip.mov; \(Self.waitForJob)
+                jq -r 'map(.status) | sort[]' $R/job/results.json; cat $R/job/state
+                """)
+            #expect(result.lines == ["1", "Bad message", "0", "checksumMismatch", "verified", "failed"], "\(result.text)")
+            // Once more: what is there is not copied twice.
+            #expect(
+                try sandbox.sh("cp $R/card/DCIM/100/clip.mov $M/copy/cards/; cmp $R/a/clip.mov $R/b/clip.mov && echo same")
+                    == "same")
+            try sandbox.unmount()
+        }
+    }
+
+    @Test func `3,000 small files; two programs at once; no descriptor stays open`() throws {
+        try Sandbox.use { sandbox in
+            try Self.make(in: sandbox)
+            try sandbox.mount(Self.soon)
+            try sandbox.sh(
+                """
+                mkdir -p $R/many/one $R/many/two; for i in $(seq 1500); do echo $i > $R/many/one/$i; echo x$i > $R/many/two/$i; done
+                server=$(fuser -m $M 2>/dev/null | tr -d ' ' || true)
+                mkdir $M/copy/cards/many; cp -r $R/many/one $M/copy/cards/many/ & first=$!; cp -r $R/many/two $M/copy/cards/many/
+                wait $first
+                """)
+            #expect(try sandbox.sh("diff -r $R/many $R/a/many && diff -r $R/many $R/b/many && echo same") == "same")
+            try sandbox.sh(Self.waitForJob)
+            #expect(
+                try sandbox.sh(
+                    "jq length $R/job/results.json; cat $R/job/state; jq .fileCount $M/jobs/*/source_info.json; ls $M/jobs | wc -l"
+                ) == "6000\ncompleted\n3000\n1")
+            let process = try #require(sandbox.processes.first?.number)
+            #expect(
+                try sandbox.sh(
+                    "find /proc/\(process)/fd -lname '\(sandbox("a"))*' -o -lname '\(sandbox("b"))*' -o -lname '*/spool/copy-*' -o -lname '*/jobs/*' | wc -l"
+                ) == "0")
+            try sandbox.unmount()
+        }
+    }
+
+    @Test func `a mount that is killed leaves a job that says so, and the next file removes what is unfinished`() throws {
+        try Sandbox.use { sandbox in
+            try Self.make(in: sandbox)
+            try sandbox.sh("touch $R/hold")
+            try sandbox.mount(["BACKUPFS_FAULT": "copy.batch-durable:3=pause:\(sandbox("hold"))"])
+            try sandbox.sh("mkdir $M/copy/cards/d; cp $R/card/DCIM/one.txt $M/copy/cards/d/")
+            let process = try #require(sandbox.processes.first?.number)
+            try sandbox.sh(
+                """
+                cp $R/card/DCIM/100/clip.mov $M/copy/cards/d/ 2> $R/err & wait_until '[ -e $R/hold.reached ]'
+                kill -9 \(process); code=0; wait $! || code=$?; [ $code = 1 ]; wait_until '! [ -e /proc/\(process) ]'; umount -l $M || fusermount3 -uz $M
+                """)
+            #expect(
+                try sandbox.sh("backupfs jobs --store $S | grep -c interrupted; find $R/a $R/b -name '*part' | grep -c clip")
+                    == "1\n1")
+            try sandbox.sh("rm -f $R/hold $R/hold.reached")
+            try sandbox.mount(Self.soon)
+            try sandbox.sh("cp $R/card/DCIM/100/clip.mov $M/copy/cards/d/")
+            #expect(
+                try sandbox.sh(
+                    """
+                    find $R/a $R/b -name '*part' | wc -l; for d in a b; do cmp $R/card/DCIM/100/clip.mov $R/$d/d/clip.mov && cat $R/$d/d/one.txt; done
+                    wait_until 'grep -q completed $S/jobs/*/state'; ls $S/jobs | wc -l; ls $S/spool | grep -c copy- || true
+                    """) == "0\noneone2\n0")
+            try sandbox.unmount()
+        }
+    }
+
+    @Test func `a program that is killed leaves no part of its file`() throws {
+        try Sandbox.use { sandbox in
+            try Self.make(in: sandbox)
+            try sandbox.mount(Self.soon)
+            try sandbox.sh(
+                """
+                python3 -c 'import sys, time; f = open(sys.argv[1], "wb", buffering=0); f.write(b"part"); open(sys.argv[2], "w").close(); time.sleep(600)' $M/copy/cards/x $R/ready &
+                process=$!; wait_until '[ -e $R/ready ]'; kill -9 $process; wait $process || true; wait_until '! [ -e $M/copy/cards/x ]'
+                { echo a; cat $R/card/DCIM/one.txt; } > $M/copy/cards/both; : > $M/copy/cards/empty; touch $M/copy/cards/touched
+                """)
+            #expect(
+                try sandbox.sh("cd $R/b; ls -A; cat both; stat -c %s empty touched; ls -A $R/a")
+                    == "both\nempty\ntouched\na\none0\n0\nboth\nempty\ntouched")
+            try sandbox.unmount()
+        }
+    }
+
+    @Test func `a destination that is missing, in the store or twice refuses all files`() throws {
+        try Sandbox.use { sandbox in
+            try Self.make(in: sandbox)
+            try sandbox.sh("rm -r $R/b; touch $R/b")
+            try sandbox.mount(Self.soon)
+            try sandbox.fails("cp $R/card/DCIM/one.txt $M/copy/cards/", saying: "cannot create", exitCode: 1)
+            #expect(try sandbox.sh("ls -A $R/a; ls $M/copy") == "cards")
+            try sandbox.fails(
+                "backupfs config check --store $S", saying: "copy-sets.cards.destinations: there is no folder", exitCode: 1)
+            // The mount follows the settings.
+            let process = try #require(sandbox.processes.first?.number)
+            for (old, new) in [("[^\"]*/b", "inside"), ("inside", "\(sandbox("a"))")] {
+                try sandbox.sh(
+                    """
+                    mkdir -p $S/inside; sed -i '/destinations/s,"\(old)"],"\(new)"],' $S/store.yaml; kill -HUP \(process)
+                    wait_until '(cp $R/card/DCIM/one.txt $M/copy/cards/ 2>&1 || true) | grep -q "Invalid argument"'
+                    """)
+            }
+            #expect(try sandbox.sh("ls -A $R/a $S/inside") == "\(sandbox("a")):\n\n\(sandbox("store"))/inside:")
+            try sandbox.unmount()
+        }
+    }
+
+    @Test(.enabled(if: Machine.isRoot)) func `a destination that fills up fails alone`() throws {
+        try Sandbox.use { sandbox in
+            try Self.make(in: sandbox)
+            let result = try sandbox.runInNamespace(
+                """
+                set -e; mount -t tmpfs -o size=2m none $R/b
+                BACKUPFS_COPY_IDLE_SECONDS=0.3 backupfs mount --store $S $M
+                code=0; cp -a $R/card $M/copy/cards/ 2> $R/err || code=$?; echo "exit $code"; grep -c 'No space left' $R/err | grep -v '^0$' >/dev/null
+                diff -r --no-dereference $R/card $R/a/card && rsync -naXl --itemize-changes $R/card/ $R/a/card/ && echo same; find $R/b -name '*part' | wc -l
+                \(Self.waitForJob); cat $R/job/state; fusermount3 -u $M
+                """, ["S": sandbox("store")])
+            #expect(result.lines == ["exit 1", "same", "0", "failed"], "\(result.text)")
+        }
+    }
+
+    @Test func `a read-only mount takes no files`() throws {
+        try Sandbox.use { sandbox in
+            try Self.make(in: sandbox)
+            try sandbox.mount(options: "-o ro")
+            try sandbox.fails("cp $R/card/DCIM/one.txt $M/copy/cards/", saying: "Read-only file system", exitCode: 1)
+            #expect(try sandbox.sh("printf there > $R/a/x; cat $M/copy/cards/x") == "there")
+            try sandbox.unmount()
+        }
+    }
+}
