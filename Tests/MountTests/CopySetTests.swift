@@ -206,11 +206,14 @@ import Testing
                 """
                 python3 -c 'import sys, time; f = open(sys.argv[1], "wb", buffering=0); f.write(b"part"); open(sys.argv[2], "w").close(); time.sleep(600)' $M/copy/cards/x $R/ready &
                 process=$!; wait_until '[ -e $R/ready ]'; kill -9 $process; wait $process || true; wait_until '! [ -e $M/copy/cards/x ]'
+                python3 -c 'import subprocess, sys; f = open(sys.argv[1], "w"); p = subprocess.Popen(["sh", "-c", "read x; echo child"], stdin=subprocess.PIPE, stdout=f); f.close(); p.communicate(b"x")' $M/copy/cards/passed
                 { echo a; cat $R/card/DCIM/one.txt; } > $M/copy/cards/both; : > $M/copy/cards/empty; touch $M/copy/cards/touched
                 """)
             #expect(
-                try sandbox.sh("cd $R/b; ls -A; cat both; stat -c %s empty touched; ls -A $R/a")
-                    == "both\nempty\ntouched\na\none0\n0\nboth\nempty\ntouched")
+                try sandbox.sh(
+                    "cd $R/b; ls -A; cat both; stat -c %s empty touched; wait_until '[ -e passed ]'; cat passed; diff -r $R/a $R/b"
+                )
+                    == "both\nempty\npassed\ntouched\na\none0\n0\nchild")
             try sandbox.unmount()
         }
     }

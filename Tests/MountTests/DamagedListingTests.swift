@@ -11,7 +11,9 @@ struct DamagedListingTests {
         for p in range(16, len(d), 8): d[p] ^= 1
         f.seek(0); f.write(d)' "$pack"; done
         """
-    private static let top = ["README.txt", "copy", "exports", "jobs", "live", "remotes", "restore", "safety", "snapshots", "status.json"]
+    private static let top = [
+        "README.txt", "copy", "exports", "jobs", "live", "remotes", "restore", "safety", "snapshots", "status.json",
+    ]
 
     @Test func `T-A1: a damaged backup hides only itself`() throws {
         try Sandbox.withMount("--sample") { sandbox in

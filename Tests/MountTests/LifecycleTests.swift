@@ -5,7 +5,9 @@ import Testing
 /// Mounting and unmounting, from the first command on a new machine to the state after a crash.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct LifecycleTests {
-    static let rootNames = ["README.txt", "copy", "exports", "jobs", "live", "remotes", "restore", "safety", "snapshots", "status.json"]
+    static let rootNames = [
+        "README.txt", "copy", "exports", "jobs", "live", "remotes", "restore", "safety", "snapshots", "status.json",
+    ]
 
     @Test func `the first mount makes the default store and is ready when it returns`() throws {
         try Sandbox.use { sandbox in

@@ -77,4 +77,11 @@ import Testing
         #expect(text.text.contains("schedule: \"daily\"\n"))
         #expect(try StoreSettings(text).copySets.map(\.destinations) == [["/x", "/y"]])
     }
+
+    @Test func `an adopted store has them as comments`() throws {
+        var text = try SettingsText(
+            Self.head + "copy-sets:\n  a:\n    destinations: [\"/x\"]\n" + Self.end, path: "/s/store.yaml")
+        try text.commentOutCopySets()
+        #expect(text.text == Self.head + "# copy-sets:\n#   a:\n#     destinations: [\"/x\"]\n" + Self.end)
+    }
 }

@@ -13,7 +13,9 @@ struct NameTests {
         let test = try TestTree()
         let tree = test.tree
         #expect(
-            try tree.names("") == ["README.txt", "copy", "exports", "jobs", "live", "remotes", "restore", "safety", "snapshots", "status.json"])
+            try tree.names("") == [
+                "README.txt", "copy", "exports", "jobs", "live", "remotes", "restore", "safety", "snapshots", "status.json",
+            ])
         #expect(try tree.names("snapshots").sorted() == ["first", "latest", "second"])
         #expect(
             try tree.names("snapshots/first").sorted() == [

@@ -4,9 +4,11 @@ import SystemIO
 
 /// Folders that get the same files: an entry of the setting `copy-sets`.
 public struct CopySetPlace: Sendable, Equatable {
+    /// As in the settings, and below `copy/` in the mount.
     public let name: String
     /// Absolute.
     public let destinations: [String]
+    /// How files are copied.
     public let options: CopyOptions
 
     public init(name: String, destinations: [String], options: CopyOptions) {
@@ -231,8 +233,8 @@ public final class CopySet: Sendable {
     }
 
     /// Copies a draft to all destinations, with its attributes. Durable and verified when it returns.
-    /// - Throws: `damagedContent` when a copy was read back and differs; `alreadyExists` when another file has the name; errors of
-    ///   the destinations. Those that have no error have the file.
+    /// - Throws: `damagedContent` when a copy was read back and differs; `alreadyExists` when another file has the name; errors
+    ///   of the destinations. Those that have no error have the file.
     public func copy(_ draft: Draft) throws(BackupError) {
         do throws(BackupError) {
             try withJob { (job) throws(BackupError) in
@@ -270,6 +272,8 @@ public final class CopySet: Sendable {
 
     // MARK: Other changes
 
+    /// Makes a folder at all destinations. It is no error if only some can make it: their files then say so.
+    /// - Parameter permissions: of the new folder; its owner may write into it in any case.
     public func makeFolder(_ path: [FileName], permissions: mode_t) throws(BackupError) {
         try requireNames(path)
         try withJob { (job) throws(BackupError) in try job.makeFolder(path, permissions: permissions) }
@@ -290,6 +294,7 @@ public final class CopySet: Sendable {
         try withJob { (job) throws(BackupError) in try job.remove(path) }
     }
 
+    /// Sets what a program has set of what is at the destinations; `nil` leaves a value unchanged.
     public func setAttributes(
         _ path: [FileName], permissions: mode_t?, modificationTime: Timestamp?
     ) throws(BackupError) {
@@ -299,6 +304,7 @@ public final class CopySet: Sendable {
         }
     }
 
+    /// Sets an attribute of what is at the destinations.
     public func setExtendedAttribute(_ attribute: ExtendedAttribute, of path: [FileName]) throws(BackupError) {
         try withJob { (job) throws(BackupError) in try job.setExtendedAttribute(attribute, of: path) }
     }

@@ -59,12 +59,14 @@ extension CopySet {
             }
         }
 
+        /// The copies get it.
         public func setExtendedAttribute(_ attribute: ExtendedAttribute) throws(BackupError) {
             try file.withDescriptor { (file) throws(BackupError) in
                 if let error = file.setExtendedAttributes([attribute], permissions: permissions) { throw error }
             }
         }
 
+        /// Those that the copies get.
         public func extendedAttributes() throws(BackupError) -> [ExtendedAttribute] {
             try file.withDescriptor { (file) throws(BackupError) in try file.extendedAttributes() }
         }

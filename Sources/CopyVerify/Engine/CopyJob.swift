@@ -61,7 +61,8 @@ public struct CopyJob: Sendable {
         let record = folder.record
         guard record.kind == .copy else {
             throw BackupError(
-                .notSupported, "this job was made of files that were copied into \(record.source) of the mount", path: folder.path,
+                .notSupported, "this job was made of files that were copied into \(record.source) of the mount",
+                path: folder.path,
                 remedy: "Copy the files into \(record.source) again: what is there already is not copied twice.")
         }
         // The record has the folders that the labels named.

@@ -286,13 +286,17 @@ struct StoreDraft {
                 for setting in commands { try kept.set(setting, nil) }
                 // They name commands, too, and places of another machine.
                 let hadRemotes = !kept.remotes.isEmpty
+                let hadCopySets = !kept.copySets.isEmpty
                 try kept.commentOutRemotes()
+                try kept.commentOutCopySets()
                 try kept.set(.app, settings.app)
                 try kept.set(.database, settings.databasePath)
                 try kept.set(.repository, settings.repositoryPath)
                 try kept.set(.media, settings.mediaPath)
                 text = kept.text
-                settingsLeftOut = commands.filter { before[$0] != nil }.map(\.name) + (hadRemotes ? [RemoteText.key] : [])
+                settingsLeftOut =
+                    commands.filter { before[$0] != nil }.map(\.name) + (hadRemotes ? [RemoteText.key] : [])
+                    + (hadCopySets ? [CopySetSettings.key] : [])
             } catch {
                 settingsLeftOut = before.keys.map(\.name).sorted()
                 hasUnreadableSettings = true

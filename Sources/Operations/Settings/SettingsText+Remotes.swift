@@ -124,7 +124,7 @@ extension SettingsText {
 
     /// Whether a line has a name and a colon.
     /// - Parameter isAlone: whether nothing but a comment follows.
-    private static func isKeyLine(_ line: String?, _ name: String, isAlone: Bool = true) -> Bool {
+    static func isKeyLine(_ line: String?, _ name: String, isAlone: Bool = true) -> Bool {
         guard let line else { return false }
         let text = line.drop { $0 == " " }
         for spelling in [name, "\"\(name)\"", "'\(name)'"] where text.hasPrefix("\(spelling):") {

@@ -17,7 +17,6 @@ final class TreeContext: Sendable {
     let snapshotPhotos = SnapshotPhotos()
     let livePhotos = LivePhotoViews()
     let copiedPhotos = CopiedPhotos()
-    let droppedCopies = DroppedCopies()
     private let own = SnapshotListCache<[SnapshotKind: [Snapshot]]>()
     private let exportFiles = SnapshotListCache<FlatFiles>()
     private let safetyFiles = SnapshotListCache<FlatFiles>()

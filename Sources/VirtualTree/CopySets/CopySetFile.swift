@@ -26,7 +26,7 @@ final class CopySetFile: FileNode, CopySetNode {
                 remedy: "Copy the whole file.")
         }
         let permissions = try place.folder().status(place.name()).mode & 0o7777
-        return try place.context.droppedCopies.make(at: place.path, in: place.set, permissions: mode_t(permissions))
+        return try place.copies.make(at: place.path, in: place.set, permissions: mode_t(permissions))
             .open(flags: flags, process: process)
     }
 

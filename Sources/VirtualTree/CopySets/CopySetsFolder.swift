@@ -7,6 +7,7 @@ import SystemIO
 final class CopySetsFolder: FolderNode {
     let inode: InodeNumber
     private let context: TreeContext
+    private let copies = DroppedCopies()
 
     init(inode: InodeNumber, context: TreeContext) {
         self.inode = inode
@@ -16,7 +17,9 @@ final class CopySetsFolder: FolderNode {
     func attributes() throws(BackupError) -> NodeAttributes { context.folderAttributes(inode, time: context.mountTime) }
 
     private func folder(_ set: CopySet) -> CopySetFolder {
-        CopySetFolder(CopySetNodePlace(set: set, path: [], inode: inode.child(FileName(set.place.name)), context: context))
+        CopySetFolder(
+            CopySetNodePlace(
+                set: set, path: [], inode: inode.child(FileName(set.place.name)), copies: copies, context: context))
     }
 
     func child(named name: FileName) throws(BackupError) -> any Node {
@@ -41,14 +44,16 @@ struct CopySetNodePlace: Sendable {
     /// Below each destination.
     let path: [FileName]
     let inode: InodeNumber
+    /// All that are copied into the mount at this moment.
+    let copies: DroppedCopies
     let context: TreeContext
 
     func child(_ name: FileName) -> CopySetNodePlace {
-        CopySetNodePlace(set: set, path: path + [name], inode: inode.child(name), context: context)
+        CopySetNodePlace(set: set, path: path + [name], inode: inode.child(name), copies: copies, context: context)
     }
 
     /// The file while a program copies it.
-    var copy: DroppedCopy? { context.droppedCopies.copy(at: path, in: set) }
+    var copy: DroppedCopy? { copies.copy(at: path, in: set) }
 
     func name() throws(BackupError) -> FileName {
         guard let name = path.last else { throw BackupError(.isADirectory, "this is not a file") }
@@ -126,7 +131,7 @@ final class CopySetFolder: FolderNode, CopySetNode {
 
     func listing() throws(BackupError) -> FolderListing {
         let handle = try place.handle()
-        let copied = place.context.droppedCopies.names(in: place.path, of: place.set)
+        let copied = place.copies.names(in: place.path, of: place.set)
         var nodes = copied.map { (name: $0, node: CopySetFile(place.child($0)) as any Node) }
         let known = Set(copied)
         for name in try handle.names() where !CopySet.isUnfinished(name) && !known.contains(name) {
@@ -146,7 +151,7 @@ final class CopySetFolder: FolderNode, CopySetNode {
 
     func createFile(_ name: FileName, permissions: UInt16) throws(BackupError) -> any FileNode {
         let child = place.child(name)
-        _ = try place.context.droppedCopies.make(at: child.path, in: place.set, permissions: mode_t(permissions))
+        _ = try place.copies.make(at: child.path, in: place.set, permissions: mode_t(permissions))
         return CopySetFile(child)
     }
 
@@ -186,7 +191,7 @@ final class CopySetFolder: FolderNode, CopySetNode {
         }
         if let copy = old.copy, let draft = copy.openDraft {
             try place.set.rename(draft, to: new.path)
-            return place.context.droppedCopies.move(copy, to: new.path, in: place.set)
+            return place.copies.move(copy, to: new.path, in: place.set)
         }
         try place.set.rename(old.path, to: new.path)
     }

@@ -6,9 +6,9 @@ import SystemIO
 /// A file while a program copies it into a set of destinations. The bytes are in the store until the program closes the file;
 /// close(2) then copies them to all destinations, and returns when they were read back.
 ///
-/// It is copied once: when the process that opened it closes its last descriptor of it, or when no descriptor is left. What other
-/// processes have inherited, and the first of several descriptors, do not mean that it is complete. A file whose process was
-/// killed is given up.
+/// It is copied once: when the process that opened it closes its last descriptor of it, and no child of it has one, or when no
+/// descriptor is left. What a child closes, and the first of several descriptors, do not mean that it is complete. A file whose
+/// process was killed is given up.
 final class DroppedCopy: Sendable {
     private enum Phase {
         case writing, copying
@@ -93,8 +93,9 @@ final class DroppedCopy: Sendable {
     }
 
     private func end(_ failure: BackupError?) {
-        copies.take(self, from: set)
+        // In this order: its place in the spool is free before another file can get it.
         set.release(draft)
+        copies.take(self)
         state.changeWakingAll { $0.phase = .over(failure) }
     }
 
@@ -116,7 +117,7 @@ final class DroppedCopy: Sendable {
         let process = ProcessIdentity.process(ofThread: closer)
         if let opener, let process, opener != process, ProcessIdentity.process(ofThread: opener) != nil { return }
         if ClosingProcess.wasKilled(closer) { return giveUp() }
-        if let isOpenStill = ClosingProcess.hasDescriptor(closer, forPathEndingWith: pathEnding) {
+        if let isOpenStill = ClosingProcess.keepsDescriptor(closer, forPathEndingWith: pathEnding) {
             if isOpenStill { return }
         } else if try draft.status().size == 0 {
             // Perhaps the first of several descriptors: it has to wait until none is left.
@@ -178,35 +179,56 @@ final class DroppedCopies: Sendable {
         let path: [FileName]
     }
 
-    private let copies = Monitor<[Key: DroppedCopy]>([:])
+    private struct State {
+        var copies: [Key: DroppedCopy] = [:]
+        /// Those whose drafts are being made.
+        var making: Set<Key> = []
+    }
+
+    private let state = Monitor(State())
 
     func copy(at path: [FileName], in set: CopySet) -> DroppedCopy? {
-        copies.withLock { $0[Key(set: set.place.name, path: path)] }
+        state.withLock { $0.copies[Key(set: set.place.name, path: path)] }
     }
 
     /// - Returns: the one that is there, if another program has begun it.
     func make(at path: [FileName], in set: CopySet, permissions: mode_t) throws(BackupError) -> DroppedCopy {
-        if let there = copy(at: path, in: set) { return there }
-        let made = DroppedCopy(try set.makeDraft(path, permissions: permissions), in: set, self)
-        copies.withLock { $0[Key(set: set.place.name, path: path)] = made }
-        return made
+        let key = Key(set: set.place.name, path: path)
+        let there = state.wait(until: { !$0.making.contains(key) }) { state -> DroppedCopy? in
+            if let there = state.copies[key] { return there }
+            state.making.insert(key)
+            return nil
+        }
+        if let there { return there }
+        var made: DroppedCopy?
+        defer {
+            state.changeWakingAll { state in
+                state.copies[key] = made
+                state.making.remove(key)
+            }
+        }
+        let copy = DroppedCopy(try set.makeDraft(path, permissions: permissions), in: set, self)
+        made = copy
+        return copy
     }
 
-    func take(_ copy: DroppedCopy, from set: CopySet) {
-        copies.withLock { copies in copies = copies.filter { $0.value !== copy } }
+    func take(_ copy: DroppedCopy) {
+        state.withLock { state in state.copies = state.copies.filter { $0.value !== copy } }
     }
 
     func move(_ copy: DroppedCopy, to path: [FileName], in set: CopySet) {
-        copies.withLock { copies in
-            copies = copies.filter { $0.value !== copy }
-            copies[Key(set: set.place.name, path: path)] = copy
+        state.withLock { state in
+            state.copies = state.copies.filter { $0.value !== copy }
+            state.copies[Key(set: set.place.name, path: path)] = copy
         }
     }
 
-    /// Whether a file is copied into a folder at this moment.
+    /// The files that are copied into a folder at this moment.
     func names(in folder: [FileName], of set: CopySet) -> [FileName] {
-        copies.withLock { copies in
-            copies.keys.compactMap { $0.set == set.place.name && $0.path.dropLast().elementsEqual(folder) ? $0.path.last : nil }
+        state.withLock { state in
+            state.copies.keys.compactMap {
+                $0.set == set.place.name && $0.path.dropLast().elementsEqual(folder) ? $0.path.last : nil
+            }
         }
     }
 }

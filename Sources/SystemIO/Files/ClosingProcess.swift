@@ -14,10 +14,27 @@ public enum ClosingProcess {
         return status & 0x7f != 0
     }
 
-    /// Whether it has another descriptor for a file.
+    /// Whether it, or a child of it, has another descriptor for a file.
     /// - Parameter ending: the end of the file's path, as the process sees it.
     /// - Returns: `nil` where that is not visible.
-    public static func hasDescriptor(_ process: Int32, forPathEndingWith ending: [UInt8]) -> Bool? {
+    public static func keepsDescriptor(_ thread: Int32, forPathEndingWith ending: [UInt8]) -> Bool? {
+        guard let process = ProcessIdentity.process(ofThread: thread),
+            let isKept = hasDescriptor(process, forPathEndingWith: ending)
+        else { return nil }
+        if isKept { return true }
+        return children(of: process).contains { hasDescriptor($0, forPathEndingWith: ending) == true }
+    }
+
+    /// Of all threads; none where the kernel does not say.
+    private static func children(of process: Int32) -> [Int32] {
+        let threads = (try? FileSystem.names(in: "/proc/\(process)/task")) ?? []
+        return threads.flatMap { thread -> [Int32] in
+            let bytes = (try? FileSystem.readVirtualFile("/proc/\(process)/task/\(thread)/children")) ?? []
+            return bytes.split(separator: 32).compactMap { Int32(String(decoding: $0, as: UTF8.self)) }
+        }
+    }
+
+    private static func hasDescriptor(_ process: Int32, forPathEndingWith ending: [UInt8]) -> Bool? {
         guard process > 0, let folder = try? DirectoryHandle(path: "/proc/\(process)/fd"), let names = try? folder.names() else {
             return nil
         }
