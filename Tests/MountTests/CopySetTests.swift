@@ -46,7 +46,7 @@ import Testing
         Program(
             name: "unzip",
             script:
-                "rm $R/card/bad*; touch -d '2020-01-01' $R/card/* $R/card/DCIM/* $R/card/DCIM/100/*; cd $R; zip -qry c.zip card; cd $C; unzip -q $R/c.zip",
+                "rm $R/card/bad* $R/card/link $R/card/dangling; find $R/card -exec touch -d 2020-01-01 {} +; cd $R; zip -qry c.zip card; cd $C; unzip -q $R/c.zip",
             kept: "-nrlpt --omit-link-times"),
         Program(
             name: "gio copy",
@@ -151,7 +151,6 @@ import Testing
             try sandbox.sh(
                 """
                 mkdir -p $R/many/one $R/many/two; for i in $(seq 1500); do echo $i > $R/many/one/$i; echo x$i > $R/many/two/$i; done
-                server=$(fuser -m $M 2>/dev/null | tr -d ' ' || true)
                 mkdir $M/copy/cards/many; cp -r $R/many/one $M/copy/cards/many/ & first=$!; cp -r $R/many/two $M/copy/cards/many/
                 wait $first
                 """)
@@ -249,7 +248,7 @@ import Testing
                 set -e; mount -t tmpfs -o size=2m none $R/b
                 BACKUPFS_COPY_IDLE_SECONDS=0.3 backupfs mount --store $S $M
                 code=0; cp -a $R/card $M/copy/cards/ 2> $R/err || code=$?; echo "exit $code"; grep -c 'No space left' $R/err | grep -v '^0$' >/dev/null
-                diff -r --no-dereference $R/card $R/a/card && rsync -naXl --itemize-changes $R/card/ $R/a/card/ && echo same; find $R/b -name '*part' | wc -l
+                diff -r --no-dereference $R/card $R/a/card && rsync -naXl --omit-link-times --itemize-changes $R/card/ $R/a/card/ && echo same; find $R/b -name '*part' | wc -l
                 \(Self.waitForJob); cat $R/job/state; fusermount3 -u $M
                 """, ["S": sandbox("store")])
             #expect(result.lines == ["exit 1", "same", "0", "failed"], "\(result.text)")

@@ -238,8 +238,13 @@ public final class CopySet: Sendable {
     public func copy(_ draft: Draft) throws(BackupError) {
         do throws(BackupError) {
             try withJob { (job) throws(BackupError) in
-                try draft.finishMode()
-                try job.copy(draft.path, isTemporary: Self.isTemporary(draft.path))
+                let isReadable = try draft.finishMode()
+                // tar puts empty files in the place of links that it makes in the end.
+                let isTemporary = try Self.isTemporary(draft.path) || draft.status().size == 0
+                try job.copy(draft.path, isTemporary: isTemporary)
+                if !isReadable {
+                    try job.setAttributes(draft.path, permissions: draft.permissions, modificationTime: nil)
+                }
             }
         } catch {
             onFailure(BytePath.join(Array(place.source.utf8), BytePath.joined(draft.path)), error)
@@ -287,7 +292,7 @@ public final class CopySet: Sendable {
         }
     }
 
-    /// Removes a file that a program has copied under a temporary name, and not yet renamed.
+    /// Removes a file that a program has copied under a temporary name, and not yet renamed, or that is empty, in this job.
     /// - Throws: `notPermitted` for others.
     public func remove(_ path: [FileName]) throws(BackupError) {
         guard state.withLock({ $0.job }) != nil else { throw Self.removesNothing(path) }

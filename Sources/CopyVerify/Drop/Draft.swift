@@ -51,12 +51,15 @@ extension CopySet {
         }
 
         /// Until now it was to be written.
-        func finishMode() throws(BackupError) {
-            let permissions = permissions
+        /// - Returns: false when the file is to have a mode with which it could not be read.
+        func finishMode() throws(BackupError) -> Bool {
+            let wanted = permissions
+            let permissions = wanted | 0o400
             try file.withDescriptor { (file) throws(BackupError) in
                 guard try file.status().mode & 0o7777 != UInt32(permissions) else { return }
                 try file.setPermissions(permissions)
             }
+            return permissions == wanted
         }
 
         /// The copies get it.
