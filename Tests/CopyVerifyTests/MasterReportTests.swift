@@ -31,6 +31,7 @@ struct MasterReportTests {
         try sandbox.sh(
             """
             \(Self.copy); one=$(job $R/A001 $R/raid/one); two=$(job $R/A002 $R/raid/two); three=$(job $R/B001 $R/raid/one-more $R/raid/two)
+            echo '{"type": "Generic", "name": "Generic", "model": null, "serial": null, "evidence": []}' > $jobs/$three/camera.json
             for id in $one $two; do echo '{"type": "Sony", "model": "ILME-FX6V", "serial": "007"}' > $jobs/$id/camera.json; done
             backupfs report master $R/raid --output $R/m --production 'The Long <Example>' --company 'Example Films' --notes $'First line\\nSecond' > $R/out
             """)

@@ -55,7 +55,8 @@ public struct SourceFacts: Sendable {
                 try tokenizer.forEachMember { (name, value) throws(BackupError) in
                     if value == .string { texts[name] = tokenizer.text() }
                 }
-                facts.camera = CameraFacts(type: texts["type"], model: texts["model"], serial: texts["serial"])
+                facts.camera = CameraFacts(
+                    type: texts["type"], model: texts["model"], serial: texts["serial"], name: texts["name"])
             default: break
             }
         }
@@ -71,20 +72,28 @@ public struct CameraFacts: Sendable, Equatable {
     public let model: String?
     /// As its own files say it.
     public let serial: String?
+    private let givenName: String?
 
-    /// - Returns: `nil` without a type and a model.
-    init?(type: String?, model: String? = nil, serial: String? = nil) {
+    /// What no camera has made.
+    private static let genericType = "Generic"
+
+    /// - Parameter name: that of the record; if it has none, it is made of type and model.
+    /// - Returns: `nil` for no camera: without a type and a model, or with the type of any folder.
+    init?(type: String?, model: String? = nil, serial: String? = nil, name: String? = nil) {
         func filled(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
-        (self.type, self.model, self.serial) = (filled(type), filled(model), filled(serial))
-        if self.type == nil, self.model == nil { return nil }
+        (self.type, self.model, self.serial, givenName) = (filled(type), filled(model), filled(serial), filled(name))
+        if self.model == nil, self.type == nil || self.type == Self.genericType { return nil }
     }
 
     init?(_ members: JSONMembers) {
-        self.init(type: members.text("type"), model: members.text("model"), serial: members.text("serial"))
+        self.init(
+            type: members.text("type"), model: members.text("model"), serial: members.text("serial"),
+            name: members.text("name"))
     }
 
     /// `Sony ILME-FX6V`.
     public var name: String {
+        if let givenName { return givenName }
         guard let type else { return model ?? "" }
         guard let model, model != type else { return type }
         return model.hasPrefix(type) ? model : "\(type) \(model)"

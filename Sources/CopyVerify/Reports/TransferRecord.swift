@@ -51,7 +51,8 @@ public struct TransferRecord: Sendable {
     var json: OrderedJSON {
         [
             "transfer_version": Self.version, "id": id, "created_at": createdAt, "ended_at": endedAt, "state": state.rawValue,
-            "verdict": verdict.rawValue, "verify": verification.rawValue, "source": source, "camera_type": camera?.type,
+            "verdict": verdict.rawValue, "verify": verification.rawValue, "source": source, "camera": camera?.name,
+            "camera_type": camera?.type,
             "camera_model": camera?.model, "camera_serial": camera?.serial, "files": fileCount, "bytes": totalBytes,
             "matches": successCount, "issues": issueCount, "elapsed_seconds": ReportJSON.decimal(elapsedSeconds),
             "runs": runCount, "destinations": destinations,
@@ -90,7 +91,8 @@ public struct TransferRecord: Sendable {
         (elapsedSeconds, self.runCount) = (seconds.isFinite ? max(0, seconds) : 0, runCount)
         endedAt = members.time("ended_at")
         camera = CameraFacts(
-            type: members.text("camera_type"), model: members.text("camera_model"), serial: members.text("camera_serial"))
+            type: members.text("camera_type"), model: members.text("camera_model"), serial: members.text("camera_serial"),
+            name: members.text("camera"))
     }
 
     private static func damaged(_ path: String) -> BackupError {
