@@ -37,7 +37,7 @@ struct PageElementTests {
     @Test(
         arguments: [
             // Kind, and content: a tone that there is not; a row and a table without cells; more than 8; a flag that is neither
-        // 0 nor 1.
+            // 0 nor 1.
             (6, [5, 0, 0, 0, 0]), (8, [0, 0]), (7, [0]), (8, [0, 9] + [UInt8](repeating: 0, count: 36)),
             (7, [9] + [UInt8](repeating: 0, count: 54)), (7, [1, 0, 0, 0, 0, 1, 2]), (9, []),
         ] as [(UInt8, [UInt8])])

@@ -52,7 +52,8 @@ struct ReportCSV {
 
     private static func details(_ row: RecordedRow) -> String {
         guard row.status.isSuccess else { return row.message ?? "" }
-        return [row.digests.sha256.map { "SHA-256 \($0.hexadecimal)" }, row.readBack.map { "read back: \($0.rawValue)" }].compactMap { $0 }
+        return [row.digests.sha256.map { "SHA-256 \($0.hexadecimal)" }, row.readBack.map { "read back: \($0.rawValue)" }]
+            .compactMap { $0 }
             .joined(separator: "; ")
     }
 }
