@@ -39,8 +39,18 @@ public struct CopyJob: Sendable {
     public let folder: JobFolder
     private let plan: CopyPlan
     private let isResumed: Bool
+    /// Destinations of the record that this run does without.
+    private let absent: [AbsentDestination]
 
     private var record: JobRecord { folder.record }
+
+    /// - Parameter absent: destinations of the record that are not in the plan.
+    init(folder: JobFolder, plan: CopyPlan, isResumed: Bool, absent: [AbsentDestination] = []) {
+        self.folder = folder
+        self.plan = plan
+        self.isResumed = isResumed
+        self.absent = absent
+    }
 
     /// A new job.
     /// - Parameter place: the folder of all jobs.
@@ -51,42 +61,6 @@ public struct CopyJob: Sendable {
         let plan = try plan.reserved()
         let record = try JobRecord(source: source, destinations: plan.destinations, options: options)
         return CopyJob(folder: try JobFolder.make(in: place, record, plan.info), plan: plan, isResumed: false)
-    }
-
-    /// The job of a folder once more, after the same checks.
-    /// - Throws: also when another file system is where a destination was.
-    public static func resume(
-        _ folder: JobFolder, progress: @escaping @Sendable (UInt64, UInt64) -> Void = { _, _ in }
-    ) throws(BackupError) -> CopyJob {
-        let record = folder.record
-        guard record.kind == .copy else {
-            throw BackupError(
-                .notSupported, "this job was made of files that were copied into \(record.source) of the mount",
-                path: folder.path,
-                remedy: "Copy the files into \(record.source) again: what is there already is not copied twice.")
-        }
-        // The record has the folders that the labels named.
-        var options = record.options
-        options.label = nil
-        var check = CopyCheck(source: record.source, destinations: record.destinations.map(\.path), options: options)
-        let plan = try check.run(progress: progress)
-        let source = try DestinationPlace.at(record.source, mounts: .current())
-        let places = [(source, record.sourcePlace)] + zip(plan.destinations, record.destinations)
-        for (now, before) in places where !now.isSameFileSystem(as: before) {
-            throw BackupError(
-                .notFound,
-                "another file system is here than when the job began: \(now.fileSystemType) at \(now.mountPoint), and before \(before.fileSystemType) at \(before.mountPoint)",
-                path: now.path, remedy: "Mount the disk as it was, or begin a new copy.")
-        }
-        // Folders that the job has made get the modes and times of their originals.
-        let destinations = zip(plan.destinations, record.destinations).map { now, before in
-            DestinationPlace(
-                path: now.path, mountPoint: now.mountPoint, fileSystemType: now.fileSystemType, device: now.device,
-                isMade: now.isMade || before.isMade)
-        }
-        return CopyJob(
-            folder: folder, plan: CopyPlan(info: plan.info, destinations: destinations, hiddenCount: plan.hiddenCount),
-            isResumed: true)
     }
 
     /// Copies what is not at its destination yet.
@@ -143,13 +117,15 @@ public struct CopyJob: Sendable {
     ) throws(BackupError) -> (CopyContext, [Destination]) {
         let source = try DirectoryHandle(path: record.source)
         var destinations: [Destination] = []
-        for (index, place) in plan.destinations.enumerated() {
+        for place in plan.destinations {
             if place.isMade, record.options.manifests.contains(.bagit) {
                 try FileSystem.makeDirectories(FileSystem.parentPath(place.path), permissions: 0o755)
             }
+            let index = record.destinations.firstIndex { $0.path == place.path } ?? 0
             destinations.append(try Destination(place, madeFolders: MadeFolders(folder.madeFolders(index))))
         }
-        let belief = RowBelief(source, destinations)
+        for destination in absent { problems.add(destination.error) }
+        let belief = RowBelief(source, destinations, absent: Set(absent.map(\.place.path)))
         let journal = try ResultJournal(folder) { belief.holds($0) }
         var algorithms = manifest?.algorithms ?? []
         if record.options.manifests.contains(.ascmhl) {
@@ -229,9 +205,11 @@ public struct CopyJob: Sendable {
         let counts = try JobReports(
             folder: folder, problems: context.problems.problems, warnings: context.problems.warnings
         ).write()
-        let parts = destinations.map { destination in
-            CopySummary.Part(
-                path: destination.place.path, counts: counts[destination.place.path] ?? RowCounts(), error: destination.error)
+        let errors = Dictionary(
+            destinations.map { ($0.place.path, $0.error) } + absent.map { ($0.place.path, $0.error) }
+        ) { first, _ in first }
+        let parts = record.destinations.map { place in
+            CopySummary.Part(path: place.path, counts: counts[place.path] ?? RowCounts(), error: errors[place.path] ?? nil)
         }
         folder.clearRequest()
         let isWhole = parts.allSatisfy { $0.counts.failureCount == 0 && $0.error == nil } && context.problems.problems.isEmpty
@@ -248,17 +226,21 @@ public struct CopyJob: Sendable {
 private final class RowBelief {
     private let source: DirectoryHandle
     private let roots: [String: DirectoryHandle]
+    /// Their rows stay as they are: the next run that has them looks.
+    private let absent: Set<String>
     /// Rows whose files the source has no more.
     private(set) var lostCount: UInt64 = 0
 
-    init(_ source: DirectoryHandle, _ destinations: [Destination]) {
+    init(_ source: DirectoryHandle, _ destinations: [Destination], absent: Set<String>) {
         self.source = source
+        self.absent = absent
         roots = Dictionary(destinations.map { ($0.place.path, $0.root) }) { first, _ in first }
     }
 
     /// By size, time and inode of the copy, and size and time of the source. A failure stays where the source has lost the file:
     /// it gets no other row.
     func holds(_ row: RecordedRow) -> Bool {
+        if absent.contains(row.destination) { return true }
         let original = Self.status(row.path, in: source)
         if original == nil { lostCount += 1 }
         guard row.status.isSuccess else { return original == nil }
