@@ -240,8 +240,8 @@ public final class CopySet: Sendable {
             try withJob { (job) throws(BackupError) in
                 let isReadable = try draft.finishMode()
                 // tar puts empty files in the place of links that it makes in the end.
-                let isTemporary = try Self.isTemporary(draft.path) || draft.status().size == 0
-                try job.copy(draft.path, isTemporary: isTemporary)
+                let isEmpty = try draft.status().size == 0
+                try job.copy(draft.path, isTemporary: isEmpty || Self.isTemporary(draft.path))
                 if !isReadable {
                     try job.setAttributes(draft.path, permissions: draft.permissions, modificationTime: nil)
                 }
