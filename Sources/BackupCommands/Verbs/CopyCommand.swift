@@ -70,6 +70,9 @@ struct CopyCommand: ParsableCommand {
         } else if folders.count < 2 {
             throw ValidationError("Name the folder to copy, and then each folder that gets a copy.")
         }
+        if manifest.contains(.bagit), Set(manifest).count > 1 || labels.label != nil {
+            throw ValidationError("A bag has its own list and folder: --manifest bagit cannot be combined, nor with --label.")
+        }
         if manifest.contains(.bagit), Set(manifest).count > 1 {
             throw ValidationError("A bag has its own list of checksums: --manifest bagit cannot be combined.")
         }

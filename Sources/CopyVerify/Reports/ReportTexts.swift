@@ -105,14 +105,14 @@ struct ReportTexts {
         case .operationCancelled: "not finished"
         case .sourceChanged: "the source changed"
         case .conflict: "name is taken"
+        case .sourceMismatch: "the source is not as listed"
         case .failed: "failed"
         }
     }
 
     /// `SHA-256, MD5`.
     static func algorithms(_ mode: VerificationMode) -> String {
-        let names = [(mode.hashesSHA256, "SHA-256"), (mode.hashesMD5, "MD5"), (mode.hashesSHA1, "SHA-1")]
-        return names.filter(\.0).map(\.1).joined(separator: ", ")
+        HashAlgorithm.allCases.filter(mode.algorithms.contains).map(\.title).joined(separator: ", ")
     }
 
     /// `12.5 MB/s`.
