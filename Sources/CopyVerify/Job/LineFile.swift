@@ -25,7 +25,6 @@ struct LineFile: ~Copyable {
         self.file = file
         self.lineLimitBytes = lineLimitBytes
         self.partByteCount = partByteCount
-        self.limitBytes = limitBytes
         self.offset = offset
         fileOffset = offset
     }

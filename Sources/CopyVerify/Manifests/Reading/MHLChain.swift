@@ -9,7 +9,8 @@ struct MHLChain: Sendable {
         let c4: SHA512Digest
     }
 
-    private static let limitBytes = XMLElement.limitBytes
+    private static let limits = XMLElement.Limits(
+        sizeBytes: 8 << 20, depth: 8, elementCount: 40_000, textSizeBytes: 16 << 10)
 
     /// In their order.
     var generations: [Generation] = []
@@ -23,7 +24,7 @@ struct MHLChain: Sendable {
             guard files.isEmpty else { throw ManifestEntry.invalid("the history has generations, and no chain", path) }
             return MHLChain()
         }
-        guard let root = XMLElement.parse(try SharedFile(file).bytes(at: 0, upTo: limitBytes + 1)),
+        guard let root = XMLElement.parse(try SharedFile(file).bytes(at: 0, upTo: limits.sizeBytes + 1), limits: limits),
             root.name.hasSuffix("ascmhldirectory")
         else { throw ManifestEntry.invalid("it is no chain of an ASC MHL history", path) }
         var chain = MHLChain()

@@ -27,7 +27,8 @@ public struct SumsFile: ~Copyable {
         // A path that leads out of the folder is an error of a list.
         do throws(BackupError) {
             let text = Array(line)
-            return try file.bsdEntry(text) != nil || file.entry(text) != nil
+            if try file.bsdEntry(text) != nil { return true }
+            return try file.entry(text) != nil
         } catch {
             return true
         }
