@@ -19,6 +19,8 @@ import Testing
             printf y > $'bad-\xff\xfe'; ln -s DCIM/one.txt link; ln -s /nowhere dangling; setfattr -n user.note -v hello DCIM/one.txt
             chmod 640 DCIM/one.txt; chmod 750 DCIM/100; touch -d '2021-02-03 04:05:06.123456789' DCIM/one.txt
             touch -h -d '2001-01-01' link; touch -d '2020-01-01 00:00:00.5' none DCIM/100 DCIM
+            # rsync takes times of one second for the same.
+            find $R/card -newermt 2022-01-01 -exec touch -h -d '2019-05-05 05:05:05.25' {} +
             """#)
     }
 
@@ -42,7 +44,7 @@ import Testing
         Program(name: "cp -a --sparse=always", script: "cp -a --sparse=always $R/card $C/"),
         Program(name: "rsync -aX", script: "rsync -aX $R/card $C/"),
         Program(name: "mv", script: "cp -a $R/card $R/moved; mkdir $R/m; mv $R/moved $R/m/card; mv $R/m/card $C/"),
-        Program(name: "tar", script: "tar -C $R -c --xattrs card | tar -C $C -x --xattrs"),
+        Program(name: "tar", script: "tar -C $R -c card | tar -C $C -x", kept: "-nal"),
         Program(
             name: "unzip",
             script:
@@ -182,8 +184,9 @@ import Testing
                 kill -9 \(process); code=0; wait $! || code=$?; [ $code = 1 ]; wait_until '! [ -e /proc/\(process) ]'; umount -l $M || fusermount3 -uz $M
                 """)
             #expect(
-                try sandbox.sh("backupfs jobs --store $S | grep -c interrupted; find $R/a $R/b -name '*part' | grep -c clip")
-                    == "1\n1")
+                try sandbox.sh(
+                    "backupfs jobs --store $S | grep -c interrupted; find $R/a $R/b -name '*part' | grep -q clip && echo left")
+                    == "1\nleft")
             try sandbox.sh("rm -f $R/hold $R/hold.reached")
             try sandbox.mount(Self.soon)
             try sandbox.sh("cp $R/card/DCIM/100/clip.mov $M/copy/cards/d/")

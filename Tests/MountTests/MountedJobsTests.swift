@@ -19,8 +19,10 @@ import Testing
             #expect(try sandbox.sh("ls $S/jobs") == id)
             try sandbox.sh("ls $M/jobs/\(id) > $R/names; ln -sfn $M/jobs/\(id) $R/job")
             #expect(
-                try sandbox.sh("cat $R/names")
+                try sandbox.sh(
+                    "grep -xE '(control|errors.txt|job.json|progress.json|results.jsonl?|source_info.json|state)' $R/names")
                     == "control\nerrors.txt\njob.json\nprogress.json\nresults.json\nresults.jsonl\nsource_info.json\nstate")
+            #expect(try sandbox.sh("grep -E '^(lock|folders|ascmhl|history|[.])' $R/names || true") == "")
             #expect(try sandbox.sh("cat $R/job/state; jq -e '.fileCount' $R/job/source_info.json") == "completed\n40")
             #expect(
                 try sandbox.sh("jq -c 'map(.status) | unique' $R/job/results.json; jq length $R/job/results.json")

@@ -63,7 +63,10 @@ import Testing
             "line 8: every setting of a copy set is a name and a text"
         ),
         ("copy-sets: \"x\"\n", "line 5: copy-sets must have lines below it"),
-        ("copy-sets:\n  a:\n    destinations: \"/x\"\n  \"a\":\n    destinations: \"/y\"\n", "line"),
+        (
+            "copy-sets:\n  1:\n    destinations: \"/x\"\n  \"1\":\n    destinations: \"/y\"\n",
+            "the settings are not valid YAML"
+        ),
     ])
     func `what is refused, with its line`(text: String, problem: String) {
         #expect(Self.problem(text)?.contains(problem) == true, "\(Self.problem(text) ?? "read")")

@@ -34,7 +34,7 @@ struct NameTests {
 
     @Test func `an empty repository has the same folders, and no latest`() throws {
         let test = try TestTree(snapshots: false)
-        #expect(try test.tree.names("").count == 9)
+        #expect(try test.tree.names("").count == 10)
         for folder in ["snapshots", "exports", "safety"] { #expect(try test.tree.names(folder) == []) }
         #expect(errorCode { try test.tree.find("snapshots/latest") } == .notFound)
     }

@@ -10,8 +10,8 @@ struct AbsentDestination: Sendable {
 }
 
 extension CopyJob {
-    /// The job of a folder once more, after the same checks. Destinations that are not there, or where another file system is now,
-    /// are left out of this run, which fails for them; a later one brings them up to date.
+    /// The job of a folder once more, after the same checks. Destinations that are not there, or where another file system is
+    /// now, are left out of this run, which fails for them; a later one brings them up to date.
     /// - Throws: when the source, or all destinations, are not there.
     public static func resume(
         _ folder: JobFolder, progress: @escaping @Sendable (UInt64, UInt64) -> Void = { _, _ in }

@@ -27,8 +27,9 @@ struct ReportTexts {
     static func verdict(_ verdict: ReportVerdict, destinations count: Int, issues: UInt64) -> Message {
         switch verdict {
         case .everyByte:
+            if count == 1 { return "Every byte arrived at the destination." }
             return .plural(
-                count, one: "Every byte arrived at the destination.",
+                count, one: "Every byte arrived at \(count) destination.",
                 other: "Every byte arrived at each of \(count) destinations.")
         case .everySize: return "Every file arrived, with its size. The content was not compared: that proves no byte."
         case .empty: return "The source had no files: nothing was copied."

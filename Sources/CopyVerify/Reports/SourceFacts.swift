@@ -48,7 +48,14 @@ public struct SourceFacts: Sendable {
             case ("camera", .string): facts.camera = CameraFacts(type: tokenizer.text())
             case ("byExtension", .beginObject):
                 try tokenizer.forEachMember { (ending, value) throws(BackupError) in
+                    // Jobs of older versions have the count alone.
                     if value == .number { facts.extensions.append((ending, UInt64(tokenizer.text()) ?? 0)) }
+                    guard value == .beginObject else { return }
+                    var count: UInt64 = 0
+                    try tokenizer.forEachMember { (name, value) throws(BackupError) in
+                        if name == "count", value == .number { count = UInt64(tokenizer.text()) ?? 0 }
+                    }
+                    facts.extensions.append((ending, count))
                 }
             case ("camera", .beginObject):
                 var texts: [String: String] = [:]

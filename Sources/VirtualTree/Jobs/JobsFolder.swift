@@ -71,10 +71,13 @@ final class JobFilesFolder: FolderNode {
         context.folderAttributes(inode, time: try handle().descriptor.status().modificationTime)
     }
 
+    /// Of files with what the next run has to know.
+    private static let internalPrefixes = ["folders-", "ascmhl-", "history-"]
+
     /// What only this program needs, and drafts of files that are not complete.
     private func isHidden(_ name: FileName) -> Bool {
         name == "lock" || name.bytes.first == UInt8(ascii: ".") || name.description.hasSuffix(".new")
-            || path.count == 1 && name.description.hasPrefix("folders-")
+            || path.count == 1 && Self.internalPrefixes.contains(where: name.description.hasPrefix)
     }
 
     private func node(_ name: FileName, _ kind: FileStatus.Kind?) -> (any Node)? {
