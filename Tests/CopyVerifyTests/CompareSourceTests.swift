@@ -37,13 +37,14 @@ struct CompareSourceTests {
     }
 
     @Test(arguments: [
-        "../x", "/etc/passwd", "a/../../x", "", "a/",
+        "../x", "/etc/passwd", "a/../../x", "",
     ])
     func `a list that leads out of the folder is refused`(path: String) throws {
         let sandbox = try CopySandbox.make("mkdir $R/l")
         let sum = String(repeating: "0", count: 64)
         try sandbox.write("\(sum)  good\n\(sum)  \(path)\n", to: "SUMS")
-        try sandbox.fails("backupfs compare $R/l $R/SUMS --checksum", saying: "line 2 of the manifest is not valid", exitCode: 1)
+        try sandbox.fails(
+            "backupfs compare $R/l $R/SUMS --checksum", saying: "line 2: it names a file outside of its folder", exitCode: 1)
     }
 
     @Test func `a list that contradicts itself is refused, one with an escaped path, CRLF and comments is read`() throws {
@@ -59,7 +60,44 @@ struct CompareSourceTests {
         try sandbox.write("\(sum)  x\n\(sum)  x/y\n", to: "SUMS")
         try sandbox.fails("backupfs compare $R/l $R/SUMS", saying: "is a file in the list", exitCode: 1)
         try sandbox.write("\(sum)  x\n\(sum.dropLast())  y\n", to: "SUMS")
-        try sandbox.fails("backupfs compare $R/l $R/SUMS", saying: "line 2 of the manifest", exitCode: 1)
+        try sandbox.fails("backupfs compare $R/l $R/SUMS", saying: "line 2: a line is no checksum of a file", exitCode: 1)
+    }
+
+    @Test(arguments: ["md5", "c4", "xxh128", "sha1"])
+    func `an ASC MHL history of the ASC's own program, and each of its generations`(algorithm: String) throws {
+        let sandbox = try ListTools.sandbox(
+            "find $R/card -type l -delete; mhl create -h \(algorithm) $R/card > $R/mhl.out; cp -a $R/card $R/copy; mhl create -h \(algorithm) $R/copy > $R/mhl.out"
+        )
+        for list in ["$R/card/ascmhl", "$R/copy/ascmhl", "$R/card/ascmhl/0001*.mhl", "$R/copy/ascmhl/0002*.mhl"] {
+            let result = try sandbox.run("backupfs compare $R/copy \(list) --checksum; echo $?")
+            #expect(result.lines.suffix(2) == ["The two sides are equal.", "0"], "\(list): \(result.text)")
+        }
+        try sandbox.sh(
+            """
+            cd $R/copy; python3 -c 'import sys; f = open(sys.argv[1], "r+b"); f.seek(9); b = f.read(1)[0]; f.seek(9); f.write(bytes([b ^ 1]))' DCIM/100/clip.mov
+            mv MISC/7.txt MISC/moved.txt; rm MISC/8.txt; backupfs compare $R/copy ascmhl --checksum --json > $R/json || [ $? = 1 ]
+            """)
+        #expect(
+            try sandbox.sh(
+                "jq -c '[.onlyInSource, .onlyInDestination, [.different[].path], [.moved[] | [.source, .destination]]]' $R/json")
+                == #"[["MISC/moved.txt"],["MISC/7.txt","MISC/8.txt"],["DCIM/100/clip.mov"],[["MISC/moved.txt","MISC/7.txt"]]]"#)
+        // A history that was changed proves nothing.
+        try sandbox.sh("printf x >> $(ls $R/copy/ascmhl/0001*.mhl)")
+        try sandbox.fails(
+            "backupfs compare $R/card $R/copy/ascmhl --checksum", saying: "it has changed since it was written", exitCode: 1)
+    }
+
+    @Test func `the list of a bag is about its payload`() throws {
+        let sandbox = try ListTools.sandbox(
+            "find $R/card -type l -delete; backupfs copy --manifest bagit $R/card $R/bag > $R/out; bag_check $R/bag")
+        for folder in ["$R/card", "$R/bag/data"] {
+            let result = try sandbox.run("backupfs compare \(folder) $R/bag/manifest-sha256.txt --checksum; echo $?")
+            #expect(result.lines.suffix(2) == ["The two sides are equal.", "0"], "\(result.text)")
+        }
+        try sandbox.sh(
+            "printf X > $R/card/DCIM/one.txt; backupfs compare $R/card $R/bag/manifest-sha256.txt --checksum > $R/out || [ $? = 1 ]"
+        )
+        #expect(try sandbox.sh("cat $R/out").contains("DCIM/one.txt: the same size, another content"))
     }
 
     @Test func `a ZIP archive, stored and deflated`() throws {

@@ -23,7 +23,7 @@ enum ComparedName {
             return
         }
         switch status.kind {
-        case .directory: self = .folder(text)
+        case .directory: self = ManifestFile(historyFolder: text).map { .manifest($0) } ?? .folder(text)
         case .regular:
             let file = try SharedFile(path: text)
             let start = try file.bytes(at: 0, upTo: Self.startByteCount)
@@ -68,8 +68,8 @@ enum ComparedName {
         }
         let store = try store(for: [source, destination], options)
         return (
-            try source.side(checksums, store, excluding: destination.ownFiles()),
-            try destination.side(checksums, store, excluding: source.ownFiles())
+            try source.side(checksums, store, excluding: destination),
+            try destination.side(checksums, store, excluding: source)
         )
     }
 
@@ -88,12 +88,15 @@ enum ComparedName {
     }
 
     private func side(
-        _ checksums: FileChecksums, _ store: Store?, excluding excluded: Set<FileIdentity>
+        _ checksums: FileChecksums, _ store: Store?, excluding other: ComparedName
     ) throws(BackupError) -> any ComparedSide {
         switch self {
         case .folder(let path):
+            var unlisted: FileName?
+            if case .manifest(let manifest) = other { unlisted = manifest.unlistedFolder }
             return try FolderSide(
-                path: path, title: path, checksums: checksums, mountType: MountOptions().fileSystemType, excluded: excluded)
+                path: path, title: path, checksums: checksums, mountType: MountOptions().fileSystemType,
+                excluded: other.ownFiles(), excludedName: unlisted)
         case .archive(let path): return try ArchiveSide(path: path, title: path)
         case .manifest(let manifest): return try ManifestSide(manifest, title: manifest.path)
         case .snapshot(let name):

@@ -19,9 +19,11 @@ public struct FolderSide: ComparedSide {
     ///   - path: a folder.
     ///   - mountType: the type of our own mounts in the table of mounts. In one of them the checksums are those that the mount
     ///     says, instead of being computed.
-    ///   - excluded: files and folders of the other side, which are left out where they are in the folder.
+    ///   - excluded: files of the other side, which are left out where they are in the folder.
+    ///   - excludedName: left out in all folders.
     public init(
-        path: String, title: String, checksums: FileChecksums, mountType: String, excluded: Set<FileIdentity> = []
+        path: String, title: String, checksums: FileChecksums, mountType: String, excluded: Set<FileIdentity> = [],
+        excludedName: FileName? = nil
     ) throws(BackupError) {
         self.title = title
         self.path = path
@@ -32,7 +34,7 @@ public struct FolderSide: ComparedSide {
         let isOwn = mount.map { $0.fileSystemType == mountType && $0.isOf(device: device) } ?? false
         context = FolderContext(
             root: Array(real.utf8), checksums: checksums, mountedDevice: isOwn ? device : nil,
-            attribute: Self.checksumAttribute, excluded: excluded)
+            attribute: Self.checksumAttribute, excluded: excluded, excludedName: excludedName)
     }
 
     public func root() -> any ComparedFolder { DiskFolder(handle, at: [], context) }
@@ -57,15 +59,18 @@ private final class FolderContext: Sendable {
     let mountedDevice: UInt64?
     let attribute: String
     let excluded: Set<FileIdentity>
+    let excludedName: FileName?
 
     init(
-        root: [UInt8], checksums: FileChecksums, mountedDevice: UInt64?, attribute: String, excluded: Set<FileIdentity>
+        root: [UInt8], checksums: FileChecksums, mountedDevice: UInt64?, attribute: String, excluded: Set<FileIdentity>,
+        excludedName: FileName?
     ) {
         self.root = root
         self.checksums = checksums
         self.mountedDevice = mountedDevice
         self.attribute = attribute
         self.excluded = excluded
+        self.excludedName = excludedName
     }
 }
 
@@ -81,6 +86,12 @@ private final class DiskFolder: ComparedFolder {
     }
 
     func names() throws(BackupError) -> [FileName] {
+        let names = try listedNames()
+        guard let excluded = context.excludedName else { return names }
+        return names.filter { $0 != excluded }
+    }
+
+    private func listedNames() throws(BackupError) -> [FileName] {
         guard !context.excluded.isEmpty else { return try handle.names() }
         let inodes = Set(context.excluded.map(\.inode))
         var suspects: Set<FileName> = []

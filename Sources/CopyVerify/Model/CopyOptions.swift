@@ -70,7 +70,8 @@ public struct CopyOptions: Sendable, Equatable {
         return manifests.reduce(into: chosen) { $0.formUnion($1.algorithms(besides: hashes)) }
     }
 
-    private static let payload = "data"
+    /// The folder of a bag that has the copies.
+    static let payload = "data"
 
     /// Where the copies are in a destination that becomes a bag.
     public static func payloadOfBag(_ destination: String) -> String { "\(destination)/\(payload)" }

@@ -11,6 +11,8 @@ public struct SumsFile: ~Copyable {
     /// What a digest of 32 or 16 digits is.
     private let shortAlgorithms: (digits32: HashAlgorithm, digits16: HashAlgorithm)
     private var lines: LineFile
+    /// Of the line that was read last.
+    private var lineNumber = 0
 
     public init(path: String) throws(BackupError) {
         self.path = path
@@ -41,10 +43,15 @@ public struct SumsFile: ~Copyable {
     /// The next file; `nil` at the end. Empty lines and comments are left out.
     public mutating func next() throws(BackupError) -> ManifestEntry? {
         while let line = try nextLine() {
+            lineNumber += 1
             if Self.isComment(line) { continue }
-            if let entry = try bsdEntry(line) { return entry }
-            if let entry = try entry(line) { return entry }
-            throw ManifestEntry.invalid("a line is no checksum of a file: \(MessageText.shortened(line))", path)
+            do throws(BackupError) {
+                if let entry = try bsdEntry(line) { return entry }
+                if let entry = try entry(line) { return entry }
+                throw ManifestEntry.invalid("a line is no checksum of a file: \(MessageText.shortened(line))", path)
+            } catch {
+                throw error.with(nil, "line \(lineNumber): \(error.message)")
+            }
         }
         return nil
     }
