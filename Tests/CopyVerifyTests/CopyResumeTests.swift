@@ -41,6 +41,30 @@ struct CopyResumeTests {
         #expect(try sandbox.sh("cat $R/a/DCIM/one.txt; grep -c 'clip.mov' $R/trace || true") == "changed0")
     }
 
+    @Test(arguments: [
+        "--verify paranoid", "--hidden", "--hash md5", "--manifest sha256sums", "--on-conflict rename", "--verify-source off",
+    ])
+    func `a job is continued with its own options, and others are refused`(options: String) throws {
+        let sandbox = try CopySandbox.make(CopySandbox.source)
+        try sandbox.sh("backupfs copy $R/card $R/a > $R/out; \(CopySandbox.findJob)")
+        try sandbox.fails("backupfs copy --resume $(readlink $J) \(options)", saying: "with its own options", exitCode: 2)
+    }
+
+    @Test(.enabled(if: Machine.isRoot)) func `a destination that cannot be written does not keep the others back`() throws {
+        let sandbox = try CopySandbox.make(CopySandbox.source, "mkdir $R/b")
+        let result = try sandbox.runInNamespace(
+            """
+            set -e; mount -t tmpfs none $R/b
+            code=0; BACKUPFS_FAULT=copy.source-read:20 backupfs copy $R/card $R/a $R/b 2> $R/err || code=$?; echo "exit $code"; \(CopySandbox.findJob)
+            mount -o remount,ro $R/b; code=0; backupfs copy --resume $(readlink $J) > $R/out 2> $R/err || code=$?; echo "exit $code"
+            diff -r $R/card $R/a && echo same; grep -c "$R/b.*read-only" $R/err; cat $J/state
+            mount -o remount,rw $R/b; backupfs copy --resume $(readlink $J) > $R/out; diff -r $R/card $R/b && echo same; cat $J/state
+            """)
+        #expect(
+            result.lines.filter { !$0.contains("Killed") } == ["exit 137", "exit 3", "same", "1", "failed", "same", "completed"],
+            "\(result.text)")
+    }
+
     /// A mountpoint without its disk is an empty folder: the card must not be erased because of it.
     @Test func `a source that is not whole any more does not end as copied`() throws {
         let sandbox = try CopySandbox.make(CopySandbox.source)

@@ -21,6 +21,8 @@ final class CopySetHost: Sendable {
             if let known = sets[name] {
                 if known.place == place { return known }
                 guard known.closeIfUnused() else { return known }
+                // Its job ends first: both have one place in the spool.
+                known.close()
             }
             let new = place.map { make($0) }
             sets[name] = new

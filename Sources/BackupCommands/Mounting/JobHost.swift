@@ -9,6 +9,9 @@ final class JobHost: Sendable {
     private let store: Store
     private let running = Mutex<[String: (thread: SystemThread, stop: Cancellation)]>([:])
 
+    /// Jobs whose source and destinations are looked at.
+    private let beginning = Mutex<Set<String>>([])
+
     init(store: Store) { self.store = store }
 
     /// What was written into a job's file `control`.
@@ -26,9 +29,16 @@ final class JobHost: Sendable {
     }
 
     private func resume(_ folder: JobFolder) throws(BackupError) {
+        let id = folder.record.id
+        // Two requests at once would begin two threads.
+        let isFirst = beginning.withLock { $0.insert(id).inserted }
+        guard isFirst, running.withLock({ $0[id] == nil }) else {
+            if isFirst { beginning.withLock { _ = $0.remove(id) } }
+            throw BackupError(.busy, "the job is being resumed", path: folder.path)
+        }
+        defer { beginning.withLock { _ = $0.remove(id) } }
         // What would keep it from beginning is the answer to close(2).
         let job = try CopyJob.resume(folder)
-        let id = folder.record.id
         let stop = Cancellation()
         try running.withLock { (running) throws(BackupError) in
             let thread = try SystemThread { [self] in

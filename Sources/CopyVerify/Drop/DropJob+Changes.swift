@@ -7,22 +7,24 @@ import SystemIO
 extension DropJob {
     /// Runs a change in every destination that works.
     /// - Parameter body: returns false where there was nothing to do.
+    /// - Returns: the paths of the destinations where it was made.
     /// - Throws: the error of the last destination, when the change was made in none.
-    private func inEach(_ body: (Destination) throws(BackupError) -> Bool) throws(BackupError) {
+    @discardableResult
+    private func inEach(_ body: (Destination) throws(BackupError) -> Bool) throws(BackupError) -> Set<String> {
         if context.mustStop { throw CopyContext.cancelled }
-        var isDone = false
+        var done: Set<String> = []
         var failure = destinations.lazy.compactMap(\.error).first
         for destination in destinations where destination.error == nil {
             do throws(BackupError) {
                 try destination.requirePresent()
-                if try body(destination) { isDone = true }
+                if try body(destination) { done.insert(destination.place.path) }
             } catch {
                 if Destination.isOfDevice(error) { destination.fail(error) }
                 context.problems.add(error)
                 failure = error
             }
         }
-        guard !isDone else { return }
+        if !done.isEmpty { return done }
         throw failure ?? BackupError(.notFound, "no destination has this file or folder")
     }
 
@@ -110,10 +112,13 @@ extension DropJob {
                     remedy: "Remove it there, or give the copy another name.")
             }
         }
-        try inEach { (destination) throws(BackupError) in
+        let held = rows.held(BytePath.joined(path))
+        let done = try inEach { (destination) throws(BackupError) in
             guard let folder = try folder(of: path, in: destination), let status = try folder.statusIfPresent(name) else {
                 return false
             }
+            // A file of another program can have the name where the copy has a numbered one, or is gone.
+            if !held.isEmpty, !Self.isCopy(status, named: path, held, destination) { return false }
             // The rows of what is in it have its name.
             if status.kind == .directory, try !folder.openDirectory(name).names().isEmpty {
                 throw BackupError(
@@ -128,31 +133,66 @@ extension DropJob {
         }
         let key = BytePath.joined(newPath)
         info.withLock { $0.rename(path, to: newPath, isTemporary: keepsTemporary) }
-        let renamed = rows.takeHeld(BytePath.joined(path)).map { row in
-            var row = row
-            row.path = key
-            return row
-        }
-        guard !renamed.isEmpty else {
+        guard !held.isEmpty else {
             // Its rows are written, if it has any.
             let old = MessageText.name(BytePath.joined(path))
             return context.problems.warn("\(old) was renamed to \(MessageText.name(key)) after it was copied")
         }
-        if keepsTemporary { rows.hold(renamed, as: key) } else { try context.journal.append(renamed) }
+        _ = rows.takeHeld(BytePath.joined(path))
+        let moved = held.filter { done.contains($0.destination) }.map { row in
+            var row = row
+            (row.path, row.target) = (key, nil)
+            return row
+        }
+        if keepsTemporary { rows.hold(moved, as: key) } else { try context.journal.append(moved) }
+        try failRows(held.filter { !done.contains($0.destination) }, as: key)
+    }
+
+    /// A copy that could not get its name counts as none.
+    private func failRows(_ lost: [ResultRow], as path: [UInt8]) throws(BackupError) {
+        guard let first = lost.first else { return }
+        let error = BackupError(
+            .inputOutput, "the copy could not be renamed", path: "\(first.destination)/\(MessageText.name(path))",
+            remedy: "Copy the file again.")
+        try context.journal.append(
+            lost.map { row in
+                var row = row
+                (row.path, row.target, row.status, row.error) = (path, nil, .failed, error)
+                return row
+            })
+        throw error
+    }
+
+    /// Whether this is the copy that a row is about, under its own name.
+    private static func isCopy(
+        _ status: FileStatus, named path: [FileName], _ held: [ResultRow], _ destination: Destination
+    ) -> Bool {
+        let key = BytePath.joined(path)
+        return held.contains { row in
+            row.destination == destination.place.path && (row.target ?? row.path) == key && row.targetInode == status.inode
+                && (status.kind == .symbolicLink || row.size == status.size)
+        }
     }
 
     /// Removes a file that has a temporary name still, where this job has made it.
     /// - Throws: `notPermitted` for any other file.
     func remove(_ path: [FileName]) throws(BackupError) {
-        guard let name = path.last else { return }
-        let made = Set(rows.takeHeld(BytePath.joined(path)).filter { $0.status != .present }.map(\.destination))
-        guard !made.isEmpty else { throw CopySet.removesNothing(path) }
-        info.withLock { $0.forget(path) }
+        let key = BytePath.joined(path)
+        // One that was there before is not the job's.
+        let held = rows.held(key).filter { $0.status != .present }
+        guard !held.isEmpty else { throw CopySet.removesNothing(path) }
         try inEach { (destination) throws(BackupError) in
-            guard made.contains(destination.place.path), let folder = try folder(of: path, in: destination) else { return false }
-            try folder.removeFile(name)
+            guard let row = held.first(where: { $0.destination == destination.place.path }) else { return false }
+            // The copy has a number where another file has its name.
+            let names = BytePath.components(of: row.target ?? row.path)
+            guard let own = names.last, let folder = try folder(of: names, in: destination),
+                let status = try folder.statusIfPresent(own), Self.isCopy(status, named: names, held, destination)
+            else { return false }
+            try folder.removeFile(own)
             try folder.synchronize()
             return true
         }
+        _ = rows.takeHeld(key)
+        info.withLock { $0.forget(path) }
     }
 }

@@ -57,6 +57,9 @@ final class DropRows: RowWatch {
 
     // MARK: Temporary names
 
+    /// The held rows of a file, which go on waiting.
+    func held(_ path: [UInt8]) -> [ResultRow] { state.withLock { $0.held[path] ?? [] } }
+
     /// The held rows of a file, which no longer wait.
     func takeHeld(_ path: [UInt8]) -> [ResultRow] { state.withLock { $0.held.removeValue(forKey: path) ?? [] } }
 

@@ -15,6 +15,8 @@ final class CopyContext: Sendable {
     let isResumed: Bool
     let problems: ProblemList
     private let rowWatch: (any RowWatch)?
+    /// Whether the folders of the destinations stay where they are: not while programs rename them in a set.
+    var keepsFolders: Bool { rowWatch == nil }
     private let stop: Cancellation
     private let isStopping = Atomic<Bool>(false)
 

@@ -99,7 +99,12 @@ public struct CopyJob: Sendable {
         threads.pushAll(.finish)
         threads.wait(looking: control.look)
         hasher.finish()
-        if !context.mustStop { try finishLists(context, destinations, manifest, reader.visitedCount, version) }
+        do throws(BackupError) {
+            if !context.mustStop { try finishLists(context, destinations, manifest, reader.visitedCount, version) }
+        } catch {
+            // The copies are there, whatever is wrong with their lists.
+            if error.code == .interrupted { context.requestStop() } else { context.problems.add(error) }
+        }
         if !context.mustStop { finishFolders(context, destinations) }
         meter.end()
         // A run that is stopped says so in its record.

@@ -72,11 +72,14 @@ final class TargetFolders {
     private let root: DirectoryHandle
     private let device: UInt64
     private let madeFolders: MadeFolders
+    private let keepsLast: Bool
     private var last: (path: [FileName], handle: DirectoryHandle)?
     /// Whether a folder that was opened lies on another file system than the destination.
     private(set) var hasOtherDevice = false
 
-    init(_ destination: Destination) {
+    /// - Parameter keepsLast: whether the folders stay where they are meanwhile.
+    init(_ destination: Destination, keepsLast: Bool = true) {
+        self.keepsLast = keepsLast
         root = destination.root
         device = destination.identity.device
         madeFolders = destination.madeFolders
@@ -84,14 +87,14 @@ final class TargetFolders {
 
     /// - Throws: `notFound`.
     func open(_ path: [FileName]) throws(BackupError) -> DirectoryHandle {
-        if let last, last.path == path { return last.handle }
+        if keepsLast, let last, last.path == path { return last.handle }
         return try remember(path, root.openDirectory(at: path[...]))
     }
 
     /// The same; makes the folders that are missing.
     /// - Parameter made: called for each, with the path of the folder that has it.
     func openOrMake(_ path: [FileName], made: ([FileName]) -> Void) throws(BackupError) -> DirectoryHandle {
-        if let last, last.path == path { return last.handle }
+        if keepsLast, let last, last.path == path { return last.handle }
         if let handle = try root.openFolder(at: path[...]) { return try remember(path, handle) }
         var handle = root
         for (index, name) in path.enumerated() {

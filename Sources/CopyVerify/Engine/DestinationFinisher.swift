@@ -19,7 +19,7 @@ final class DestinationFinisher {
     init(_ destination: Destination, _ context: CopyContext) {
         self.destination = destination
         self.context = context
-        folders = TargetFolders(destination)
+        folders = TargetFolders(destination, keepsLast: context.keepsFolders)
         readBack = ReadBack(context, destination)
     }
 

@@ -22,7 +22,7 @@ final class DestinationWriter {
         self.destination = destination
         self.context = context
         self.finisher = finisher
-        folders = TargetFolders(destination)
+        folders = TargetFolders(destination, keepsLast: context.keepsFolders)
         attributes = CopiedAttributes(destination: destination.place, problems: context.problems)
     }
 

@@ -40,8 +40,28 @@ extension CopyJob {
         // The record has the folders that the labels named.
         var options = record.options
         options.label = nil
-        var check = CopyCheck(source: record.source, destinations: present.map(\.path), options: options)
-        let plan = try check.run(progress: progress)
+        let plan: CopyPlan
+        do throws(BackupError) {
+            var check = CopyCheck(source: record.source, destinations: present.map(\.path), options: options)
+            plan = try check.run(progress: progress)
+        } catch {
+            guard present.count > 1, error.code != .interrupted else { throw error }
+            // One that is full, or cannot be written, does not keep the others back.
+            var fit: [DestinationPlace] = []
+            for place in present {
+                do throws(BackupError) {
+                    var check = CopyCheck(source: record.source, destinations: [place.path], options: options)
+                    _ = try check.run(progress: progress)
+                    fit.append(place)
+                } catch {
+                    absent.append(AbsentDestination(place: place, error: error))
+                }
+            }
+            guard !fit.isEmpty, fit.count < present.count else { throw error }
+            present = fit
+            var check = CopyCheck(source: record.source, destinations: present.map(\.path), options: options)
+            plan = try check.run(progress: progress)
+        }
         // Folders that the job has made get the modes and times of their originals.
         let destinations = zip(plan.destinations, present).map { now, before in
             DestinationPlace(

@@ -17,7 +17,8 @@ enum MHLFormat {
         guard text.hasSuffix(ending), !text.hasPrefix("._") else { return nil }
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let next = text.dropFirst(digits.count).first
-        guard digits.count >= 4, next == "_" || next == "." else { return nil }
+        // No history has a billion of them.
+        guard (4...9).contains(digits.count), next == "_" || next == "." else { return nil }
         return Int(digits)
     }
 }

@@ -14,7 +14,7 @@ public enum ClosingProcess {
         return status & 0x7f != 0
     }
 
-    /// Whether it, or a child of it, has another descriptor for a file.
+    /// Whether it, or a child of it, has another descriptor that writes to a file.
     /// - Parameter ending: the end of the file's path, as the process sees it.
     /// - Returns: `nil` where that is not visible.
     public static func keepsDescriptor(_ thread: Int32, forPathEndingWith ending: [UInt8]) -> Bool? {
@@ -42,6 +42,17 @@ public enum ClosingProcess {
             // A descriptor that is closed meanwhile has none.
             guard let target = try? folder.readLinkIfPresent(name) else { return false }
             return target.count >= ending.count && target.suffix(ending.count).elementsEqual(ending)
+                && canWrite(process, name)
         }
+    }
+
+    /// The source of a copy can have the same path in another folder, and is open for reading.
+    private static func canWrite(_ process: Int32, _ descriptor: FileName) -> Bool {
+        guard let bytes = try? FileSystem.readVirtualFile("/proc/\(process)/fdinfo/\(descriptor)") else { return false }
+        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") where line.hasPrefix("flags:") {
+            let digits = line.dropFirst(6).filter(\.isNumber)
+            return Int(digits, radix: 8).map { $0 & Int(O_ACCMODE) != Int(O_RDONLY) } ?? true
+        }
+        return true
     }
 }

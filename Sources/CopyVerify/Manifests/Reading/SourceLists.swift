@@ -56,8 +56,9 @@ struct SourceLists {
     private func readHistories(_ folder: DirectoryHandle, _ prefix: [UInt8]) throws(BackupError) -> Bool {
         try Cancellation.check()
         var isFound = false
-        for name in try folder.folderNames() {
-            // One that cannot be read is named by the copy.
+        // One that cannot be read is named by the copy.
+        guard let names = try? folder.folderNames() else { return false }
+        for name in names {
             guard let inner = try? folder.openFolder(name) else { continue }
             if name == MHLFormat.folder {
                 let chain = try MHLChain.read(inner)

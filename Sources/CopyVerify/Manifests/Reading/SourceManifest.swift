@@ -49,7 +49,9 @@ final class SourceManifest {
 
     /// What the lists say of a file or link of the source. To be called for each of them once.
     func expectation(_ path: [UInt8], _ status: FileStatus) throws(BackupError) -> ExpectedFile? {
-        let lines = try index.take(path).filter { !$0.isGone }
+        let all = try index.take(path)
+        // Before it got another name, the path was that of another file.
+        let lines = all[(all.lastIndex(where: \.isGone).map { $0 + 1 } ?? 0)...]
         guard status.kind == .regular else {
             // A list has the file that the link leads to.
             if !lines.isEmpty { linkCount += 1 }
@@ -59,7 +61,7 @@ final class SourceManifest {
             noteUnlisted(path)
             return nil
         }
-        return ExpectedFile(lines: lines)
+        return ExpectedFile(lines: Array(lines))
     }
 
     private func noteUnlisted(_ path: [UInt8]) {
@@ -88,8 +90,12 @@ final class SourceManifest {
         try index.forEachLeft { (line) throws(BackupError) in
             let path = line.entry.path
             guard !line.isGone, !reported.contains(path) else { return }
+            // It got another name later.
+            let isGoneLater = try index.take(path).last?.isGone ?? false
+            guard !isGoneLater else { return }
             let names = BytePath.components(of: path)
-            if let name = names.last, try root.openFolder(at: names.dropLast())?.statusIfPresent(name) != nil {
+            // What cannot be looked at is not where the list says that it is.
+            if let name = names.last, (try? root.openFolder(at: names.dropLast())?.statusIfPresent(name)) ?? nil != nil {
                 if !includesHidden, names.contains(where: { $0.bytes.first == UInt8(ascii: ".") }) { hiddenCount += 1 }
                 return
             }
