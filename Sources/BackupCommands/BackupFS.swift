@@ -136,6 +136,7 @@ enum RepeatedOption {
     /// Short names of options with a value, where they do not collect values.
     private static let short: [String: (name: String, verbs: Set<String>)] = [
         "-o": ("--output", ["export", "app"]), "-l": ("--keep-last", ["forget"]),
+        "-a": ("--algorithm", ["checksum"]),
     ]
 
     /// - Throws: `usage`.

@@ -39,8 +39,8 @@ extension CardFixture {
             "Sony AX100: the model in MEDIAPRO.XML", .sony, ["M4ROOT/CLIP/C000{1..2}.MP4"],
             content: [
                 "M4ROOT/MEDIAPRO.XML":
-                    "<MediaProfile xmlns=\"http://xmlns.sony.net/pro/metadata/mediaprofile\"><Properties><System systemId=\"784B87FFFEBA9815\" systemKind=\"FDR-AX100\"/></Properties></MediaProfile>"
-            ], model: "FDR-AX100", serial: "784B87FFFEBA9815", clips: 2),
+                    "<MediaProfile xmlns=\"http://xmlns.sony.net/pro/metadata/mediaprofile\"><Properties><System systemId=\"784B87FFFEBA9815\" systemKind=\"FDR-AX100 ver.1.10\"/></Properties></MediaProfile>"
+            ], model: "FDR-AX100", clips: 2),
         CardFixture(
             "Sony XDCAM disc", .sony,
             ["XDROOT/Clip/C000{1..2}.MXF", "XDROOT/Clip/C0001M01.XML", "XDROOT/Sub/C0001S01.MXF", "XDROOT/DISCMETA.XML"],

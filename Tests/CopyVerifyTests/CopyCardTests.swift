@@ -39,9 +39,9 @@ struct CopyCardTests {
             set -e; mount --bind $R/disk $R/disk; mount --bind $R/disk $R/c
             files=$(find $R/card -type f | wc -l); rows=$((3 * files)); jobs=$R/home/.local/state/backupfs/jobs
             run() { if [ -e $R/job ]; then exec backupfs copy --resume $(basename $(readlink $R/job)); else exec backupfs copy $R/card $R/a $R/b $R/c; fi; }
-            scale=$((\(Self.megabytes) / 150)); scale=$((scale > 0 ? scale : 1)); time=0
+            scale=$((\(Self.megabytes) / 150)); scale=$((scale > 0 ? scale : 1)); time=0; killed=0
             for point in source-read:10 block-written:30 batch-durable:1 batch-named:1 unplugged rows-written:1 file-written:4 \
-                source-read:7 batch-certain:1 rows-written:1 source-read:2; do
+                source-read:1 batch-certain:1 rows-written:1 source-read:1; do
                 time=$((time + 1))
                 if [ $point = unplugged ]; then
                     touch $R/hold; BACKUPFS_FAULT=copy.source-read:2=pause:$R/hold run > $R/times/$time 2>&1 & process=$!
@@ -50,10 +50,13 @@ struct CopyCardTests {
                     grep -q "$R/c.*the destination has gone" $J/errors.txt && echo named; ls -A $R/c; mount --bind $R/disk $R/c
                 else
                     code=0; (BACKUPFS_FAULT=copy.${point%:*}:$((${point#*:} * scale)) run) > $R/times/$time 2>&1 || code=$?
-                    [ $code = 137 ] || echo "$point: exit $code"
+                    # Towards the end, a run can be complete before it comes to the point.
+                    [ $code = 137 ] || [ $code = 0 ] || echo "$point: exit $code"
+                    [ $code != 137 ] || killed=$((killed + 1))
                     \(CopySandbox.findJob)
                 fi
             done
+            [ $killed -ge 6 ] || echo "killed only $killed times"
             code=0; (run) > $R/times/last 2>&1 || code=$?; echo "at last: exit $code, $(cat $J/state)"
             for place in a b c; do diff -r $R/card $R/$place && echo same; done
             find $R/a $R/b $R/c -name '*part' | wc -l

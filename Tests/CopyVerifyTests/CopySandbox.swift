@@ -27,8 +27,9 @@ enum CopySandbox {
         "diff -r --no-dereference $R/card \(destination); rsync -nacX --itemize-changes --delete $R/card/ \(destination)/"
     }
 
-    static func make(_ scripts: String...) throws -> Sandbox {
-        let base = Machine.environment("TMPDIR") ?? "/tmp"
+    /// - Parameter isOnDisk: whether it must not be in memory, where copies are lost with the machine.
+    static func make(_ scripts: String..., isOnDisk: Bool = false) throws -> Sandbox {
+        let base = isOnDisk ? "/var/tmp" : Machine.environment("TMPDIR") ?? "/tmp"
         let sandbox = try Sandbox(at: TemporaryFolder.make("\(base)/copy"), folders: ["home"], removesItself: true)
         sandbox.variables["HOME"] = sandbox("home")
         sandbox.variables["LC_ALL"] = "C.UTF-8"

@@ -119,7 +119,7 @@ struct LabelTests {
         try refused("--label prefix $R/A001 $R/none/new $R/e", "neither the destination nor the folder", exitCode: 1)
         try refused("--label middle $R/A001 $R/e", "--label", exitCode: 2)
         try refused("--label-numbering $R/A001 $R/e", "need --label", exitCode: 2)
-        try refused("--resume x --label prefix", "--resume knows the label", exitCode: 2)
+        try refused("--resume x --label prefix", "--resume continues the job with its own options", exitCode: 2)
     }
 
     @Test func `a job without a label and a camera, of an older version, is resumed`() throws {

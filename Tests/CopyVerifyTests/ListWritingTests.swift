@@ -110,4 +110,13 @@ struct ListWritingTests {
             "rm $R/a/DCIM/one.txt; backupfs copy --resume $(readlink $J) > $R/out; cd $R/a; sha256sum --quiet -c SHA256SUMS")
         #expect(try sandbox.sh("cat $J/state; ls $R/a/ascmhl | wc -l") == "completed\n2")
     }
+
+    @Test(arguments: ["bagit", "ascmhl"])
+    func `reports do not go where a list would lack them, and a copy that was not read back gets no list`(kind: String) throws {
+        let sandbox = try CopySandbox.make(CopySandbox.source)
+        let result = try sandbox.run("backupfs copy --manifest \(kind) --report csv --report-in-destination $R/card $R/a")
+        #expect(result.exitCode == 0 && result.text.contains("would lack them"), "\(result.text)")
+        #expect(try sandbox.sh("\(CopySandbox.findJob); find $R/a -name Reports; ls $J/reports") == "report.csv")
+        try sandbox.fails("backupfs copy --manifest \(kind) --verify quick $R/card $R/c", saying: "were read back", exitCode: 2)
+    }
 }

@@ -46,7 +46,8 @@ struct ReportPageTests {
     @Test func `a page with names of every kind is strict HTML, and says first what is missing`() throws {
         let sandbox = try CopySandbox.make(
             ReportTests.names,
-            "mkdir $R/a $R/b; echo other > '$R/b/=cmd|calc'".replacing("'$R/b/=cmd|calc'", with: "\"$R/b/=cmd|calc\""))
+            "mkdir $R/a $R/b; echo other > '$R/b/=cmd|calc'".replacing("'$R/b/=cmd|calc'", with: "\"$R/b/=cmd|calc\""),
+            isOnDisk: true)
         try sandbox.sh("backupfs copy --report html $R/card $R/a $R/b > $R/out 2>&1 || [ $? = 3 ]; \(ReportTests.job)")
         let page = try Self.read("$J/reports/report.html", in: sandbox).replacing(sandbox(""), with: "ROOT/")
         let lines = page.split(separator: "\n").map(String.init)
@@ -103,7 +104,7 @@ struct ReportPageTests {
 
     @Test(.enabled(if: Machine.isRoot))
     func `a destination that was pulled out, or lies in memory, is in the words of the report`() throws {
-        let sandbox = try CopySandbox.make(CopySandbox.source, "mkdir $R/b $R/disk")
+        let sandbox = try CopySandbox.make(CopySandbox.source, "mkdir $R/b $R/disk", isOnDisk: true)
         let result = try sandbox.runInNamespace(
             """
             set -e; mount -t tmpfs none $R/disk; mount --bind $R/disk $R/b
@@ -131,7 +132,7 @@ struct ReportPageTests {
     }
 
     @Test func `what was read back in another way than directly is said`() throws {
-        let sandbox = try CopySandbox.make(CopySandbox.source, "ln -s DCIM $R/card/link")
+        let sandbox = try CopySandbox.make(CopySandbox.source, "ln -s DCIM $R/card/link", isOnDisk: true)
         try sandbox.sh(
             """
             backupfs copy $R/card $R/a $R/b > $R/out; \(ReportTests.job); sed -i '/"destination":"[^"]*\\/b"/s/"direct"/"dropped"/' $J/results.jsonl

@@ -14,7 +14,11 @@ struct ReportRunner {
             return try CancellingSignals.run { () throws(BackupError) in
                 let reporter = try JobReporter(folder, preferences, language: Terminal.language)
                 var outcome = try reporter.make(in: .job)
-                if preferences.isInDestination, let destination = reporter.destination {
+                if preferences.isInDestination, !reporter.takesReports {
+                    Terminal.writeError(
+                        "warning: the reports are in the folder of the job alone: a bag or a history of the destination would lack them"
+                    )
+                } else if preferences.isInDestination, let destination = reporter.destination {
                     let copies = try reporter.make(inDestination: destination)
                     outcome.paths += copies.paths
                     outcome.errors += copies.errors

@@ -17,7 +17,7 @@ struct CompareCommand: ParsableCommand {
               backupfs compare /media/card /mnt/a/card
               backupfs compare --checksum /media/card /mnt/a/card
               backupfs compare --checksum /mnt/a/card /mnt/a/card/SHA256SUMS
-              backupfs compare --bytes --hidden --json /media/card /mnt/a/card | jq -r '.different[].path'
+              backupfs compare --bytes --hidden --json /media/card /mnt/a/card
             """)
 
     @OptionGroup var store: StoreOptions

@@ -27,14 +27,14 @@ struct CopyCommand: ParsableCommand {
         help: ArgumentHelp(
             "quick (the size), standard (SHA-256), thorough (and MD5), or paranoid (byte for byte, and SHA-1 too).",
             valueName: "mode"))
-    var verify: VerificationMode = .standard
+    var verify: VerificationMode?
     @Flag(name: .long, help: "Copy names that begin with a dot, too.")
     var hidden = false
     @Option(
         name: .long,
         help: ArgumentHelp(
             "If another file has the name: refuse (that file is not copied) or rename (NAME-2.ext).", valueName: "policy"))
-    var onConflict: ConflictPolicy = .refuse
+    var onConflict: ConflictPolicy?
     @OptionGroup var labels: LabelOptions
     @Option(
         name: .long,
@@ -53,7 +53,7 @@ struct CopyCommand: ParsableCommand {
             "Compare the source with the lists of checksums in its folder (auto), with this one, or with none (off).",
             valueName: "auto|off|file"),
         completion: .file())
-    var verifySource = "auto"
+    var verifySource: String?
     @Option(
         name: .long, help: ArgumentHelp("Continue this job: its ID, or its folder.", valueName: "job"), completion: .job)
     var resume: String?
@@ -66,15 +66,21 @@ struct CopyCommand: ParsableCommand {
     func validate() throws {
         if resume != nil {
             guard folders.isEmpty else { throw ValidationError("--resume knows the folders of the job: name none.") }
-            guard labels.label == nil else { throw ValidationError("--resume knows the label of the job: give none.") }
+            let isBare = verify == nil && !hidden && onConflict == nil && labels.label == nil && hash.isEmpty && manifest.isEmpty
+            guard isBare, verifySource == nil else {
+                throw ValidationError(
+                    "--resume continues the job with its own options: give none. For others, begin a new copy: what is there is not copied again."
+                )
+            }
         } else if folders.count < 2 {
             throw ValidationError("Name the folder to copy, and then each folder that gets a copy.")
         }
         if manifest.contains(.bagit), Set(manifest).count > 1 || labels.label != nil {
             throw ValidationError("A bag has its own list and folder: --manifest bagit cannot be combined, nor with --label.")
         }
-        if manifest.contains(.bagit), Set(manifest).count > 1 {
-            throw ValidationError("A bag has its own list of checksums: --manifest bagit cannot be combined.")
+        if !manifest.isEmpty, verify == .quick {
+            throw ValidationError(
+                "A list of checksums is of copies that were read back: choose another mode than --verify quick.")
         }
     }
 
@@ -88,9 +94,9 @@ struct CopyCommand: ParsableCommand {
         if let resume { return try runner.resume(resume, in: place) }
         let paths = folders.map(FileSystem.absolutePath)
         let options = CopyOptions(
-            verification: verify, includesHidden: hidden, conflicts: onConflict, label: labels.settings,
+            verification: verify ?? .standard, includesHidden: hidden, conflicts: onConflict ?? .refuse, label: labels.settings,
             hashes: Set(hash), manifests: Set(manifest),
-            sourceVerification: SourceVerification(verifySource))
+            sourceVerification: SourceVerification(verifySource ?? "auto"))
         let destinations = paths.dropFirst().map { manifest.contains(.bagit) ? CopyOptions.payloadOfBag($0) : $0 }
         try runner.begin(paths[0], destinations, options, in: place)
     }

@@ -84,9 +84,15 @@ struct CardMetadata {
             guard let root = xml(file), Self.localName(root) == "MediaProfile", let system = Self.first("System", in: root),
                 let kind = system.attributes["systemKind"]
             else { continue }
-            return CardDevice(maker: "Sony", model: kind, serial: system.attributes["systemId"], path: file.text)
+            return CardDevice(maker: "Sony", model: Self.withoutVersion(kind), serial: nil, path: file.text)
         }
         return nil
+    }
+
+    /// Some cameras write `PXW-FS7 ver.1.10`.
+    private static func withoutVersion(_ kind: String) -> String {
+        let words = kind.split(separator: " ")
+        return words.prefix { !$0.lowercased().hasPrefix("ver.") }.joined(separator: " ")
     }
 
     private func device(_ root: XMLElement, path: String) -> CardDevice? {

@@ -87,6 +87,7 @@ public struct JobFolder: Sendable {
     /// All jobs, oldest first. What is no job, or cannot be read, is left out.
     public static func all(in place: String) throws(BackupError) -> [JobFolder] {
         try FileSystem.names(in: place).map(\.description).compactMap { try? open($0, in: place) }
+            .sorted { ($0.record.createdAt, $0.record.id) < ($1.record.createdAt, $1.record.id) }
     }
 
     // MARK: State

@@ -172,7 +172,7 @@ struct JobDocument {
             (text("Job"), record.id),
             (text("Verification"), [mode.rawValue, ReportTexts.algorithms(mode)].filter { !$0.isEmpty }.joined(separator: ": ")),
             (text("State"), text(story.state.label(isRunning: story.isRunning))),
-            (text("Copies verified"), ReportTexts.percent((story.successCount, story.successCount + story.issueCount))),
+            (text("Copies verified"), ReportTexts.percent((story.verifiedCount, story.successCount + story.issueCount))),
             (text("Duration"), DurationText.of(story.elapsedSeconds)),
             (text("Throughput"), ReportTexts.speed(performance.throughput)),
             (text("Peak speed"), ReportTexts.speed(performance.peak)),

@@ -58,6 +58,9 @@ public struct JobReporter {
 
     public var verdict: ReportVerdict { story.verdict }
 
+    /// Whether a destination may get more files than those of the source: a bag or a history would lack them.
+    public var takesReports: Bool { story.record.options.manifests.isDisjoint(with: [.bagit, .ascmhl]) }
+
     /// Where a copy of the reports goes: the first destination that has all files, else the first that works.
     public var destination: String? {
         let working = story.destinations.filter { $0.failure == nil }

@@ -52,6 +52,8 @@ public struct JobStory: Sendable {
 
     /// Copies that are at their destination.
     public var successCount: UInt64 { destinations.reduce(0) { $0 + $1.counts.successCount } }
+    /// Of these, the copies that were read back; none in the mode `quick`.
+    public var verifiedCount: UInt64 { record.options.verification.readsBack ? successCount : 0 }
     /// Copies that are not, or of which nothing is known.
     public var issueCount: UInt64 { destinations.reduce(0) { $0 + $1.issueCount } }
     /// Of all runs that have ended.
