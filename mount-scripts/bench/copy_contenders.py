@@ -71,7 +71,7 @@ class BackupFS(CopyContender):
 
     def digests(self, data) -> Measurement:
         """In memory, together with a copy that is not read back: that only adds to the time."""
-        source = large_file(data, self.memory).parent
+        source = large_file(data, self.memory.parent).parent
         self.clear()
         hashes = [word for name in ("md5", "sha1", "sha256") for word in ("--hash", name)]
         command = [contenders.BackupFS.binary, "copy", "--verify", "quick", *hashes, source, self.memory]
@@ -125,7 +125,7 @@ class MD5Sum(CopyContender):
         return contenders.first_line(["md5sum", "--version"])
 
     def digests(self, data) -> Measurement:
-        return self.runner.run(["md5sum", large_file(data, self.memory)])
+        return self.runner.run(["md5sum", large_file(data, self.memory.parent)])
 
 
 def large_file(data, memory: Path) -> Path:

@@ -2,7 +2,7 @@
 
 import statistics
 
-from copy_section import STEPS
+import steps
 from tables import circumstances, number, table, verdict
 
 OURS = "backupfs"
@@ -12,20 +12,8 @@ BARS = [("card", "rsync", 0.75), ("card", "cp", 1.3), ("small", "rsync", 0.5), (
 PEAK_BYTES = 100e6
 
 
-def values(run, step, contender, key) -> list:
-    """Empty when the step failed in any round, or was not done."""
-    found = [result for result in run["results"] if (result["step"], result["contender"]) == (step, contender)]
-    return [] if any(key not in result for result in found) else [result[key] for result in found]
-
-
-def cell(run, step, contender, key, factor: float = 1) -> str:
-    """The median, and the least and the most."""
-    found = [value * factor for value in values(run, step, contender, key)]
-    return f"{number(statistics.median(found))} ({number(min(found))} to {number(max(found))})" if found else ""
-
-
 def bar_row(run, step, other, at_most) -> list:
-    ours, theirs = (values(run, step, name, "seconds") for name in (OURS, other))
+    ours, theirs = (steps.values(run, step, name, "seconds") for name in (OURS, other))
     if not ours or not theirs:
         return [TITLES[step], other, "-", f"{at_most:g}", "not measured" if other not in run["versions"] else verdict(False)]
     ratio = statistics.median(ours) / statistics.median(theirs)
@@ -33,7 +21,7 @@ def bar_row(run, step, other, at_most) -> list:
 
 
 def memory_row(run) -> list:
-    found = [value for step in ("card", "small") for value in values(run, step, OURS, "peak_bytes")]
+    found = [value for step in ("card", "small") for value in steps.values(run, step, OURS, "peak_bytes")]
     peak = max(found) if found else None
     return [
         "megabytes of memory", "", "-" if peak is None else number(peak / 1e6), f"{PEAK_BYTES / 1e6:g}",
@@ -41,7 +29,6 @@ def memory_row(run) -> list:
 
 
 def render(run) -> list:
-    names = list(run["versions"])
     (card_count, card_bytes), (small_count, small_bytes) = run["card"], run["small"]
     return [
         "# Copies", "",
@@ -55,17 +42,8 @@ def render(run) -> list:
         "Ours keeps a row for each copy, durable as well.", "",
         *circumstances(run), "## Bars of copies", "",
         *table(["", "by", "part", "at most", ""], [*(bar_row(run, *bar) for bar in BARS), memory_row(run)]),
-        "Wall seconds:", "",
-        *table(["", *names], [[TITLES[step], *(cell(run, step, name, "seconds") for name in names)] for step in STEPS]),
-        "Seconds of processors:", "",
-        *table(["", *names], [[TITLES[step], *(cell(run, step, name, "cpu_seconds") for name in names)] for step in STEPS]),
-        "Peak memory of the largest process in megabytes:", "",
-        *table(["", *names], [
-            [TITLES[step], *(cell(run, step, name, "peak_bytes", 1e-6) for name in names)] for step in STEPS])]
+        *steps.resource_tables(run, TITLES)]
 
 
 def failures(run) -> list:
-    return [
-        f"{result['contender']}, {TITLES[result['step']]}: "
-        + (" ".join(result["failure"].splitlines()[1:2]) or result["failure"])
-        for result in run["results"] if "failure" in result]
+    return steps.failures(run, TITLES)

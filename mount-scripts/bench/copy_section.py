@@ -5,26 +5,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import steps
 from copy_data import CopyData, extent
-from measure import StepFailed
 
 # What is measured, in this order. Each is a method of the contenders that take part.
 STEPS = ["card", "small", "digests"]
-
-
-def take_turn(contender, step: str, data) -> dict:
-    result = {"step": step, "contender": contender.name}
-    try:
-        measurement = getattr(contender, step)(data)
-        result |= {
-            "seconds": measurement.seconds, "cpu_seconds": measurement.cpu_seconds, "peak_bytes": measurement.peak_bytes}
-        print(
-            f"    {contender.name:10} {step:8} {measurement.seconds:8.2f} s, processors {measurement.cpu_seconds:8.2f} s"
-            f" {measurement.peak_bytes / 1e6:6.0f} MB", flush=True)
-    except StepFailed as failure:
-        result["failure"] = str(failure)
-        print(f"    {contender.name:10} {step:8} FAILED: {failure}", flush=True)
-    return result
 
 
 def measure(folder: Path, scale: float, rounds: int, kinds: list, runner) -> dict:
@@ -48,6 +33,6 @@ def measure(folder: Path, scale: float, rounds: int, kinds: list, runner) -> dic
                 for kind in kinds[shift:] + kinds[:shift]:
                     if getattr(kind, step, None):
                         contender = kind(scratch, Path(memory), runner)
-                        run["results"].append({"round": round_number} | take_turn(contender, step, data))
+                        run["results"].append({"round": round_number} | steps.take_turn(contender, step, data))
     shutil.rmtree(scratch, ignore_errors=True)
     return run

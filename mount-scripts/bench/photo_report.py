@@ -2,7 +2,7 @@
 
 import statistics
 
-from photo_section import READING, STORING
+import steps
 from tables import circumstances, number, table, verdict
 
 OURS = "backupfs"
@@ -16,21 +16,9 @@ BARS = {"metadata": ("exiftool", 0.3), "thumbnails": ("vipsthumbnail", 1.0), "up
 SECOND_READS = 0.02
 
 
-def values(run, step, contender, key) -> list:
-    """Empty when the step failed in any round, or was not done."""
-    found = [result for result in run["results"] if (result["step"], result["contender"]) == (step, contender)]
-    return [] if any(key not in result for result in found) else [result[key] for result in found]
-
-
-def cell(run, step, contender, key, factor: float = 1) -> str:
-    """The median, and the least and the most."""
-    found = [value * factor for value in values(run, step, contender, key)]
-    return f"{number(statistics.median(found))} ({number(min(found))} to {number(max(found))})" if found else ""
-
-
 def bar_row(run, step) -> list:
     other, at_most = BARS[step]
-    ours, theirs = (values(run, step, name, "seconds") for name in (OURS, other))
+    ours, theirs = (steps.values(run, step, name, "seconds") for name in (OURS, other))
     bar = "" if at_most is None else f"{at_most:g}"
     if not ours or not theirs:
         return [TITLES[step], other, "-", bar, "not measured" if other not in run["versions"] else verdict(False)]
@@ -40,7 +28,7 @@ def bar_row(run, step) -> list:
 
 def second_row(run) -> list:
     title = "bytes that the second backup reads"
-    found = values(run, "second", OURS, "read_bytes")
+    found = steps.values(run, "second", OURS, "read_bytes")
     if not found:
         return [title, "the photos", "-", f"{SECOND_READS:g}", verdict(False)]
     part = statistics.median(found) / run["stored_bytes"]
@@ -48,8 +36,6 @@ def second_row(run) -> list:
 
 
 def render(run) -> list:
-    names = list(run["versions"])
-    steps = READING + STORING
     return [
         "# Photos", "",
         f"{run['count']:,} JPEGs of 12 megapixels with Exif and XMP ({run['bytes'] / 1e6:,.0f} MB): `backupfs photo-info` beside "
@@ -63,17 +49,8 @@ def render(run) -> list:
         "compute MD5 and SHA-256 before, and keep a queue that survives a crash.", "",
         *circumstances(run), "## Bars of photos", "",
         *table(["", "by", "part", "at most", ""], [*(bar_row(run, step) for step in BARS), second_row(run)]),
-        "Wall seconds:", "",
-        *table(["", *names], [[TITLES[step], *(cell(run, step, name, "seconds") for name in names)] for step in steps]),
-        "Seconds of processors:", "",
-        *table(["", *names], [[TITLES[step], *(cell(run, step, name, "cpu_seconds") for name in names)] for step in steps]),
-        "Peak memory of the largest process in megabytes:", "",
-        *table(["", *names], [
-            [TITLES[step], *(cell(run, step, name, "peak_bytes", 1e-6) for name in names)] for step in steps])]
+        *steps.resource_tables(run, TITLES)]
 
 
 def failures(run) -> list:
-    return [
-        f"{result['contender']}, {TITLES[result['step']]}: "
-        + (" ".join(result["failure"].splitlines()[1:2]) or result["failure"])
-        for result in run["results"] if "failure" in result]
+    return steps.failures(run, TITLES)

@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from measure import StepFailed
+import steps
 from photo_data import PhotoData
 
 COUNT = 5_000
@@ -13,22 +13,6 @@ COUNT = 5_000
 READING = ["metadata", "thumbnails"]
 # Of a part of the photos: a store's first backup of them, a second one of the same, and their upload to a bucket.
 STORING = ["first", "second", "upload"]
-
-
-def take_turn(contender, step: str, data) -> dict:
-    result = {"step": step, "contender": contender.name}
-    try:
-        measurement = getattr(contender, step)(data)
-        result |= {
-            "seconds": measurement.seconds, "cpu_seconds": measurement.cpu_seconds, "peak_bytes": measurement.peak_bytes,
-            "read_bytes": measurement.read_bytes}
-        print(
-            f"    {contender.name:14} {step:12} {measurement.seconds:8.2f} s, processors {measurement.cpu_seconds:8.2f} s"
-            f" {measurement.peak_bytes / 1e6:6.0f} MB", flush=True)
-    except StepFailed as failure:
-        result["failure"] = str(failure)
-        print(f"    {contender.name:14} {step:12} FAILED: {failure}", flush=True)
-    return result
 
 
 def measure(folder: Path, scale: float, rounds: int, kinds: list, runner) -> dict:
@@ -54,6 +38,6 @@ def measure(folder: Path, scale: float, rounds: int, kinds: list, runner) -> dic
         for step in READING + STORING:
             for kind in kinds[shift:] + kinds[:shift]:
                 if hasattr(kind, step):
-                    run["results"].append({"round": round_number} | take_turn(kind(scratch, runner), step, data))
+                    run["results"].append({"round": round_number} | steps.take_turn(kind(scratch, runner), step, data))
     shutil.rmtree(scratch, ignore_errors=True)
     return run
