@@ -12,7 +12,7 @@ struct CardDetectionTests {
     }
 
     @Test(arguments: CardFixture.all)
-    func `a card is told by what its camera writes`(fixture: CardFixture) throws {
+    func `what a camera writes on a card identifies it`(fixture: CardFixture) throws {
         let card = try inspect(fixture)
         #expect(card.type == fixture.type, "\(card.evidence)")
         #expect(card.confidence == fixture.confidence, "\(card.evidence), \(card.otherTypes)")

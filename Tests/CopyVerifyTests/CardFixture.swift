@@ -38,7 +38,7 @@ struct CardFixture: Sendable, CustomTestStringConvertible {
         self.spans = spans
     }
 
-    /// A card that is told for certain.
+    /// A card whose camera is certain.
     init(
         _ name: String, _ type: CameraType, _ files: [String], content: [String: String] = [:], model: String? = nil,
         serial: String? = nil, reel: String? = nil, clips: UInt64 = 0, photos: UInt64 = 0, spans: [String] = []

@@ -7,7 +7,7 @@ public struct CameraCard: Sendable, Equatable {
     /// How sure the type is.
     public enum Confidence: String, Sendable, CaseIterable { case high, medium, low }
 
-    /// What the type was told by.
+    /// What identified the type.
     public struct Evidence: Sendable, Equatable {
         /// The raw values are the names in JSON.
         public enum Kind: String, Sendable, CaseIterable {

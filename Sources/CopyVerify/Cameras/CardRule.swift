@@ -1,7 +1,7 @@
-/// Something on a card that tells what recorded it.
+/// Evidence on a card of what recorded it.
 struct CardRule: Sendable {
-    /// The stronger rule counts, and of two that are as strong the one with the longer paths: a camera is told by what only it
-    /// writes, before it is told by what many write.
+    /// The stronger rule counts, and of two equally strong ones the one with the longer paths: what only one camera writes
+    /// identifies it, before what many write.
     enum Strength: Int, Comparable, Sendable {
         /// A layout of many makers.
         case generic
