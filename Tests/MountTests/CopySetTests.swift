@@ -280,6 +280,27 @@ import Testing
         }
     }
 
+    @Test func `a program that is killed stays until the mount has seen how it ended`() throws {
+        try Sandbox.use { sandbox in
+            try Self.make(in: sandbox)
+            try sandbox.sh("touch $R/hold $R/second")
+            let faults = ["hold", "second"].enumerated().map { "copy-set.closing:\($0 + 1)=pause:\(sandbox($1))" }
+            try sandbox.mount(Self.soon.merging(["BACKUPFS_FAULT": faults.joined(separator: ",")]) { $1 })
+            // The second program is killed in close(2) itself: the mount lets it go, and has looked at the first one by then.
+            try sandbox.sh(
+                #"""
+                python3 -c 'import sys, time; f = open(sys.argv[1], "wb", buffering=0); f.write(b"part"); open(sys.argv[2], "w").close(); time.sleep(600)' $M/copy/cards/x $R/ready &
+                process=$!; wait_until '[ -e $R/ready ]'; kill -9 $process; wait_until '[ -e $R/hold.reached ]'
+                python3 -c 'import sys; f = open(sys.argv[1], "wb", buffering=0); f.write(b"whole"); f.close()' $M/copy/cards/y &
+                second=$!; wait_until '[ -e $R/second.reached ]'; kill -9 $second; wait_until '! grep -qs . /proc/$second/cmdline'
+                kill -0 $process; grep -q . /proc/$process/stat; ! grep -q ') Z' /proc/$process/stat; rm $R/hold; wait_until '! [ -e $M/copy/cards/x ]'
+                wait_until '[ -e $R/b/y ]'; rm $R/second
+                """#)
+            #expect(try sandbox.sh("cat $R/b/y; ls -A $R/b") == "wholey")
+            try sandbox.unmount()
+        }
+    }
+
     @Test func `a destination that is missing, in the store or twice refuses all files`() throws {
         try Sandbox.use { sandbox in
             try Self.make(in: sandbox)

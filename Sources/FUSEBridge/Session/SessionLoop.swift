@@ -74,7 +74,9 @@ final class SessionLoop: Sendable {
                 let idleSeconds = StallLimits.idleSeconds(of: wait)
                 return (
                     wait,
-                    WaitingLane(limit: limit, idleSeconds: idleSeconds, hurriedSeconds: StallLimits.hurriedSeconds(of: wait))
+                    WaitingLane(
+                        limit: limit, idleSeconds: idleSeconds, hurriedSeconds: StallLimits.hurriedSeconds(of: wait),
+                        seesKilledProcesses: wait == .copySet)
                 )
             })
         self.lanes = lanes

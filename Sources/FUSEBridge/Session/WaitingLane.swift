@@ -33,13 +33,18 @@ final class WaitingLane: Sendable {
     private let idleNanoseconds: UInt64?
     /// The same where other programs wait for its answer; `nil` where they never do.
     private let hurriedNanoseconds: UInt64?
+    /// Whether closes for a killed process are answered only by those who serve them.
+    private let seesKilledProcesses: Bool
     private let state = Monitor(State())
 
     /// - Parameters:
     ///   - idleSeconds: `nil` if requests are never given up, because they may wait for another thread.
     ///   - hurriedSeconds: `nil` if a request in progress blocks no other one in the kernel.
-    init(limit: Int, idleSeconds: Double?, hurriedSeconds: Double?) {
+    ///   - seesKilledProcesses: whether the one who serves a close has to see whether its process was killed. An answer on its
+    ///     behalf would let the process go before that, and what it has written would count as complete.
+    init(limit: Int, idleSeconds: Double?, hurriedSeconds: Double?, seesKilledProcesses: Bool = false) {
         self.limit = limit
+        self.seesKilledProcesses = seesKilledProcesses
         hurriedNanoseconds = hurriedSeconds.map { UInt64($0 * 1e9) }
         idleNanoseconds = idleSeconds.map { UInt64($0 * 1e9) }
     }
@@ -107,6 +112,12 @@ final class WaitingLane: Sendable {
     /// The requests whose programs have received a signal but still wait.
     var interrupted: [RequestHeader] {
         state.withLock { state in state.served.values.filter { $0.isInterrupted && !$0.isAnswered }.map(\.header) }
+    }
+
+    /// Whether a request must be answered by the one who serves it, although its program ends: it closes a file for a process
+    /// that was killed. A program that was in close(2) before the signal came has not begun to end, and is let go.
+    func mustSee(_ header: RequestHeader) -> Bool {
+        seesKilledProcesses && header.isClose && ClosingProcess.isExiting(header.process)
     }
 
     /// Takes over the answer to a request in progress.
@@ -232,6 +243,7 @@ final class StuckRequests: Sendable {
                     areLeft = true
                     continue
                 }
+                if lane.mustSee(header) { continue }
                 if lane.takeOver(header.number) { onInterrupted(header) }
             }
         }

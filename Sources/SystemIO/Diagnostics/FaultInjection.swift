@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// `BACKUPFS_FAULT=name` kills the process (SIGKILL) the first time it reaches the point, `name:3` the third time. `name=fail`
 /// throws an input/output error. `name=pause:PATH` first creates `PATH.reached`, then waits while PATH exists, or until the
-/// operation is cancelled.
+/// operation is cancelled. Several points are separated by commas.
 public enum FaultInjection {
     private struct Plan: Sendable {
         enum Action: Sendable { case kill, fail, pause(String) }
@@ -34,17 +34,18 @@ public enum FaultInjection {
         }
     }
 
-    private static let plan: Plan? = getenv("BACKUPFS_FAULT").flatMap { Plan(String(cString: $0)) }
-    private static let passings = Mutex(0)
+    private static let plans: [Plan] =
+        getenv("BACKUPFS_FAULT").map { String(cString: $0).split(separator: ",").compactMap { Plan(String($0)) } } ?? []
+    private static let passings = Mutex<[String: Int]>([:])
 
     /// - Throws: `inputOutput` when the plan says so.
     public static func reached(_ point: StaticString) throws(BackupError) {
-        guard let plan, plan.point == point.description else { return }
-        let passing = passings.withLock { count in
-            count += 1
-            return count
+        guard !plans.isEmpty, plans.contains(where: { $0.point == point.description }) else { return }
+        let passing = passings.withLock { passings in
+            passings[point.description, default: 0] += 1
+            return passings[point.description]
         }
-        guard passing == plan.passing else { return }
+        guard let plan = plans.first(where: { $0.point == point.description && $0.passing == passing }) else { return }
         switch plan.action {
         case .kill: kill(getpid(), SIGKILL)
         case .fail: throw BackupError(.inputOutput, "an injected fault at \(point)")

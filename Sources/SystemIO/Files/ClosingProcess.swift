@@ -6,12 +6,27 @@ public enum ClosingProcess {
     /// Whether it was ended by a signal: its files are closed for it, and what it has written may be a part.
     /// - Returns: false where that is not visible.
     public static func wasKilled(_ process: Int32) -> Bool {
-        guard process > 0, let bytes = try? FileSystem.readVirtualFile("/proc/\(process)/stat") else { return false }
-        // The name in parentheses can have any bytes; the last of the fields is the status, as of waitpid(2).
-        guard let end = bytes.lastIndex(of: UInt8(ascii: ")")) else { return false }
-        let fields = bytes[(end + 1)...].split { $0 == 32 || $0 == 10 }
-        guard fields.count >= 50, let status = Int32(String(decoding: fields[49], as: UTF8.self)) else { return false }
+        // The last of the fields is the status, as of waitpid(2).
+        guard let fields = statusFields(process), fields.count >= 50, let status = Int32(fields[49]) else { return false }
         return status & 0x7f != 0
+    }
+
+    /// Whether it has begun to end, and its files are closed for it. A process that has received the signal that ends it, but is
+    /// in close(2) itself, has not begun yet.
+    /// - Returns: false where that is not visible.
+    public static func isExiting(_ process: Int32) -> Bool {
+        // `PF_EXITING` of <linux/sched.h>, in the field `flags`.
+        guard let fields = statusFields(process), fields.count >= 50, let flags = UInt32(fields[6]) else { return false }
+        return flags & 4 != 0
+    }
+
+    /// The fields of `/proc/ID/stat` after the name.
+    private static func statusFields(_ process: Int32) -> [Substring]? {
+        guard process > 0, let bytes = try? FileSystem.readVirtualFile("/proc/\(process)/stat"),
+            // The name in parentheses can have any bytes.
+            let end = bytes.lastIndex(of: UInt8(ascii: ")"))
+        else { return nil }
+        return String(decoding: bytes[(end + 1)...], as: UTF8.self).split { $0 == " " || $0 == "\n" }
     }
 
     /// Whether it, or a child of it, has another descriptor that writes to a file.

@@ -114,6 +114,7 @@ final class DroppedCopy: Sendable {
     ///   - opener: the process that has opened the file; `nil` when it is unknown.
     ///   - closer: the thread that closes it.
     func flush(opener: Int32?, closer: Int32) throws(BackupError) {
+        try FaultInjection.reached("copy-set.closing")
         let process = ProcessIdentity.process(ofThread: closer)
         if let opener, let process, opener != process, ProcessIdentity.process(ofThread: opener) != nil { return }
         if ClosingProcess.wasKilled(closer) { return giveUp() }
