@@ -185,4 +185,20 @@ struct LifecycleTests {
             #expect(result.errors.hasPrefix("backupfs: "))
         }
     }
+
+    /// Not of the program, but of the tests: a namespace that kept the mounts of others would keep their processes.
+    @Test(.enabled(if: Machine.isRoot)) func `a mount ends while another test has a namespace`() throws {
+        try Sandbox.use { sandbox in
+            try sandbox.sh("backupfs init --store $S")
+            try sandbox.mount()
+            try Sandbox.use { other in
+                try other.sh("touch $R/hold")
+                let namespace = try other.startInNamespace("touch $R/begun; wait_until '! [ -e $R/hold ]'")
+                try other.sh("wait_until '[ -e $R/begun ]'")
+                try sandbox.unmountStore()
+                try other.sh("rm $R/hold")
+                #expect(try namespace.wait().exitCode == 0)
+            }
+        }
+    }
 }

@@ -5,17 +5,12 @@ extension OtherHost {
     /// The host while it runs: what one of its programs mounts is there for the next, and it has a network of its own, in which
     /// there is nothing but the host itself at first. It ends with the last reference, and with the process of the tests.
     public final class Running: Sendable {
-        /// A mount namespace begins with a copy of all mounts. Those of tests that run at the same time leave it: they would
-        /// stay mounted here; at the end, those of its own programs leave it, so that their processes end.
-        private static let script = #"""
-            leave() {
-                tac /proc/self/mounts | while read -r _ place type _; do
-                    case $type$place in fuse*/backupfs-*) umount --lazy "$(printf '%b' "$place")" || true ;; esac
-                done
-            }
-            leave; ip link set lo up; echo ready
+        /// The mounts of its own programs leave it at the end, so that their processes end.
+        private static let script =
+            MountNamespace.prelude + #"""
+            leave_mounts; ip link set lo up; echo ready
             tail --pid="$0" --follow /dev/null
-            leave
+            leave_mounts
             """#
         private static let startLimitSeconds = 60
 

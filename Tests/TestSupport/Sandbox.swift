@@ -105,9 +105,15 @@ public final class Sandbox: Sendable {
         try finish(start(script, extra), limitSeconds: limitSeconds)
     }
 
-    /// Runs a bash script in a mount namespace: its mounts are not visible elsewhere, and do not stay. Needs root.
+    /// Starts a bash script in a mount namespace: its mounts are not visible elsewhere, and do not stay. Needs root.
+    public func startInNamespace(_ script: String, _ extra: [String: String] = [:]) throws -> Job {
+        let script = withPrelude("\(MountNamespace.prelude)leave_mounts \"$R\"\n\(script)")
+        return try start(["unshare", "--mount", "--propagation", "private", "bash", "-c", script], extra)
+    }
+
+    /// Runs a bash script in a mount namespace to completion.
     public func runInNamespace(_ script: String, _ extra: [String: String] = [:]) throws -> Job.Result {
-        try run(["unshare", "--mount", "--propagation", "private", "bash", "-c", withPrelude(script)], extra)
+        try finish(startInNamespace(script, extra))
     }
 
     /// Runs a program to completion.

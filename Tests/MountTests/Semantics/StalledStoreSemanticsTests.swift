@@ -27,7 +27,7 @@ struct StalledStoreSemanticsTests {
                 for turn in range(5):
                     for words in lists + [("df", M)]:
                         told, code, took = look(*words)
-                        assert code == 0 and "?" not in told and took < 3, (words, told, code, took)
+                        assert code == 0 and "?" not in told and took < 10, (words, told, code, took)
                         times.append(took)
                         if words[-1] == "snapshots/": assert " one\\n" in told and "latest -> one" in told, told
                         if words[-1] == "status.json":
@@ -35,7 +35,8 @@ struct StalledStoreSemanticsTests {
                             assert "does not answer" in status["repositoryError"] and status["lastBackup"]["name"] == "one", told
                             # They may not have been read before the stall.
                             assert status["records"] is None and status["databaseError"] or status["records"]["expenses"] == 1200, told
-                assert sorted(times)[len(times) // 2] < 0.2, times
+                # The storage is waited for in none of them: that would take two seconds at least.
+                assert sorted(times)[len(times) // 2] < 1, times
                 """)
             disk.goOn()
             try sandbox.sh("mkdir $M/snapshots/two; jq -e '.repositoryError == null and .snapshotCount == 2' $M/status.json")
@@ -53,11 +54,15 @@ struct StalledStoreSemanticsTests {
             disk.stall()
             try sandbox.looks(
                 """
-                maker = subprocess.Popen(["mkdir", "snapshots/two"], stderr=subprocess.PIPE, text=True)
-                # The kernel keeps the folder locked from here on.
-                begun([maker])
-                answers(("ls", "snapshots/"), bound=1)
-                assert ends(maker, 4) == 1 and "Input/output error" in maker.stderr.read()
+                # A machine that is busy with something else gets several attempts.
+                for turn in range(5):
+                    maker = subprocess.Popen(["mkdir", "snapshots/two"], stderr=subprocess.PIPE, text=True)
+                    # The kernel keeps the folder locked from here on.
+                    begun([maker])
+                    told, code, took = look("ls", "snapshots/")
+                    assert ends(maker, 30) == 1 and "Input/output error" in maker.stderr.read()
+                    if code == 0 and took < 1: break
+                else: raise AssertionError((told, code, took))
                 for words in [("mkdir", "snapshots/two"), ("rmdir", "snapshots/one"), ("mv", "snapshots/one", "snapshots/three"),
                         ("setfattr", "-n", "user.backupfs.pinned", "-v", "1", "snapshots/one")]:
                     assert "Input/output error" in fails(words), words

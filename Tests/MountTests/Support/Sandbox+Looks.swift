@@ -4,7 +4,7 @@ import Testing
 extension Sandbox {
     /// Accesses by other programs, which can be left behind where they hang: waiting for one would hang as well.
     private static let looks = """
-        def look(*words, limit=10):
+        def look(*words, limit=20):
             "What it printed, its exit code (None: it hangs) and how long it took."
             start = time.monotonic()
             out = open(R + "/look", "w+")
@@ -14,20 +14,20 @@ extension Sandbox {
             took = time.monotonic() - start
             return open(R + "/look").read(), process.poll(), took
 
-        def ends(process, limit=10):
+        def ends(process, limit=20):
             assert until(lambda: process.poll() is not None, limit), "it hangs"
             return process.returncode
 
         def start(*words):
             return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-        def answers(words, bound=3):
+        def answers(words, bound=10):
             "What it printed; it must succeed in time. The machine may be busy with something else for a moment."
             told, code, took = look(*words)
             assert code == 0 and took < bound, (words, told, code, took)
             return told
 
-        def fails(words, bound=3):
+        def fails(words, bound=10):
             told, code, took = look(*words)
             assert code not in (0, None) and took < bound, (words, told, code, took)
             return told
