@@ -135,7 +135,7 @@ let package = Package(
 
         // What the tests of several targets need. Without Foundation: in a test that sees it, `contains("")` is false.
         .target(
-            name: "TestSupport", dependencies: ["CLinux", "SystemIO", "BackupCore"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["CLinux", "CZlib", "SystemIO", "BackupCore"], path: "Tests/TestSupport",
             swiftSettings: settings),
         // An object storage in memory with a bad network, for the tests of whatever uses one.
         .target(

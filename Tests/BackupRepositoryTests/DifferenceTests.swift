@@ -45,7 +45,7 @@ import Testing
         let new = try chunks("b").dropFirst(50)
         #expect(new.count == 25)
         // Random rows have few words in common; where it pays, the last chunk is the base, and nothing else ever.
-        for chunk in new where chunk.codec == .deflateAgainstBase { #expect(chunk.base == last) }
+        for chunk in new where chunk.codec == .middleAgainstBase { #expect(chunk.base == last) }
         #expect(try repository.file("file", in: "b") == rows)
 
         // The same rows once more, behind the last one: each is nearly all there.
@@ -91,7 +91,7 @@ import Testing
         let second = try store(database, .database(pageSizeBytes: 4_096), as: "b")
         // 100 pieces of 16 KiB; whole they would take half a million bytes.
         #expect(second < 50_000, "\(second) bytes for 100 changed pages")
-        let changed = try chunks("b").filter { $0.codec == .deflateAgainstBase }
+        let changed = try chunks("b").filter { $0.codec == .middleAgainstBase }
         #expect(changed.count == 100)
         #expect(try repository.file("file", in: "b") == database)
         // Once more the same pages: their bases are the whole chunks of the first version.
@@ -99,7 +99,7 @@ import Testing
         let third = try store(database, .database(pageSizeBytes: 4_096), as: "c")
         #expect(third < 50_000, "\(third) bytes for 100 changed pages")
         let whole = Set(try chunks("a").map(\.id))
-        for chunk in try chunks("c") where chunk.codec == .deflateAgainstBase {
+        for chunk in try chunks("c") where chunk.codec == .middleAgainstBase {
             #expect(whole.contains(try #require(chunk.base)))
         }
         #expect(try repository.file("file", in: "c") == database)

@@ -67,13 +67,13 @@ import Testing
             base: nil)
         entry.encode(into: &writer)
         var bytes = writer.bytes
-        bytes[32] = 3
+        bytes[32] = 4
         var reader = ByteReader(bytes)
         do {
             _ = try PackEntry(decoding: &reader)
             Issue.record("an unknown codec was accepted")
         } catch {
-            #expect(error.code == .unsupportedVersion && error.message.contains("codec 3"))
+            #expect(error.code == .unsupportedVersion && error.message.contains("codec 4"))
         }
     }
 

@@ -18,7 +18,7 @@ final class ChunkShelf {
         switch codec {
         case .raw: break
         case .deflate: plain.withUnsafeBytes { deflater.compress($0, into: &stored) }
-        case .deflateAgainstBase: stored = [0xFF, 0xFF, 0xFF]
+        case .deflateAgainstBase, .middleAgainstBase: stored = [0xFF, 0xFF, 0xFF]
         }
         return store(plain, codec, stored: stored)
     }
@@ -28,7 +28,7 @@ final class ChunkShelf {
         let chunk = StoredChunk(
             id: id, pack: Self.pack, packOffset: 0, storedLength: UInt32(stored.count), plainLength: UInt32(plain.count),
             codec: codec, plainCRC32: CRC32.of(plain), storedCRC32: CRC32.of(stored),
-            base: codec == .deflateAgainstBase ? id : nil)
+            base: codec.needsBase ? id : nil)
         plainBytes[id] = plain
         storedBytes[chunk] = stored
         return chunk

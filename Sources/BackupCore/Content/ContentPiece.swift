@@ -29,7 +29,7 @@ public struct StoredChunk: Hashable, Sendable {
     public let plainCRC32: UInt32
     /// CRC-32 of the stored bytes, so that they can be verified before they are served unchanged.
     public let storedCRC32: UInt32
-    /// The base's name, for `ChunkCodec.deflateAgainstBase` only.
+    /// The base's name, for a codec that needs one (`ChunkCodec.needsBase`).
     public let base: ChunkID?
 
     public init(
@@ -55,9 +55,20 @@ public enum ChunkCodec: UInt8, Sendable {
     /// Raw DEFLATE (RFC 1951) that ends on a byte boundary with a full flush and has no final block: any run of such
     /// segments followed by the bytes 03 00 is one valid DEFLATE stream.
     case deflate = 1
-    /// Raw DEFLATE with the last 32 KiB of another chunk's plain bytes as preset dictionary. That other chunk, the base, is never
-    /// stored this way itself.
+    /// Raw DEFLATE with the last 32 KiB of another chunk's plain bytes as preset dictionary. That other chunk, the base, never
+    /// needs a base itself. Older programs wrote it; this one only reads it.
     case deflateAgainstBase = 2
+    /// How many bytes the chunk has in common with its base at the beginning and at the end, and the bytes between as raw
+    /// DEFLATE, with those between of the base as preset dictionary.
+    case middleAgainstBase = 3
+
+    /// Whether a chunk that is stored like this is read with the help of another one.
+    public var needsBase: Bool {
+        switch self {
+        case .raw, .deflate: false
+        case .deflateAgainstBase, .middleAgainstBase: true
+        }
+    }
 }
 
 /// Bytes outside the repository: a spool file, a media file of the live app.

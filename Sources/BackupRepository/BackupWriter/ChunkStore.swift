@@ -193,8 +193,8 @@ final class ChunkStore: Sendable {
             guard let found = try catalog.findIntact(id) else { return nil }
             whole = found
         }
-        guard whole.codec != .deflateAgainstBase, let plain = try? reader.plainBytesOnce(whole) else { return nil }
-        return ChunkEncoder.Base(chunk: whole, dictionary: Array(plain.suffix(ChunkEncoder.dictionaryByteCount)))
+        guard !whole.codec.needsBase, let plain = try? reader.plainBytesOnce(whole) else { return nil }
+        return ChunkEncoder.Base(chunk: whole, plain: plain)
     }
 
     /// Ensures that referenced chunks that this backup did not store exist, so that a new snapshot can rely on them.

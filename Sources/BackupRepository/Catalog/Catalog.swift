@@ -251,6 +251,7 @@ extension Catalog {
         rows.sort()
         let sorted = rows
         try write { (database) throws(BackupError) in
+            if sorted.hasMiddles { try CatalogDatabase.noteMiddles(database) }
             let insertion = try ChunkInsertion(database)
             try insertion.run(sorted, sorted.packs.map { (pack) throws(BackupError) in try insert(pack, database) })
         }

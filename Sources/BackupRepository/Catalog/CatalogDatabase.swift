@@ -11,6 +11,9 @@ import SystemIO
 enum CatalogDatabase {
     private static let applicationID: Int64 = 0x6266_7363  // "bfsc"
     private static let schemaVersion: Int64 = 2
+    /// The version of a catalog with a chunk of a codec that older programs do not know. They rebuild such a catalog without the
+    /// packs that they cannot read; otherwise they would call it damaged in the middle of a backup.
+    private static let versionWithMiddles: Int64 = 3
     private static let writerTimeoutSeconds = 30.0
     private static let readerTimeoutSeconds = 10.0
     private static let readerLimit = 4
@@ -92,10 +95,18 @@ enum CatalogDatabase {
         }
     }
 
+    /// Gives the catalog the version that its rows need.
+    /// - Parameter database: in the transaction that inserts the rows.
+    static func noteMiddles(_ database: DatabaseConnection) throws(BackupError) {
+        guard try database.integer("PRAGMA user_version") != versionWithMiddles else { return }
+        try database.execute("PRAGMA user_version = \(versionWithMiddles)")
+    }
+
     /// The generation of a catalog file.
     /// - Throws: `repositoryDamaged` when it is not a catalog of this version and repository.
     private static func generation(_ connection: DatabaseConnection, repositoryID: String) throws(BackupError) -> Int64 {
-        if try connection.integer("PRAGMA user_version") == schemaVersion,
+        let version = try connection.integer("PRAGMA user_version")
+        if version == schemaVersion || version == versionWithMiddles,
             try connection.integer("PRAGMA application_id") == applicationID
         {
             let row = try connection.statement("SELECT id, generation FROM repository")

@@ -85,7 +85,7 @@ struct ChunkQuery {
             StoredChunk(
                 id: id, pack: pack, packOffset: offset, storedLength: storedLength, plainLength: plainLength,
                 codec: codec, plainCRC32: plainCRC32, storedCRC32: storedCRC32,
-                base: codec == .deflateAgainstBase ? ChunkID(digest(6)) : nil))
+                base: codec.needsBase ? ChunkID(digest(6)) : nil))
         guard codec != .raw || (storedLength == plainLength && chunk.storedCRC32 == chunk.plainCRC32) else {
             throw Self.impossibleNumber
         }
@@ -156,6 +156,8 @@ struct CatalogRows {
     fileprivate var bases: [DigestKey] = []
 
     var chunkCount: Int { rows.count }
+    /// Whether a row has a codec that older programs do not know.
+    private(set) var hasMiddles = false
 
     mutating func append(
         _ pack: PackID, _ index: PackIndex, byteCount: UInt64, _ protection: RepositoryProtection
@@ -164,6 +166,7 @@ struct CatalogRows {
         packs.append(Pack(id: pack, kind: index.kind, byteCount: byteCount, chunkCount: index.entries.count))
         for chunk in index.storedChunks(in: pack) {
             let masked = protection.maskingChecksums(chunk)
+            if chunk.codec == .middleAgainstBase { hasMiddles = true }
             var base = Self.noBase
             if let id = chunk.base {
                 base = Int32(bases.count)

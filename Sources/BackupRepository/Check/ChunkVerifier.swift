@@ -4,7 +4,7 @@ import SystemIO
 /// Verifies that stored bytes are the chunk with the given name. For one thread at a time.
 final class ChunkVerifier {
     private let repository: Repository
-    private var inflater = SegmentInflater()
+    private var expander = ChunkExpander()
     private var hasher = SHA256Hasher()
     private var plain: [UInt8] = []
     private var opened: [UInt8] = []
@@ -64,19 +64,19 @@ final class ChunkVerifier {
     private func verifyStored(_ chunk: StoredChunk, _ stored: UnsafeRawBufferPointer) -> Verdict {
         guard CRC32.of(stored) == chunk.storedCRC32 else { return damaged(chunk, "its CRC-32 is wrong") }
         guard chunk.codec != .raw else { return compare(chunk, stored) }
-        var dictionary: [UInt8] = []
-        if let base = chunk.base {
+        var base: [UInt8] = []
+        if let name = chunk.base {
             do {
-                dictionary = try repository.chunkReader.dictionary(for: chunk)
+                base = try repository.chunkReader.baseBytes(of: chunk)
             } catch {
-                return .withoutBase(repository.chunkReader.damage(chunk, "its base \(base) cannot be read"))
+                return .withoutBase(repository.chunkReader.damage(chunk, "its base \(name) cannot be read"))
             }
         }
         let count = Int(chunk.plainLength)
         if plain.count < count { plain = [UInt8](repeating: 0, count: count) }
         let isWhole = plain.withUnsafeMutableBytes { buffer in
-            dictionary.withUnsafeBytes {
-                inflater.expand(stored, dictionary: $0, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]))
+            base.withUnsafeBytes {
+                expander.expand(stored, chunk.codec, base: $0, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]))
             }
         }
         guard isWhole else { return damaged(chunk, "its compressed bytes do not expand") }

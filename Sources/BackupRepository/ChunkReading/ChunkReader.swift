@@ -149,22 +149,23 @@ extension ChunkReader {
     private func expand(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
         let stored = try storedBytes(chunk)
         if chunk.codec == .raw { return stored }
-        let dictionary = try dictionary(for: chunk)
-        guard let plain = ChunkDecoder.expand(stored, plainLength: Int(chunk.plainLength), dictionary: dictionary) else {
+        let base = try baseBytes(of: chunk)
+        var expander = ChunkExpander()
+        guard let plain = expander.expand(stored, chunk.codec, plainLength: Int(chunk.plainLength), base: base) else {
             throw damage(chunk, "its compressed bytes do not expand")
         }
         guard CRC32.of(plain) == chunk.plainCRC32 else { throw crcDamage(chunk) }
         return plain
     }
 
-    /// The plain bytes that a chunk was compressed against; empty for a chunk that is stored whole.
-    func dictionary(for chunk: StoredChunk) throws(BackupError) -> [UInt8] {
+    /// The plain bytes of the chunk that a chunk is stored against; empty for a chunk that is stored whole.
+    func baseBytes(of chunk: StoredChunk) throws(BackupError) -> [UInt8] {
         guard let base = chunk.base else { return [] }
         let located = try catalog.locate([base])
-        guard let place = located.first, place.codec != .deflateAgainstBase else {
+        guard let place = located.first, !place.codec.needsBase else {
             throw damage(chunk, "its base \(base) is itself stored against a base")
         }
-        return Array(try plainBytes(place).suffix(ChunkEncoder.dictionaryByteCount))
+        return try plainBytes(place)
     }
 
     /// Closes a pack that was replaced.

@@ -10,8 +10,8 @@ final class ChunkEncoder: @unchecked Sendable {
     struct Base: Sendable {
         /// Not stored against a base itself.
         let chunk: StoredChunk
-        /// Its last plain bytes, as many as DEFLATE's window holds.
-        let dictionary: [UInt8]
+        /// All its plain bytes.
+        let plain: [UInt8]
     }
 
     enum Compression {
@@ -30,8 +30,8 @@ final class ChunkEncoder: @unchecked Sendable {
 
     private var deflater = SegmentDeflater()
     // Most matches are found in the base immediately, so the highest level costs little for the rest.
-    private var deltaDeflater = Deflater(level: 9)
-    private var inflater = SegmentInflater()
+    private var deltaDeflater = StreamDeflater(level: 9)
+    private var expander = ChunkExpander()
     private var compressed: [UInt8] = []
     private var expanded: [UInt8] = []
     /// Scratch space for the caller that seals the encoded chunk.
@@ -48,7 +48,7 @@ final class ChunkEncoder: @unchecked Sendable {
         if let base, try compress(plain, against: base) {
             return try compressed.withUnsafeBytesThrowing { (stored) throws(BackupError) in
                 let entry = PackEntry(
-                    id: id, codec: .deflateAgainstBase, storedLength: UInt32(stored.count), plainLength: UInt32(plain.count),
+                    id: id, codec: .middleAgainstBase, storedLength: UInt32(stored.count), plainLength: UInt32(plain.count),
                     plainCRC32: plainCRC32, storedCRC32: CRC32.of(stored), base: base.chunk.id)
                 return try body(entry, stored)
             }
@@ -72,7 +72,7 @@ final class ChunkEncoder: @unchecked Sendable {
         if plain.count > Self.sampledAboveBytes, !isSampleWorthwhile(plain, compression) { return false }
         deflater.compress(plain, into: &compressed)
         guard isWorthwhile(compressed.count, of: plain.count, compression) else { return false }
-        try proveCompressed(gives: plain, dictionary: [])
+        try proveCompressed(gives: plain, .deflate)
         return true
     }
 
@@ -81,21 +81,23 @@ final class ChunkEncoder: @unchecked Sendable {
     private func compress(_ plain: UnsafeRawBufferPointer, against base: Base) throws(BackupError) -> Bool {
         // A chunk longer than the window finds few matches at its own position in the base.
         guard plain.count <= 2 * Self.dictionaryByteCount else { return false }
-        base.dictionary.withUnsafeBytes { deltaDeflater.compress(plain, dictionary: $0, into: &compressed) }
+        base.plain.withUnsafeBytes { ChunkDelta.encode(plain, base: $0, &deltaDeflater, into: &compressed) }
         // The chunk would compress about as well as its base.
         let expected = UInt64(plain.count) * UInt64(base.chunk.storedLength) / UInt64(max(1, base.chunk.plainLength))
         guard UInt64(compressed.count) <= expected / 4 * 3 else { return false }
-        try proveCompressed(gives: plain, dictionary: base.dictionary)
+        try proveCompressed(gives: plain, .middleAgainstBase, base: base.plain)
         return true
     }
 
     /// - Throws: `repositoryDamaged` unless `compressed` expands to the chunk.
-    private func proveCompressed(gives plain: UnsafeRawBufferPointer, dictionary: [UInt8]) throws(BackupError) {
+    private func proveCompressed(
+        gives plain: UnsafeRawBufferPointer, _ codec: ChunkCodec, base: [UInt8] = []
+    ) throws(BackupError) {
         if expanded.count < plain.count { expanded = [UInt8](repeating: 0, count: plain.count) }
         let isSame = compressed.withUnsafeBytes { stored in
             expanded.withUnsafeMutableBytes { buffer in
                 let output = UnsafeMutableRawBufferPointer(rebasing: buffer[..<plain.count])
-                return dictionary.withUnsafeBytes { inflater.expand(stored, dictionary: $0, into: output) }
+                return base.withUnsafeBytes { expander.expand(stored, codec, base: $0, into: output) }
                     && Self.isEqual(UnsafeRawBufferPointer(output), plain)
             }
         }
@@ -131,24 +133,5 @@ final class ChunkEncoder: @unchecked Sendable {
         case .whenSmaller: return compressed.count < sample.count / 20 * 19
         case .whenClear: return compressed.count < sample.count / 10 * 8
         }
-    }
-}
-
-/// Turns stored bytes into plain bytes.
-enum ChunkDecoder {
-    /// - Parameter dictionary: the last plain bytes of the base, or empty.
-    /// - Returns: `nil` unless the stored bytes are DEFLATE data of exactly `plainLength` bytes.
-    static func expand(_ stored: [UInt8], plainLength: Int, dictionary: [UInt8] = []) -> [UInt8]? {
-        var inflater = SegmentInflater()
-        var isWhole = false
-        let plain = [UInt8](unsafeUninitializedCapacity: plainLength) { buffer, count in
-            let output = UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: plainLength)
-            isWhole = stored.withUnsafeBytes { input in
-                dictionary.withUnsafeBytes { inflater.expand(input, dictionary: $0, into: output) }
-            }
-            // A partial result is never used.
-            count = isWhole ? plainLength : 0
-        }
-        return isWhole ? plain : nil
     }
 }

@@ -41,10 +41,12 @@ extension ChunkReader {
             try stored.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
                 try readStored(chunk, at: 0, into: buffer)
             }
+            var expander = ChunkExpander()
             let plain =
                 chunk.codec == .raw
                 ? stored
-                : ChunkDecoder.expand(stored, plainLength: Int(chunk.plainLength), dictionary: try dictionary(for: chunk))
+                : expander.expand(
+                    stored, chunk.codec, plainLength: Int(chunk.plainLength), base: try baseBytes(of: chunk))
             guard let plain, CRC32.of(stored) == chunk.storedCRC32, CRC32.of(plain) == chunk.plainCRC32,
                 protection.chunkID(of: plain) == chunk.id
             else { throw damage(chunk, "its bytes are not what its name says") }

@@ -57,7 +57,7 @@ struct ChunkRunReader: ~Copyable {
         next += 1
         requests?.reach(index)
         let chunk = chunks[index]
-        guard chunk.codec != .deflateAgainstBase, let file = try? reader.packs.open(chunk.pack) else {
+        guard !chunk.codec.needsBase, let file = try? reader.packs.open(chunk.pack) else {
             try giveSlowly(chunk, body)
             return chunk
         }

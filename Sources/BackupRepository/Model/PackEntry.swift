@@ -9,7 +9,7 @@ struct PackEntry: Hashable, Sendable {
     let plainLength: UInt32
     let plainCRC32: UInt32
     let storedCRC32: UInt32
-    /// For `ChunkCodec.deflateAgainstBase` only.
+    /// For a codec that needs one (`ChunkCodec.needsBase`).
     let base: ChunkID?
 
     func encode(into writer: inout ByteWriter) {
@@ -45,7 +45,7 @@ extension PackEntry {
         plainLength = try reader.read()
         plainCRC32 = try reader.read()
         storedCRC32 = try reader.read()
-        base = codec == .deflateAgainstBase ? ChunkID(try reader.readDigest()) : nil
+        base = codec.needsBase ? ChunkID(try reader.readDigest()) : nil
         guard plainLength > 0, storedLength > 0, Int(plainLength) <= ChunkLimits.plainLengthBytes,
             Int(storedLength) <= ChunkLimits.storedLengthBytes,
             codec != .raw || (storedLength == plainLength && storedCRC32 == plainCRC32)

@@ -49,6 +49,13 @@ public struct RepositoryStatistics: Sendable {
     /// Both, by codec.
     public internal(set) var byCodec: [ChunkCodec: Amount] = [:]
 
+    /// Both, of the chunks that are stored against a base, whatever the codec.
+    public var deltas: Amount {
+        var sum = Amount()
+        for (codec, amount) in byCodec where codec.needsBase { sum.add(amount) }
+        return sum
+    }
+
     /// The bytes that they take in the repository.
     public var storedBytes: UInt64 { total.storedBytes + structures.storedBytes }
 

@@ -36,7 +36,7 @@ public struct StatisticsDocument: Sendable {
             ] as OrderedJSON,
             "stored_as": [
                 "raw": Self.describe(statistics.byCodec[.raw]), "deflate": Self.describe(statistics.byCodec[.deflate]),
-                "delta": Self.describe(statistics.byCodec[.deflateAgainstBase]),
+                "delta": Self.describe(statistics.deltas),
             ] as OrderedJSON,
             "repository": [
                 "pack_count": totals.packCount, "pack_bytes": totals.packByteCount, "chunk_count": totals.chunkCount,

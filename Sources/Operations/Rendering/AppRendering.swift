@@ -35,7 +35,8 @@ final class AppRendering: Sendable {
     ///     values.
     ///   - fillsChecksums: whether to make `placeholderExport`.
     ///   - progress: receives the number of export bytes as they are written.
-    ///   - databaseIsReady: receives the copy of the database before the export is written, so that it can be used meanwhile.
+    ///   - databaseIsReady: receives the copy of the database before it is checked and the export is written, so that it can be
+    ///     used meanwhile.
     init(
         of database: AppDatabase, in folder: String, createdAt: Timestamp, checksDatabase: Bool = false,
         fillsChecksums: Bool = false, progress: @escaping (UInt64) -> Void = { _ in },
@@ -50,9 +51,10 @@ final class AppRendering: Sendable {
         try database.readSnapshot { (snapshot) throws(BackupError) in
             try snapshot.copyDatabase(to: databasePath)
         }
-        damage = checksDatabase ? try DroppedDatabase.damage(ofCopy: databasePath) : nil
         let copy = try SpoolFile(keeping: databasePath)
+        // It can be stored while SQLite checks it: both only read.
         try databaseIsReady(copy)
+        damage = checksDatabase ? try DroppedDatabase.damage(ofCopy: databasePath) : nil
         let aside = WorkGroup(WorkerPool(threadCount: 1, queueLimit: 1))
         let found = Mutex<RefusedValues?>(nil)
         do throws(BackupError) {

@@ -91,11 +91,10 @@ public struct SegmentInflater: ~Copyable {
     }
 }
 
-/// Compresses chunks with zlib, with or without a preset dictionary. A segment is raw DEFLATE without a final block; it ends on a
-/// byte boundary with a full flush. This is for deltas (`ChunkCodec.deflateAgainstBase`): zlib makes them a fifth as large as
-/// igzip does. For whole chunks, `SegmentDeflater` is faster. One compressor serves many chunks; the segments are independent of
-/// each other.
-public struct Deflater: ~Copyable {
+/// Compresses with zlib into whole streams of raw DEFLATE, with a preset dictionary: the middles of deltas
+/// (`ChunkCodec.middleAgainstBase`), which zlib makes a fifth as large as igzip does. For whole chunks, `SegmentDeflater` is
+/// faster. One compressor serves many streams; they are independent of each other.
+public struct StreamDeflater: ~Copyable {
     // zlib keeps a pointer to the stream in its own state, so it must not move.
     private let stream: UnsafeMutablePointer<z_stream>
 
@@ -112,15 +111,10 @@ public struct Deflater: ~Copyable {
         stream.deallocate()
     }
 
-    /// Replaces the contents of `output` with one segment.
-    public mutating func compress(_ input: UnsafeRawBufferPointer, into output: inout [UInt8]) {
-        compress(input, dictionary: UnsafeRawBufferPointer(start: nil, count: 0), into: &output)
-    }
-
-    /// Replaces the contents of `output` with one segment that needs `dictionary` to expand (`ChunkCodec.deflateAgainstBase`).
+    /// Appends one stream to `output`.
     /// - Parameter dictionary: 32 KiB at most; empty for none.
     public mutating func compress(
-        _ input: UnsafeRawBufferPointer, dictionary: UnsafeRawBufferPointer, into output: inout [UInt8]
+        _ input: UnsafeRawBufferPointer, dictionary: UnsafeRawBufferPointer, appendingTo output: inout [UInt8]
     ) {
         precondition(input.count < UInt32.max, "a chunk is far smaller than 4 GiB")
         deflateReset(stream)
@@ -128,27 +122,27 @@ public struct Deflater: ~Copyable {
             let result = deflateSetDictionary(stream, base.assumingMemoryBound(to: UInt8.self), UInt32(dictionary.count))
             precondition(result == Z_OK, "a compressor that was just reset takes a dictionary")
         }
-        let bound = Int(deflateBound(stream, UInt(input.count))) + 16
-        output.removeAll(keepingCapacity: true)
-        output.append(contentsOf: repeatElement(0, count: bound))
+        let start = output.count
+        output.append(contentsOf: repeatElement(0, count: Int(deflateBound(stream, UInt(input.count)))))
         let produced = output.withUnsafeMutableBytes { buffer in
+            let free = buffer[start...]
             // zlib does not write through next_in; its C interface requires the cast.
             let source = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
             stream.pointee.next_in = UnsafeMutablePointer(mutating: source)
             stream.pointee.avail_in = UInt32(input.count)
-            stream.pointee.next_out = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            stream.pointee.avail_out = UInt32(buffer.count)
-            let result = deflate(stream, Z_FULL_FLUSH)
-            precondition(
-                result == Z_OK && stream.pointee.avail_in == 0 && stream.pointee.avail_out > 0,
-                "deflateBound leaves room for the whole segment")
-            return buffer.count - Int(stream.pointee.avail_out)
+            stream.pointee.next_out = UnsafeMutableRawBufferPointer(rebasing: free).baseAddress?.assumingMemoryBound(
+                to: UInt8.self)
+            stream.pointee.avail_out = UInt32(free.count)
+            let result = deflate(stream, Z_FINISH)
+            precondition(result == Z_STREAM_END, "deflateBound leaves room for the whole stream")
+            return free.count - Int(stream.pointee.avail_out)
         }
-        output.removeLast(output.count - produced)
+        output.removeLast(output.count - start - produced)
     }
 }
 
-/// Expands raw DEFLATE piece by piece with zlib, for archives from any source. (`SegmentInflater` expands our own chunks.)
+/// Expands raw DEFLATE with zlib: archives from any source piece by piece, and the middles of deltas. (`SegmentInflater` expands
+/// whole chunks.)
 public struct Inflater: ~Copyable {
     // zlib keeps a pointer to the stream in its own state, so it must not move.
     private let stream: UnsafeMutablePointer<z_stream>
@@ -180,5 +174,24 @@ public struct Inflater: ~Copyable {
         return (
             input.count - Int(stream.pointee.avail_in), output.count - Int(stream.pointee.avail_out), result == Z_STREAM_END
         )
+    }
+
+    /// Expands one whole stream into exactly `output.count` bytes, at least one. Can be called again for the next stream, but not
+    /// after `step`.
+    /// - Parameter dictionary: the same bytes that the compressor got, 32 KiB at most; empty for none.
+    /// - Returns: false unless the input is one stream of exactly this length, with its final block and nothing after it.
+    public mutating func expand(
+        _ input: UnsafeRawBufferPointer, dictionary: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
+    ) -> Bool {
+        guard inflateReset(stream) == Z_OK else { return false }
+        if let base = dictionary.baseAddress, !dictionary.isEmpty {
+            let bytes = base.assumingMemoryBound(to: UInt8.self)
+            guard inflateSetDictionary(stream, bytes, UInt32(dictionary.count)) == Z_OK else { return false }
+        }
+        stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        stream.pointee.avail_in = UInt32(input.count)
+        stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        stream.pointee.avail_out = UInt32(output.count)
+        return inflate(stream, Z_FINISH) == Z_STREAM_END && stream.pointee.avail_in == 0 && stream.pointee.avail_out == 0
     }
 }

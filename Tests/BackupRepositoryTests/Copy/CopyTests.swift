@@ -72,7 +72,7 @@ struct CopyTests {
         }
         let (left, right) = (try forms(ends.source), try forms(ends.target))
         #expect(left == right)
-        #expect(left.count { $0.hasPrefix("2|") } >= 3, "there are deltas")
+        #expect(left.count { $0.hasPrefix("3|") } >= 3, "there are deltas")
         if kind == .plain {
             let listed = try run(["python3", Fixtures.reader, "packs", ends.folder("source")]).output
             let copied = try run(["python3", Fixtures.reader, "packs", ends.folder("target")]).output

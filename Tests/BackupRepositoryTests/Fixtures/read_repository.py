@@ -98,7 +98,7 @@ def read_pack(path, keys=None):
     for _ in range(reader.number("I")):
         name, codec = reader.raw(32), reader.number("B")
         stored_length, plain_length, plain_crc, stored_crc = struct.unpack("<IIII", reader.raw(16))
-        base = reader.raw(32) if codec == 2 else None
+        base = reader.raw(32) if codec in (2, 3) else None
         packed_length = stored_length + (28 if keys else 0)
         stored = data[offset:offset + packed_length]
         if keys:
@@ -107,6 +107,20 @@ def read_pack(path, keys=None):
         yield name, codec, stored, plain_length, plain_crc, stored_crc, base
         offset += packed_length
     assert reader.at_end() and offset == 16 + chunk_bytes
+
+
+def middle(stored, base, length):
+    """The plain bytes of a chunk that has its beginning and its end from its base."""
+    start, end = struct.unpack("<HH", stored[:4])
+    assert start + end <= min(length, len(base))
+    result = b""
+    if start + end < length:
+        expander = zlib.decompressobj(-15, zdict=base[start:len(base) - end][-32768:])
+        result = expander.decompress(stored[4:])
+        assert expander.eof and not expander.unused_data
+    else:
+        assert len(stored) == 4
+    return base[:start] + result + base[len(base) - end:]
 
 
 class Repository:
@@ -130,7 +144,10 @@ class Repository:
         assert zlib.crc32(stored) == stored_crc
         if codec == 0:
             plain = stored
+        elif codec == 3:
+            plain = middle(stored, self.chunk(base), plain_length)
         else:
+            assert codec in (1, 2) and (base is None) == (codec == 1)
             expander = zlib.decompressobj(-15, zdict=self.chunk(base)[-32768:]) if base else zlib.decompressobj(-15)
             # The two bytes make a whole stream of a segment.
             plain = expander.decompress(stored + b"\3\0")

@@ -1,5 +1,6 @@
 import BackupCore
 import SystemIO
+import TestSupport
 
 /// One entry of a `CraftedZIP`.
 ///
