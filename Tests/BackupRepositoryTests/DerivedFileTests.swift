@@ -190,4 +190,40 @@ import Testing
         _ = try repository.checksums(of: entry)
         #expect(errorCode { _ = try repository.checksums(of: wrong) } == .repositoryDamaged)
     }
+
+    // MARK: - Large derived files
+
+    @Test func `a derived file of 1 MiB or more gets its CRC-32 alone, a smaller one all`() throws {
+        let repository = try Repository.create(at: path)
+        let writer = try repository.makeWriter()
+        let limit = 1 << 20
+        let rows = TestData.rows(40_000, seed: 52)
+        var entries: [TreeEntry] = []
+        for count in [limit - 1, limit, limit + 1, rows.count] {
+            let stored = try writer.storeDerived(MemorySource(Array(rows[..<count])), policy: .structuredText)
+            let entry = TreeEntry.derivedFile(
+                name: FileName("\(count)"), mode: 0o600, modificationTime: Timestamp(seconds: 5), stored: stored)
+            #expect((entry.checksums == nil) == (count >= limit), "\(count)")
+            entries.append(entry)
+        }
+        // Chunks and CRC-32 are those of any other way.
+        let known = try writer.store(MemorySource(rows), policy: .structuredText)
+        #expect(entries[3].content == known.content && entries[3].crc32 == known.checksums.crc32)
+        let small = TreeEntry.file(
+            name: "small", mode: 0o600, modificationTime: Timestamp(seconds: 5), stored: try writer.store([1], policy: .media))
+        #expect(try Directory(entries: [small]).encode()[4] == 1)
+        #expect(try Directory(entries: entries).encode()[4] == 3)
+        try writer.commit(named: "a", entries: entries)
+        for entry in entries {
+            #expect(try repository.checksums(of: entry) == ContentHasher.hash(Array(rows[..<Int(entry.size)])))
+            // The same file of a later backup has another time, and what is known of its bytes.
+            let later = entry.renewed(at: Timestamp(seconds: 9))
+            #expect(later.hasSameBytes(as: entry) && !later.isSameFile(as: entry))
+            #expect(repository.knowsChecksums(of: later))
+        }
+        // Beside a backup of an older program, which has all digests, the chunks tell.
+        let older = TreeEntry.file(name: "a", mode: 0o600, modificationTime: Timestamp(seconds: 5), stored: known)
+        #expect(entries[3].hasSameBytes(as: older) && !entries[2].hasSameBytes(as: older))
+        #expect(try run(["python3", Fixtures.reader, "restore", path, "a", folder("out")]).status == 0)
+    }
 }

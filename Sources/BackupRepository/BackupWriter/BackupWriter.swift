@@ -17,7 +17,7 @@ public final class BackupWriter: Sendable {
     /// Held as long as packs may be written.
     private let lock: Mutex<RepositoryLock?>
     /// Of the operation that makes the backup: other threads work for it as well.
-    private let cancellation = Cancellation.current
+    let cancellation = Cancellation.current
 
     init(
         repository: Repository, packSizeBytes: UInt64, expectsSnapshots: Bool, operation: String = "backup"
@@ -57,12 +57,12 @@ public final class BackupWriter: Sendable {
         ContentWriter(store: store, cutter: makeCutter(policy), policy: policy, base: makeMatcher(policy, earlier))
     }
 
-    private func makeCutter(_ policy: ChunkingPolicy) -> ChunkCutter {
+    func makeCutter(_ policy: ChunkingPolicy) -> ChunkCutter {
         repository.configuration.chunker.cutter(for: policy, gear: repository.gear)
     }
 
     /// - Parameter earlier: the same file in an earlier snapshot.
-    private func makeMatcher(_ policy: ChunkingPolicy, _ earlier: FileContent?) -> BaseMatcher? {
+    func makeMatcher(_ policy: ChunkingPolicy, _ earlier: FileContent?) -> BaseMatcher? {
         guard let earlier else { return nil }
         return BaseMatcher(earlier: earlier, policy: policy, catalog: repository.catalog, resolver: repository.resolver)
     }
@@ -92,25 +92,12 @@ public final class BackupWriter: Sendable {
         _ source: any ByteSource, policy: ChunkingPolicy, earlier: FileContent? = nil,
         progress: (UInt64) throws(BackupError) -> Void = { _ in }
     ) throws(BackupError) -> StoredFile {
-        let blocks = ContentPipeline.makeBlocks()
-        let first = blocks.take()
-        try cancellation?.check()
-        first.count = try source.read(at: 0, into: first.writableBytes)
-        try progress(UInt64(first.count))
-        if first.count < ContentPipeline.blockSizeBytes {
-            let writer = makeContentWriter(policy, earlier: earlier)
-            try writer.append(first.bytes)
-            return try writer.finish()
-        }
-        let pipeline = ContentPipeline(
-            store: store, pool: workers, blocks: blocks, cutter: makeCutter(policy), policy: policy,
-            base: makeMatcher(policy, earlier))
-        return try pipeline.run(first: first) { (offset, block) throws(BackupError) in
-            try cancellation?.check()
-            let count = try source.read(at: offset, into: block)
-            try progress(UInt64(count))
-            return count
-        }
+        let blocks = ContentBlocks.make()
+        let first = try readFirst(source, blocks, progress)
+        if first.count < ContentBlocks.sizeBytes { return try storeSmall(first, policy, earlier) }
+        let (content, checksums) = try storeLarge(
+            source, first, blocks, policy, earlier, hashing: ContentHashLanes.self, progress)
+        return StoredFile(content: content, checksums: checksums)
     }
 
     /// Stores a folder's directory object. Its files and folders must have been stored by this writer, or come from a snapshot

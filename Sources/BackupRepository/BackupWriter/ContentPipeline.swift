@@ -2,18 +2,24 @@ import BackupCore
 import Synchronization
 import SystemIO
 
+/// The buffers that a large file is read into.
+enum ContentBlocks {
+    /// A file that is shorter is stored by the thread that reads it.
+    static let sizeBytes = 1 << 20
+    private static let limit = 6
+
+    static func make() -> BlockPool { BlockPool(blockSizeBytes: sizeBytes, limit: limit) }
+}
+
 /// Stores one large file using all processors: while the calling thread reads, others hash, cut, compress and write. The blocks
 /// read ahead and the pool's queue limit the work in progress.
-final class ContentPipeline: Sendable {
-    static let blockSizeBytes = 1 << 20
-    private static let blockLimit = 6
-
+final class ContentPipeline<Hashes: ContentHashing>: Sendable {
     private let store: ChunkStore
     private let policy: ChunkingPolicy
     private let group: WorkGroup
     private let assembler: ContentAssembler
     private let blocks: BlockPool
-    private let hashes: ContentHashLanes
+    private let hashes: Hashes
     private let cutting: Mutex<Cutting>
 
     private struct Cutting {
@@ -23,10 +29,7 @@ final class ContentPipeline: Sendable {
         var count = 0
     }
 
-    /// The buffers that a file is read into.
-    static func makeBlocks() -> BlockPool { BlockPool(blockSizeBytes: blockSizeBytes, limit: blockLimit) }
-
-    /// - Parameter blocks: from `makeBlocks`; the file's first block may have been taken from it.
+    /// - Parameter blocks: from `ContentBlocks`; the file's first block may have been taken from it.
     init(
         store: ChunkStore, pool: WorkerPool, blocks: BlockPool, cutter: ChunkCutter, policy: ChunkingPolicy,
         base: sending BaseMatcher?
@@ -35,7 +38,7 @@ final class ContentPipeline: Sendable {
         self.blocks = blocks
         self.policy = policy
         group = WorkGroup(pool)
-        hashes = ContentHashLanes(group)
+        hashes = Hashes(group)
         assembler = ContentAssembler(store: store, policy: policy, base: base)
         cutting = Mutex(Cutting(cutter: cutter))
     }
@@ -44,9 +47,10 @@ final class ContentPipeline: Sendable {
     /// - Parameters:
     ///   - first: the file's first block.
     ///   - read: reads the next bytes into a block; fewer than its size only at the end of the file.
+    /// - Returns: its content, and the sums of its bytes.
     func run(
         first: BlockPool.Block, read: (UInt64, UnsafeMutableRawBufferPointer) throws(BackupError) -> Int
-    ) throws(BackupError) -> StoredFile {
+    ) throws(BackupError) -> (content: FileContent, sums: Hashes.Sums) {
         let cutLane = SerialLane(group)
         var byteCount: UInt64 = 0
         var block = first
@@ -54,7 +58,7 @@ final class ContentPipeline: Sendable {
             while block.count > 0, !group.hasFailed {
                 byteCount += UInt64(block.count)
                 submit(block, cutLane)
-                guard block.count == Self.blockSizeBytes else { break }
+                guard block.count == ContentBlocks.sizeBytes else { break }
                 block = group.take(from: blocks)
                 block.count = try read(byteCount, block.writableBytes)
             }
@@ -68,7 +72,7 @@ final class ContentPipeline: Sendable {
         guard content.size == byteCount else {
             throw BackupError(.repositoryDamaged, "a file of \(byteCount) bytes became \(content.size) bytes of chunks")
         }
-        return StoredFile(content: content, checksums: hashes.finish())
+        return (content, hashes.finish())
     }
 
     private func submit(_ block: BlockPool.Block, _ cutLane: SerialLane) {
@@ -101,7 +105,7 @@ final class ContentPipeline: Sendable {
         let bytes = cutting.partial
         let index = cutting.count
         cutting.partial = []
-        cutting.partial.reserveCapacity(min(bytes.count, Self.blockSizeBytes))
+        cutting.partial.reserveCapacity(min(bytes.count, ContentBlocks.sizeBytes))
         cutting.count += 1
         group.submit { [self] () throws(BackupError) in try name(bytes, index) }
     }

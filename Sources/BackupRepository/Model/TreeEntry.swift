@@ -54,6 +54,16 @@ public struct TreeEntry: ContentEntry, Hashable {
             recorded: .crc32(crc32), totals: nil, sourceIdentity: nil, metadata: nil)
     }
 
+    /// A file that this program has derived from others.
+    /// - Parameter mode: permission bits; the file type is added.
+    public static func derivedFile(
+        name: FileName, mode: UInt32, modificationTime: Timestamp, stored: StoredDerivedFile
+    ) -> TreeEntry {
+        TreeEntry(
+            name: name, kind: .file, mode: 0o100000 | mode & 0o7777, modificationTime: modificationTime, content: stored.content,
+            recorded: stored.recorded, totals: nil, sourceIdentity: nil, metadata: nil)
+    }
+
     /// - Parameter mode: permission bits; the file type is added.
     public static func file(
         name: FileName, mode: UInt32, modificationTime: Timestamp, stored: StoredFile, sourceIdentity: SourceIdentity? = nil,
@@ -107,6 +117,13 @@ public struct TreeEntry: ContentEntry, Hashable {
     /// Whether a file with these checksums has all that is recorded.
     func isProved(by found: Checksums) -> Bool { checksums.map { $0 == found } ?? (crc32 == found.crc32) }
 
+    /// The same file with another time, without what identifies its original.
+    public func renewed(at time: Timestamp) -> TreeEntry {
+        TreeEntry(
+            name: name, kind: kind, mode: mode, modificationTime: time, content: content, recorded: recorded, totals: totals,
+            sourceIdentity: nil, metadata: nil)
+    }
+
     /// The same entry with its content in another form.
     func replacing(content: FileContent) -> TreeEntry {
         TreeEntry(
@@ -134,6 +151,12 @@ public struct StoredFile: Hashable, Sendable {
 
     /// Size in bytes.
     public var size: UInt64 { content.size }
+}
+
+/// A file that this program has derived from others, as it was stored.
+public struct StoredDerivedFile: Sendable {
+    public let content: FileContent
+    let recorded: RecordedChecksums
 }
 
 /// What a folder records of a file's bytes.

@@ -49,11 +49,6 @@ struct RecordsBackup {
         return try media.state().map { "\(text) \($0)" }
     }
 
-    /// A new entry with the time of this backup.
-    private func file(_ name: FileName, _ content: FileContent, _ checksums: Checksums) -> TreeEntry {
-        .file(name: name, mode: 0o600, modificationTime: createdAt, content: content, checksums: checksums)
-    }
-
     /// The entry of the export, which consists of these pieces. Its CRC-32 comes from theirs, and its digests are computed when
     /// they are asked for: the time in the export's first lines is another in each backup, so all bytes would be read for them.
     private func export(_ pieces: [ExportPiece]) -> TreeEntry {
@@ -111,10 +106,11 @@ extension RecordsBackup {
             for (name, source) in rendered.collections {
                 let fileName = FileName("\(name).json")
                 let earlierContent = earlier.content(["data", fileName])
-                let stored = try writer.store(source, policy: .structuredText, earlier: earlierContent) { bytes in
+                let stored = try writer.storeDerived(source, policy: .structuredText, earlier: earlierContent) { bytes in
                     progress.update { $0[.data].processedBytes += bytes }
                 }
-                let entry = file(fileName, stored.content, stored.checksums)
+                let entry = TreeEntry.derivedFile(
+                    name: fileName, mode: 0o600, modificationTime: createdAt, stored: stored)
                 collections.append(StoredRecords.Collection(collection: name, entry: entry, source: source))
             }
         } catch {
@@ -127,7 +123,8 @@ extension RecordsBackup {
         }
         // No state is kept for a damaged database: each backup checks it again and reports it.
         var stored = try records(
-            rendering.facts, collections, database: file("database.sqlite", database.content, database.checksums),
+            rendering.facts, collections,
+            database: .file(name: "database.sqlite", mode: 0o600, modificationTime: createdAt, stored: database),
             export: export(try pieces(rendering, collections)),
             rendering.damage == nil ? state : nil)
         stored.damage = rendering.damage
@@ -185,12 +182,11 @@ extension RecordsBackup {
         var collections: [StoredRecords.Collection] = []
         for (name, entry) in zip(envelope.collections, found) {
             let source = StoredContentSource(entry.content, in: store.repository)
-            guard let renewed = renewed(entry) else { return nil }
-            collections.append(StoredRecords.Collection(collection: name, entry: renewed, source: source))
+            collections.append(
+                StoredRecords.Collection(collection: name, entry: entry.renewed(at: createdAt), source: source))
         }
-        guard let database = renewed(database) else { return nil }
         var stored = try records(
-            facts, collections, database: database, export: export(pieces), state)
+            facts, collections, database: database.renewed(at: createdAt), export: export(pieces), state)
         stored.inexact = InexactValues(of: earlier.snapshot)
         stored.refused = RefusedValues(of: earlier.snapshot)
         return stored
@@ -200,11 +196,6 @@ extension RecordsBackup {
     private var earlierCounts: [String: Int] {
         guard let manifest = earlier.content(["manifest.json"]) else { return [:] }
         return (try? ManifestCounts.read(StoredContentSource(manifest, in: store.repository))) ?? [:]
-    }
-
-    /// An earlier file with the time of this backup.
-    private func renewed(_ entry: TreeEntry) -> TreeEntry? {
-        entry.checksums.map { file(entry.name, entry.content, $0) }
     }
 }
 

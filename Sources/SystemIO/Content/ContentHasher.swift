@@ -40,8 +40,35 @@ public struct ContentHasher: ~Copyable {
     }
 }
 
+/// Hashes one file while it is being read, beside the thread that reads it.
+public protocol ContentHashing: Sendable {
+    associatedtype Sums
+
+    /// - Parameter group: its pool does the work; the reader waits for it before it asks for the sums.
+    init(_ group: WorkGroup)
+    /// Submits the file's next bytes.
+    func submit(_ block: BlockPool.Block)
+    /// The sums of all bytes; call it once, after waiting for the group.
+    func finish() -> Sums
+}
+
+/// Computes the CRC-32 of one file and no digest: of bytes that are proved otherwise.
+public final class ContentCRC32Lane: ContentHashing {
+    // Only one lane uses it; the lock is never contended.
+    private let crc32 = Mutex<UInt32>(0)
+    private let lane: SerialLane
+
+    public init(_ group: WorkGroup) { lane = SerialLane(group) }
+
+    public func submit(_ block: BlockPool.Block) {
+        lane.submit { [self] () throws(BackupError) in crc32.withLock { $0 = CRC32.update($0, block.bytes) } }
+    }
+
+    public func finish() -> UInt32 { crc32.withLock { $0 } }
+}
+
 /// Computes every checksum of one file on two threads while the file is being read: MD5 on one, the others on the other.
-public final class ContentHashLanes: Sendable {
+public final class ContentHashLanes: ContentHashing {
     private struct Hashers: ~Copyable {
         var sha1 = SHA1Hasher()
         var sha256 = SHA256Hasher()
@@ -54,13 +81,11 @@ public final class ContentHashLanes: Sendable {
     private let md5Lane: SerialLane
     private let otherLane: SerialLane
 
-    /// - Parameter group: its pool has the two threads; the reader waits for it before it asks for the checksums.
     public init(_ group: WorkGroup) {
         md5Lane = SerialLane(group)
         otherLane = SerialLane(group)
     }
 
-    /// Submits the file's next bytes.
     public func submit(_ block: BlockPool.Block) {
         md5Lane.submit { [self] () throws(BackupError) in md5.withLock { $0.update(block.bytes) } }
         otherLane.submit { [self] () throws(BackupError) in
@@ -72,7 +97,6 @@ public final class ContentHashLanes: Sendable {
         }
     }
 
-    /// The checksums of all bytes; call it once, after waiting for the group.
     public func finish() -> Checksums {
         let md5 = md5.withLock { $0.finish() }
         return others.withLock { hashers in
