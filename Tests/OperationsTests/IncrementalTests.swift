@@ -192,6 +192,32 @@ struct IncrementalTests {
         #expect(try sandbox.sh("cat $R/seen") == "[\"in the log\"]\n[\"in the log again\"]")
     }
 
+    /// To look for it takes a read of the whole database.
+    @Test func `data that exports lack is looked for once for each state of the database, and named by each backup`() throws {
+        let sandbox = try Sandbox()
+        try sandbox.sh("backupfs init --store $S --sample >/dev/null")
+        let store = try Store.open(sandbox.storePath)
+        let changes = [
+            "alter table expenses add column extra text", "update expenses set extra = 'x' where id = 7",
+            "update expenses set extra = null",
+        ]
+        for (number, change) in changes.enumerated() {
+            try sandbox.sh(
+                "sqlite3 $S/app/database.sqlite \"\(change)\"; touch -d '\(9 - number) minutes ago' $S/app/database.sqlite*")
+            // The second one takes the records over.
+            for name in ["a\(number)", "b\(number)"] {
+                let result = try BackupOperation(store: store).run(label: name, tag: nil, progress: nil)
+                let warnings = result.warnings.filter { $0.kind == .unexported }
+                #expect(warnings.count == (number == 1 ? 1 : 0), "\(name)")
+                let attributes = try store.snapshot(named: name).record.attributes
+                #expect(attributes["all-exported"] == (number == 1 ? nil : "1"), "\(name)")
+                #expect(try store.snapshot(named: name).publicAttributes["all-exported"] == nil)
+            }
+            let states = store.repository.snapshots().suffix(2).map { $0.record.attributes["database-state"] }
+            #expect(states[0] != nil && states[0] == states[1])
+        }
+    }
+
     /// Beyond the 10,000 listed paths, folders are counted by their totals; `find` counts them, too.
     @Test func `changes are counted exactly however many there are`() throws {
         let sandbox = try Sandbox()

@@ -177,7 +177,7 @@ extension Catalog {
         let damaged = self.damaged.withLock { $0 }
         return try readTogether(ids.count) { (database) throws(BackupError) in
             let query = try ChunkQuery(database, protection)
-            return try ids.map { (id) throws(BackupError) in
+            return try ChunkQuery.inTableOrder(ids) { (id) throws(BackupError) in
                 var best: StoredChunk?
                 try query.run(id) { (chunk) throws(BackupError) in
                     if best.map({ Self.isBetter(chunk, than: $0, damaged) }) ?? true { best = chunk }

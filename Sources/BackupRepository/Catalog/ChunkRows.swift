@@ -47,6 +47,18 @@ struct ChunkQuery {
         }
     }
 
+    /// Looks chunks up in the order of the table, whatever their order is: each of its pages is then read once. Names are random,
+    /// and a table of fifty thousand chunks does not fit into SQLite's cache.
+    /// - Returns: what `body` returns for each of them, in their own order.
+    static func inTableOrder(
+        _ ids: [ChunkID], _ body: (ChunkID) throws(BackupError) -> StoredChunk?
+    ) throws(BackupError) -> [StoredChunk?] {
+        let keys = ids.map { DigestKey($0.digest).words.0 }
+        var found = [StoredChunk?](repeating: nil, count: ids.count)
+        for index in keys.indices.sorted(by: { keys[$0] < keys[$1] }) { found[index] = try body(ids[index]) }
+        return found
+    }
+
     /// Calls `body` with each chunk in each place, in the order of their names, as long as it returns true.
     /// - Parameter database: in a transaction.
     static func forEachChunk(

@@ -19,7 +19,9 @@ extension Catalog {
         guard let table else {
             return try readTogether(ids.count) { (database) throws(BackupError) in
                 let query = try ChunkQuery(database, protection)
-                return try ids.map { (id) throws(BackupError) in try intact(id, avoiding: avoided, query.run) }
+                return try ChunkQuery.inTableOrder(ids) { (id) throws(BackupError) in
+                    try intact(id, avoiding: avoided, query.run)
+                }
             }
         }
         var found = try ids.map { (id) throws(BackupError) in try intact(id, avoiding: avoided, table.run) }

@@ -93,12 +93,16 @@ public struct Snapshot: Hashable, Sendable {
     /// The attribute of a copy of a snapshot: the ID of the snapshot that is not a copy, 64 hexadecimal digits.
     public static let originalAttribute = "original"
 
+    /// The attribute, with the value `1`, of a snapshot whose export lacks no data of its database. To know that takes a read of
+    /// the whole database.
+    public static let allExportedAttribute = "all-exported"
+
     private static let ownAttributes: Set = [
         originalAttribute, mediaMetadataAttribute, mediaOwnerAttribute, photosAttribute, photoFilesAttribute,
         photoStarsAttribute,
         sequenceAttribute, mediaFileSystemAttribute, mediaReadAttribute, mediaFilesAttribute, mediaBytesAttribute,
         archiveNamesAttribute, stampAttribute, archiveVersionAttribute, tarSizeAttribute, tarVersionAttribute,
-        databaseStateAttribute,
+        databaseStateAttribute, allExportedAttribute,
     ]
 
     /// The attribute of the record with the tag that a snapshot was created with.

@@ -47,6 +47,7 @@ struct ManifestDocument {
         if let tag { attributes["tag"] = tag }
         attributes[Snapshot.databaseStateAttribute] = databaseState
         attributes[Snapshot.archiveNamesAttribute] = archiveNames
+        if facts.unexported == nil { attributes[Snapshot.allExportedAttribute] = "1" }
         if let channel, channel != .production { attributes[Snapshot.channelAttribute] = channel.rawValue }
         return attributes
     }

@@ -8,10 +8,10 @@ import SystemIO
 /// Stores the app's records into a running backup: the collections, the export made of them, and the database. A database that is
 /// unchanged since the newest backup is not read again.
 struct RecordsBackup {
-    /// Increment when this program renders the same records differently, or identifies database states differently: earlier
-    /// backups are then no longer reused. Version 1 looked for the log of a database behind a symbolic link beside the link.
-    /// Version 2 gave files in archives names that were too long. Version 3 did not count what the export cannot hold. Version 4
-    /// checked neither indexes nor values that a restore refuses.
+    /// Increment when this program renders the same records differently, looks for other data that exports lack, or identifies
+    /// database states differently: earlier backups are then no longer reused. Version 1 looked for the log of a database behind
+    /// a symbolic link beside the link. Version 2 gave files in archives names that were too long. Version 3 did not count what
+    /// the export cannot hold. Version 4 checked neither indexes nor values that a restore refuses.
     private static let renderingVersion = 5
 
     let store: Store
@@ -162,7 +162,8 @@ extension RecordsBackup {
         let envelope = EnvelopeSink()
         let facts = try database.readSnapshot { (snapshot) throws(BackupError) in
             _ = try WireWriter().write(snapshot, createdAt: createdAt, to: envelope, omittingRecords: true)
-            return try RecordFacts(of: snapshot, knownCounts: earlierCounts)
+            let isAllExported = earlier.snapshot?.record.attributes[Snapshot.allExportedAttribute] == "1"
+            return try RecordFacts(of: snapshot, knownCounts: earlierCounts, isAllExported: isAllExported)
         }
         guard try databaseState() == state else { return nil }
         var found: [TreeEntry] = []

@@ -17,13 +17,18 @@ struct RecordFacts: Sendable {
     /// Why no restore could write to the database; `nil` when one could.
     let triggerProblem: Message?
 
-    /// - Parameter knownCounts: the number of records of collections, by their names, of this state of the database: counting
-    ///   reads their tables.
-    init(of snapshot: DatabaseSnapshot, knownCounts: [String: Int] = [:]) throws(BackupError) {
+    /// - Parameters:
+    ///   - knownCounts: the number of records of collections, by their names, of this state of the database: counting reads
+    ///     their tables.
+    ///   - isAllExported: whether it is known of this state of the database that its export lacks nothing: a look for values in
+    ///     columns that the definition does not name reads their tables, too.
+    init(
+        of snapshot: DatabaseSnapshot, knownCounts: [String: Int] = [:], isAllExported: Bool = false
+    ) throws(BackupError) {
         definition = snapshot.definition
         counts = try snapshot.counts(known: knownCounts)
         missingFiles = try snapshot.missingFiles()
-        unexported = try snapshot.unexportedData()
+        unexported = isAllExported ? nil : try snapshot.unexportedData()
         triggerProblem = try snapshot.triggerProblem()
         appVersion = try snapshot.metadataText("appVersion") ?? "unknown"
         deviceName = try snapshot.metadataText("deviceName") ?? "unknown"
