@@ -173,6 +173,24 @@ import Testing
         #expect(try other.file("file", in: "b") == database)
     }
 
+    /// They may be in a pack that only a later version of this program reads.
+    @Test func `an earlier version whose lists cannot be read is nothing to compare with`() throws {
+        var database = pages(2_000)
+        _ = try store(database, .database(pageSizeBytes: 4_096), as: "a")
+        let snapshot = try #require(repository.snapshot(named: "a"))
+        let earlier = try #require(try repository.rootDirectory(of: snapshot).entry(named: "file")).content
+        #expect(earlier.hasLists)
+        let lists = try repository.packs().filter { try repository.packIndex(of: $0).kind == .metadata }
+        for pack in lists { try FileSystem.removeFile(repository.layout.packPath(of: pack)) }
+        let other = try Repository.open(at: folder("repository"))
+        database[50] = UInt8(ascii: "#")
+        let writer = try other.makeWriter()
+        let stored = try writer.store(MemorySource(database), policy: .database(pageSizeBytes: 4_096), earlier: earlier)
+        let entry = TreeEntry.file(name: "file", mode: 0o600, modificationTime: Timestamp(seconds: 5), stored: stored)
+        try writer.commit(named: "b", entries: [entry], seconds: 2_000)
+        #expect(try other.file("file", in: "b") == database)
+    }
+
     /// Restores a snapshot with the reader that shares no code with the program.
     private func readIndependently(_ name: FileName, equals expected: [UInt8]) throws {
         let result = try run(["python3", Fixtures.reader, "restore", folder("repository"), name.description, folder("out")])

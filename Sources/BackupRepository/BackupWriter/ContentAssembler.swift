@@ -182,6 +182,8 @@ struct BaseMatcher {
     /// The content lists that the window's chunks are in, each with the number of its first chunk.
     private var lists: [(first: Int, id: ChunkID)] = []
     private var cursor = 0
+    /// Whether the rest of the earlier version's lists can be read.
+    private var isReadable = true
 
     init(earlier content: FileContent, policy: ChunkingPolicy, catalog: Catalog, resolver: ContentResolver) {
         self.catalog = catalog
@@ -208,13 +210,24 @@ struct BaseMatcher {
     /// The earlier version's content list that contains the chunk last observed, or the one in its place.
     var list: ChunkID? { lists.last { $0.first < cursor }?.id }
 
+    /// The earlier version may be damaged, or from a later version of this program: then there is nothing more to compare with.
+    private mutating func nextElement(_ number: Int) throws(BackupError) -> FileContent.Element? {
+        do throws(BackupError) {
+            return try rest.next { lists.append((number, $0)) }
+        } catch {
+            guard error.code == .repositoryDamaged || error.code == .unsupportedVersion else { throw error }
+            isReadable = false
+            return nil
+        }
+    }
+
     /// Reads ahead in the earlier version, several chunks at a time, and drops chunks far behind.
     private mutating func fill() throws(BackupError) {
-        guard cursor + 1 > windowStart + window.count, !rest.isAtEnd else { return }
+        guard cursor + 1 > windowStart + window.count, isReadable, !rest.isAtEnd else { return }
         var ids: [ChunkID] = []
         while ids.count < Self.lookAheadCount {
             let number = windowStart + window.count + ids.count
-            guard let element = try rest.next({ lists.append((number, $0)) }) else { break }
+            guard let element = try nextElement(number) else { break }
             if case .chunk(let id, _) = element { ids.append(id) }
         }
         for chunk in try catalog.findIntact(ids) {
