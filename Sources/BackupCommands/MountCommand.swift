@@ -138,6 +138,9 @@ struct MountCommand: ParsableCommand {
         // If the system has no watches left, the kernel asks every second.
         let watch = try? store.repository.watchSnapshots { tree.lookForChanges() }
         defer { watch?.end() }
+        // What other machines change is not seen by the watch.
+        let isShared = try? store.repository.isRemote || FileSystem.isShared(store.repository.path)
+        tree.setToldOfChanges(watch != nil && isShared == false)
         let repeated = [RepeatedWork.releasingViews(of: tree), .recording(requests, of: store)]
         defer { for work in repeated { work.end() } }
         let daemon = MountDaemon(store: store, isReadOnly: mountOptions.isReadOnly)

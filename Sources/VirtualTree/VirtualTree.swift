@@ -50,6 +50,10 @@ public final class VirtualTree: TreeOperations {
     /// itself when it is accessed; this is for the code that watches the repository, so that the kernel need not ask.
     public func lookForChanges() { _ = try? context.refreshedSnapshots() }
 
+    /// - Parameter isTold: whether `lookForChanges` is called for every change of the repository: the kernel then need not ask
+    ///   each time for what another process may change. False at first.
+    public func setToldOfChanges(_ isTold: Bool) { context.setToldOfChanges(isTold) }
+
     // MARK: Names
 
     public func lookUp(_ name: FileName, in parent: InodeNumber) throws(BackupError) -> NodeAttributes {
@@ -57,7 +61,7 @@ public final class VirtualTree: TreeOperations {
             throw BackupError(.nameTooLong, "the name is longer than \(FileName.byteCountLimit) bytes")
         }
         let node = try folder(parent).child(named: name)
-        let attributes = try node.attributes()
+        let attributes = try node.attributesWhenFound()
         nodes.retain(node)
         return attributes
     }

@@ -11,10 +11,13 @@ extension Repository {
         return try snapshotStore.refresh()
     }
 
-    /// Watches for changes of the list of snapshots by this or another process of this machine; `refresh` then sees them.
+    /// Watches for changes of the list of snapshots, and of the stores that continue lines of backups, by this or another process
+    /// of this machine; `refresh` then sees them.
     /// - Parameter onChange: called on its own thread, also for changes that leave the list as it was.
     public func watchSnapshots(_ onChange: @escaping @Sendable () -> Void) throws(BackupError) -> FolderWatch {
-        try FolderWatch(paths: [layout.snapshots, layout.labels], onChange: onChange)
+        // Repositories of older versions may have no folder of sources.
+        let sources = try FileSystem.exists(layout.sources) ? [layout.sources] : []
+        return try FolderWatch(paths: [layout.snapshots, layout.labels] + sources, onChange: onChange)
     }
 
     /// The snapshots, oldest first, those with equal times by name; as of the last `refresh` or change.

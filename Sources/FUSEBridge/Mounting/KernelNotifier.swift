@@ -6,11 +6,13 @@ import SystemIO
 import VirtualTree
 
 /// Notifies the kernel of stale cache entries, from a separate thread: the kernel accepts such notifications only while no
-/// request is in progress in the folder concerned, and the code that changes the tree must not wait for that.
+/// request is in progress in the folder or link concerned, and the code that changes the tree must not wait for that in the
+/// kernel, where it could not be ended.
 final class KernelNotifier: Sendable {
     private enum News: Sendable {
         case name(FileName, in: InodeNumber)
         case attributes(InodeNumber)
+        case link(InodeNumber)
     }
 
     private struct State {
@@ -26,12 +28,7 @@ final class KernelNotifier: Sendable {
     private static let newsLimit = 10_000
     private static let waitNanoseconds: UInt64 = 1_000_000_000
 
-    /// libfuse sends from any thread; the session is destroyed after this thread was joined.
-    private struct Session: @unchecked Sendable {
-        let pointer: OpaquePointer
-    }
-
-    private let session: Session
+    private let session: ServedSession
     private let changes: FolderChanges
     private let state = Monitor(State())
     private let thread = Mutex<SystemThread?>(nil)
@@ -44,8 +41,8 @@ final class KernelNotifier: Sendable {
     /// - Parameters:
     ///   - session: mounted; must live until `end` has returned.
     ///   - changes: the changes in progress in the tree.
-    init(_ session: OpaquePointer, _ changes: FolderChanges) throws(BackupError) {
-        self.session = Session(pointer: session)
+    init(_ session: ServedSession, _ changes: FolderChanges) throws(BackupError) {
+        self.session = session
         self.changes = changes
         let thread = try SystemThread { [self] in serve() }
         self.thread.withLock { $0 = thread }
@@ -64,6 +61,8 @@ final class KernelNotifier: Sendable {
     func nameChanged(_ name: FileName, in parent: InodeNumber) { give(.name(name, in: parent)) }
 
     func attributesChanged(_ inode: InodeNumber) { give(.attributes(inode)) }
+
+    func linkReplaced(_ inode: InodeNumber) { give(.link(inode)) }
 
     func waitUntilTold() {
         let count = state.withLock { $0.givenCount }
@@ -85,13 +84,18 @@ final class KernelNotifier: Sendable {
                 defer { state.news = [] }
                 return state.news
             }
-            guard !news.isEmpty, !state.wait(until: { $0.isEnding }, forNanoseconds: Self.gapNanoseconds) else { return }
+            guard !news.isEmpty, !needsGap(news) || !state.wait(until: { $0.isEnding }, forNanoseconds: Self.gapNanoseconds)
+            else { return }
             for item in news {
                 guard waitUntilFree(item) else { return }
                 send(item)
                 state.changeWakingAll { $0.toldCount += 1 }
             }
         }
+    }
+
+    private func needsGap(_ news: [News]) -> Bool {
+        news.contains { if case .name = $0 { true } else { false } }
     }
 
     /// Waits until nothing is being created in a folder: otherwise this thread would block
@@ -105,18 +109,11 @@ final class KernelNotifier: Sendable {
         return true
     }
 
-    /// The result says whether the kernel knew the name or the file at all; both are fine.
     private func send(_ news: News) {
         switch news {
-        case .name(let name, let parent):
-            // libfuse sends one byte more than the length: the NUL at the end of a C string.
-            _ = (name.bytes + [0]).withUnsafeBytes { bytes in
-                fuse_lowlevel_notify_inval_entry(
-                    session.pointer, parent.rawValue, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), name.bytes.count)
-            }
-        case .attributes(let inode):
-            // A negative offset: only the attributes.
-            fuse_lowlevel_notify_inval_inode(session.pointer, inode.rawValue, -1, 0)
+        case .name(let name, let parent): session.invalidate(name, in: parent)
+        case .attributes(let inode): session.invalidateAttributes(of: inode)
+        case .link(let inode): session.invalidateContent(of: inode)
         }
     }
 }
@@ -124,16 +121,26 @@ final class KernelNotifier: Sendable {
 /// Forwards the tree's notifications.
 final class SessionObserver: TreeObserver {
     /// `nil` if its thread could not be started: the kernel's caches then only expire by their timeouts.
-    private let notifier: KernelNotifier?
+    private let names: KernelNotifier?
+    /// For links, on a thread of its own: a change of `snapshots/` waits for these notifications, and those about names wait for
+    /// the change.
+    private let links: KernelNotifier?
     private let loop: SessionLoop
 
-    init(notifier: KernelNotifier?, loop: SessionLoop) {
-        self.notifier = notifier
+    init(names: KernelNotifier?, links: KernelNotifier?, loop: SessionLoop) {
+        self.names = names
+        self.links = links
         self.loop = loop
     }
 
-    func nameChanged(_ name: FileName, in parent: InodeNumber) { notifier?.nameChanged(name, in: parent) }
-    func attributesChanged(_ inode: InodeNumber) { notifier?.attributesChanged(inode) }
-    func waitUntilTold() { notifier?.waitUntilTold() }
+    func nameChanged(_ name: FileName, in parent: InodeNumber) { names?.nameChanged(name, in: parent) }
+    func attributesChanged(_ inode: InodeNumber) { names?.attributesChanged(inode) }
+    func linkReplaced(_ inode: InodeNumber) { links?.linkReplaced(inode) }
+    var tellsOfLinks: Bool { links != nil }
+    func waitUntilLinksAreTold() { links?.waitUntilTold() }
+    func waitUntilTold() {
+        names?.waitUntilTold()
+        links?.waitUntilTold()
+    }
     func pendingEnded() { loop.servePending() }
 }

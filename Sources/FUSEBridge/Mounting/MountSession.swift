@@ -66,7 +66,8 @@ public final class MountSession: Sendable {
         endsOnSignals: Bool = true, reactions: [Int32: () -> Void] = [:], onEnding: (End?) -> Void = { _ in },
         onReady: () throws(BackupError) -> Void
     ) throws(BackupError) -> End {
-        let session = try mount()
+        let served = try mount()
+        let session = served.pointer
         let entry = (try? MountTable.current())?.entry(at: mountpoint)
         StallWatch.setMountConnection(fuse_session_fd(session)) { [mountpoint] in
             guard let entry, (try? MountTable.current())?.entry(at: mountpoint) == entry else { return }
@@ -76,34 +77,38 @@ public final class MountSession: Sendable {
         defer { if isRelaying { SignalRelay.end() } }
         let loop: SessionLoop
         let probe: ReadinessProbe
-        let notifier = try? KernelNotifier(session, server.changes)
+        let notifiers = (names: try? KernelNotifier(served, server.changes), links: try? KernelNotifier(served, server.changes))
+        func endNotifiers() {
+            notifiers.names?.end()
+            notifiers.links?.end()
+        }
         defer { server.tree.setObserver(nil) }
         do {
             let tree = server.tree
             loop = try SessionLoop(
-                session, maximumThreadCount: Self.maximumThreadCount, limits: Self.waitingThreadCounts,
+                served, maximumThreadCount: Self.maximumThreadCount, limits: Self.waitingThreadCounts,
                 wait: { tree.wait(of: InodeNumber($0.node), for: $1) },
                 isPending: { tree.isPending(InodeNumber($0.node), forAttributes: $1 == .attributes) },
                 onStalled: { [server] in server.reportStall($0.name) }, onEnd: { [self] in send(.loopEnded) },
                 requests: requests)
-            tree.setObserver(SessionObserver(notifier: notifier, loop: loop))
+            tree.setObserver(SessionObserver(names: notifiers.names, links: notifiers.links, loop: loop))
         } catch {
-            notifier?.end()
+            endNotifiers()
             unmount(session, entry)
             throw error
         }
         do {
             probe = try ReadinessProbe(mountpoint: mountpoint) { [self] in send(.ready) }
         } catch {
-            notifier?.end()
+            endNotifiers()
             _ = loop.end()
             unmount(session, entry)
             throw error
         }
         let end = Result { () throws(BackupError) in try waitForEnd(reactions, onReady) }
         onEnding(try? end.get())
-        // Before the serving threads: it may be waiting for a process whose request they have to answer.
-        notifier?.end()
+        // Before the serving threads: they may be waiting for a process whose request those have to answer.
+        endNotifiers()
         server.tree.setObserver(nil)
         let failure = loop.end()
         // Not earlier: the threads use the session's descriptor, which this closes.
@@ -133,7 +138,7 @@ public final class MountSession: Sendable {
     }
 
     /// - Returns: a mounted session.
-    private func mount() throws(BackupError) -> OpaquePointer {
+    private func mount() throws(BackupError) -> ServedSession {
         var operations = LowLevelOperations.make()
         let server = Unmanaged.passUnretained(server).toOpaque()
         let (created, creationMessages) = LibraryLog.collecting {
@@ -154,7 +159,7 @@ public final class MountSession: Sendable {
             fuse_session_destroy(session)
             throw mountError(mountMessages)
         }
-        return session
+        return ServedSession(pointer: session)
     }
 
     private func mountError(_ messages: String) -> BackupError {

@@ -155,8 +155,8 @@ enum ConnectionSettings {
         refuse(FUSE_CAP_SPLICE_READ, &connection)
         // A write must have reached the tree when its file is flushed: that is when a restore begins.
         refuse(FUSE_CAP_WRITEBACK_CACHE, &connection)
-        // `snapshots/latest` has a new target after each backup.
-        refuse(FUSE_CAP_CACHE_SYMLINKS, &connection)
+        // A link whose target may change is another node for each target.
+        want(FUSE_CAP_CACHE_SYMLINKS, &connection)
     }
 
     private static func want(_ capability: Int32, _ connection: inout fuse_conn_info) {

@@ -22,12 +22,7 @@ final class SessionLoop: Sendable {
         var failure: Int32 = 0
     }
 
-    /// libfuse serves a session from several threads; it is destroyed after they were joined.
-    private struct Session: @unchecked Sendable {
-        let pointer: OpaquePointer
-    }
-
-    private let session: Session
+    private let session: ServedSession
     private let descriptor: Int32
     private let maximumThreadCount: Int
     private let lanes: [RequestWait: WaitingLane]
@@ -58,15 +53,15 @@ final class SessionLoop: Sendable {
     ///   - onStalled: called with a request that was answered with an error, because the storage did not respond.
     ///   - onEnd: called by a thread that finds that the mount has ended or the connection has broken; possibly several times.
     init(
-        _ session: OpaquePointer, maximumThreadCount: Int, limits: [RequestWait: Int],
+        _ session: ServedSession, maximumThreadCount: Int, limits: [RequestWait: Int],
         wait: @escaping @Sendable (RequestHeader, RequestAim) -> RequestWait?,
         isPending: @escaping @Sendable (RequestHeader, RequestHeader.Look) -> Bool,
         onStalled: @escaping @Sendable (RequestHeader) -> Void, onEnd: @escaping @Sendable () -> Void,
         requests: RequestMonitor
     ) throws(BackupError) {
         _ = Self.isWakeSignalHandled
-        self.session = Session(pointer: session)
-        let descriptor = fuse_session_fd(session)
+        self.session = session
+        let descriptor = fuse_session_fd(session.pointer)
         self.descriptor = descriptor
         self.maximumThreadCount = maximumThreadCount
         let lanes = Dictionary(

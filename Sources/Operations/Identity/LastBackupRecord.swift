@@ -54,6 +54,10 @@ struct LastBackupRecord {
     /// The newest backup in a source that the store with this record is not known to have made; `nil` where the file is missing.
     /// The only such backup may be a removed one.
     func backupOfCopy(_ source: SourceID, in repository: Repository) throws(BackupError) -> Snapshot? {
+        // Before the position is read: a backup of this store that appears meanwhile has changed the position first, and must not
+        // be compared with the previous one. If the removed ones cannot be read, the others suffice.
+        let removed = ((try? repository.removedSnapshots()) ?? []).map(\.snapshot)
+        let backups = repository.snapshots() + removed
         let place: Place?
         switch try read() {
         case .missing: return nil
@@ -62,9 +66,7 @@ struct LastBackupRecord {
             guard read.source == source else { return nil }
             place = read
         }
-        // If these cannot be read, the others suffice.
-        let removed = ((try? repository.removedSnapshots()) ?? []).map(\.snapshot)
-        return (repository.snapshots() + removed).filter { $0.source == source && place?.precludes($0) != false }
+        return backups.filter { $0.source == source && place?.precludes($0) != false }
             .max(by: Snapshot.wasMadeBefore)
     }
 

@@ -22,6 +22,15 @@ final class SnapshotAnnouncer: Sendable {
     /// An unfinished backup has ended.
     func pendingEnded() { state.withLock { $0.observer }?.pendingEnded() }
 
+    /// `latest` is another link now. Unlike a name, this can be announced at any time: no folder needs to be unlocked for it.
+    func linkReplaced(_ inode: InodeNumber) { state.withLock { $0.observer }?.linkReplaced(inode) }
+
+    /// Whether there is an observer that passes that on.
+    var tellsOfLinks: Bool { state.withLock { $0.observer }?.tellsOfLinks ?? false }
+
+    /// Returns when the kernel keeps none of the links replaced so far, or after a second.
+    func waitUntilLinksAreTold() { state.withLock { $0.observer }?.waitUntilLinksAreTold() }
+
     /// - Parameter snapshots: all current snapshots.
     func announce(_ snapshots: [Snapshot]) {
         let root = InodeNumber.root

@@ -25,14 +25,15 @@ final class TreeContext: Sendable {
     let pending = PendingBackups()
     /// Queries the repository, which may not respond.
     private let look: StorageQuery<Look>
-    private let wasNewestKnown = Mutex(false)
+    private let wasNewestKnown = Monitor(false)
+    private let latestLinks = LatestLinks()
+    private let isToldOfChanges = Atomic(false)
     /// The repositories of the store's remotes, as far as they are open.
     let remotes: RemoteContexts
     /// When the tree was mounted: the time of folders without a time of their own.
     let mountTime: Timestamp
 
-    /// The result of a query besides the list of snapshots: whether the newest is certainly this store's.
-    private typealias Look = Result<Bool, BackupError>
+    private typealias Look = Result<Void, BackupError>
 
     /// Snapshots never change: the kernel may cache them as long as it likes (a year, in seconds).
     static let immutableTimeoutSeconds = 31_536_000.0
@@ -52,13 +53,14 @@ final class TreeContext: Sendable {
         archives = ArchiveCache()
         remotes = RemoteContexts(services: services, isSharedWithOthers: isSharedWithOthers)
         live = LiveViews(services: services)
-        look = StorageQuery(repository.patience) { [own] in
+        look = StorageQuery(repository.patience) { [own, wasNewestKnown] in
             Look { () throws(BackupError) in
                 try repository.refresh()
                 // First, since the query checks the store, which may belong to another line of backups by now.
                 let isNewestKnown = services.isNewestKnown
                 _ = own.value(for: repository.snapshots()) { Dictionary(grouping: services.own($0), by: \.kind) }
-                return isNewestKnown
+                // Here, where queries follow each other: a caller that is held up must not replace the result of a later one.
+                wasNewestKnown.withLock { $0 = isNewestKnown }
             }
         }
         mountTime = SystemClock.now()
@@ -96,10 +98,7 @@ final class TreeContext: Sendable {
     }
 
     /// Determines in advance whose backup the newest one is. Announces nothing.
-    func noteNewest() {
-        guard let isNewestKnown = try? look.answer()?.get() else { return }
-        wasNewestKnown.withLock { $0 = isNewestKnown }
-    }
+    func noteNewest() { _ = look.answer() }
 
     /// Queries the repository and announces changes.
     /// - Returns: false when it does not respond.
@@ -108,8 +107,7 @@ final class TreeContext: Sendable {
     private func isRepositoryAnswering(_ answer: Look?) throws(BackupError) -> Bool {
         guard let answer else { return false }
         do {
-            let isNewestKnown = try answer.get()
-            wasNewestKnown.withLock { $0 = isNewestKnown }
+            try answer.get()
         } catch {
             guard error.code == .notFound || error.code == .noRepository else { throw error }
             throw error.with(
@@ -117,6 +115,7 @@ final class TreeContext: Sendable {
                 remedy: "Check that its disk is connected and mounted.")
         }
         announcer.announce(repository.snapshots())
+        noteLatest()
         return true
     }
 
@@ -150,18 +149,53 @@ final class TreeContext: Sendable {
         }
     }
 
-    /// The current target of `latest`. An unfinished backup already counts: a program that
+    /// The target of `latest`, from memory. An unfinished backup already counts: a program that
     /// has started it by `mkdir` and continues with `latest` must not get an older one.
     /// - Returns: `nil` when there is none, or when the newest may be another store's: its data must not be restored by mistake.
-    func latestSnapshot() throws(BackupError) -> LatestSnapshot? {
-        let newest = try ownSnapshots(.snapshot).last
+    private var newest: LatestSnapshot? {
         guard wasNewestKnown.withLock({ $0 }) else { return nil }
+        // First: a backup is in the list before it is no longer pending.
         if let backup = pending.shown.last { return LatestSnapshot(name: backup.name, time: backup.startedAt) }
-        return newest.map { LatestSnapshot(name: $0.name, time: $0.creationTime) }
+        return own(of: repository.snapshots())[.snapshot]?.last.map { LatestSnapshot(name: $0.name, time: $0.creationTime) }
     }
 
-    /// Resumes requests that waited for a backup.
-    var pendingEnded: @Sendable () -> Void { { [announcer] in announcer.pendingEnded() } }
+    /// Compares the link `latest` with what is known of the newest backup, and announces a change. Never waits.
+    /// - Returns: the current link; `nil` when there is none.
+    @discardableResult
+    func noteLatest() -> LatestLinks.Link? {
+        latestLinks.update(newest: { newest }, onReplaced: announcer.linkReplaced)
+    }
+
+    /// The link `latest` at this moment.
+    func latestLink() throws(BackupError) -> LatestLinks.Link? {
+        _ = try isRepositoryAnswering()
+        return noteLatest()
+    }
+
+    /// Call it after each change of the backups, before the program that made it gets its answer: afterwards, the kernel keeps no
+    /// outdated target of `latest`. Waits a second at most.
+    func settleLatest() {
+        _ = try? isRepositoryAnswering()
+        noteLatest()
+        announcer.waitUntilLinksAreTold()
+    }
+
+    /// Whether changes of the repository by other processes are noticed as they happen.
+    func setToldOfChanges(_ isTold: Bool) { isToldOfChanges.store(isTold, ordering: .relaxed) }
+
+    /// How long the kernel may keep that `latest` is a certain link, in seconds: as long as another backup's name, if a change is
+    /// noticed and the kernel is told; otherwise it has to ask each time.
+    var latestTimeoutSeconds: Double {
+        isToldOfChanges.load(ordering: .relaxed) && announcer.tellsOfLinks ? Self.snapshotTimeoutSeconds : 0
+    }
+
+    /// Resumes requests that waited for a backup. If it failed, they must not find it as `latest`.
+    var pendingEnded: @Sendable () -> Void {
+        { [self] in
+            settleLatest()
+            announcer.pendingEnded()
+        }
+    }
 
     /// Hidden names are probes of file managers and shells: folders of backups never contain any.
     static func hiddenNameTimeoutSeconds(_ name: FileName) -> Double {
@@ -201,10 +235,4 @@ extension NodeAttributes {
             modificationTime: entry.modificationTime, isImmutable: isImmutable, entryTimeoutSeconds: timeout,
             attributeTimeoutSeconds: timeout)
     }
-}
-
-/// The target of `snapshots/latest`.
-struct LatestSnapshot: Sendable {
-    let name: FileName
-    let time: Timestamp
 }

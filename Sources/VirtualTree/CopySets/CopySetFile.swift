@@ -56,17 +56,25 @@ final class CopySetFile: FileNode, CopySetNode {
     }
 }
 
-/// A symbolic link of a set.
+/// A symbolic link of a set, with one particular target.
 final class CopySetLink: LinkNode, CopySetNode {
     let place: CopySetNodePlace
+    let inode: InodeNumber
+    private let path: [UInt8]
 
-    init(_ place: CopySetNodePlace) { self.place = place }
-
-    func attributes() throws(BackupError) -> NodeAttributes {
-        place.attributes(.symbolicLink, try place.folder().status(place.name()), permissions: 0o777)
+    init(_ place: CopySetNodePlace, to path: [UInt8]) {
+        self.place = place
+        self.path = path
+        inode = place.inode.link(to: path)
     }
 
-    func target() throws(BackupError) -> [UInt8] { try place.folder().readLink(place.name()) }
+    func attributes() throws(BackupError) -> NodeAttributes {
+        var attributes = place.attributes(.symbolicLink, try place.folder().status(place.name()), permissions: 0o777)
+        attributes.inode = inode
+        return attributes
+    }
+
+    func target() throws(BackupError) -> [UInt8] { path }
 
     func setAttributes(_ change: AttributeChange) throws(BackupError) -> NodeAttributes {
         try place.set(change)

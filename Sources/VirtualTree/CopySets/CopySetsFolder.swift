@@ -111,11 +111,11 @@ final class CopySetFolder: FolderNode, CopySetNode {
         }
     }
 
-    private static func node(_ place: CopySetNodePlace, _ kind: FileStatus.Kind) -> (any Node)? {
+    private static func node(_ place: CopySetNodePlace, _ kind: FileStatus.Kind) throws(BackupError) -> (any Node)? {
         switch kind {
         case .directory: CopySetFolder(place)
         case .regular: CopySetFile(place)
-        case .symbolicLink: CopySetLink(place)
+        case .symbolicLink: CopySetLink(place, to: try place.folder().readLink(place.name()))
         case .other: nil
         }
     }
@@ -124,7 +124,7 @@ final class CopySetFolder: FolderNode, CopySetNode {
         let child = place.child(name)
         if child.copy != nil { return CopySetFile(child) }
         guard !CopySet.isUnfinished(name), let kind = try place.handle().statusIfPresent(name)?.kind,
-            let node = Self.node(child, kind)
+            let node = try Self.node(child, kind)
         else { throw .notFound(name) }
         return node
     }
@@ -135,7 +135,8 @@ final class CopySetFolder: FolderNode, CopySetNode {
         var nodes = copied.map { (name: $0, node: CopySetFile(place.child($0)) as any Node) }
         let known = Set(copied)
         for name in try handle.names() where !CopySet.isUnfinished(name) && !known.contains(name) {
-            guard let kind = try handle.statusIfPresent(name)?.kind, let node = Self.node(place.child(name), kind) else {
+            // A link may have gone meanwhile.
+            guard let kind = try handle.statusIfPresent(name)?.kind, let node = try? Self.node(place.child(name), kind) else {
                 continue
             }
             nodes.append((name, node))
@@ -176,7 +177,7 @@ final class CopySetFolder: FolderNode, CopySetNode {
             throw BackupError(.alreadyExists, "the name is taken", path: name.description)
         }
         try place.set.makeLink(child.path, to: target)
-        return CopySetLink(child)
+        return CopySetLink(child, to: target)
     }
 
     func rename(

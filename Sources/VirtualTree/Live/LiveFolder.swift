@@ -4,8 +4,8 @@ import BackupCore
 struct LivePlace: Sendable {
     /// Relative to `live/`.
     let path: [FileName]
-    /// Its number, independent of its state. To the kernel each state of a file is a separate node, so that cached pages and
-    /// attributes of different states are never mixed.
+    /// Its number, independent of its state. To the kernel each state of a file or link is a separate node, so that cached pages,
+    /// attributes and targets of different states are never mixed.
     let inode: InodeNumber
     let context: TreeContext
 
@@ -18,12 +18,17 @@ struct LivePlace: Sendable {
 
     func attributes(of entry: LiveEntry) -> NodeAttributes {
         var attributes = NodeAttributes(entry, inode, isMade: path.first != "media", isImmutable: false, context)
-        if let version = entry.version {
+        if entry.kind == .symbolicLink {
+            attributes.inode = inode.link(to: entry.linkTarget ?? [])
+        } else if let version = entry.version {
             attributes.inode = inode.version(version)
             attributes.attributeTimeoutSeconds = TreeContext.immutableTimeoutSeconds
         }
         return attributes
     }
+
+    /// For messages.
+    var shownPath: String { "live/" + path.map(\.description).joined(separator: "/") }
 
     func child(_ entry: LiveEntry) -> LivePlace {
         LivePlace(path: path + [entry.name], inode: inode.child(entry.name), context: context)
@@ -33,7 +38,7 @@ struct LivePlace: Sendable {
         switch entry.kind {
         case .file: LiveFile(entry, at: self)
         case .directory: LiveFolder(self)
-        case .symbolicLink: LiveLink(self)
+        case .symbolicLink: LiveLink(entry, at: self)
         }
     }
 }
@@ -104,7 +109,7 @@ final class LiveFile: FileNode {
         return entry
     }
 
-    private var name: String { "live/" + place.path.map(\.description).joined(separator: "/") }
+    private var name: String { place.shownPath }
 
     var looksAtTheApp: Bool { true }
     var hasKnownAttributes: Bool { version != nil }
@@ -162,16 +167,28 @@ final class LiveFile: FileNode {
     }
 }
 
-/// A symbolic link in the app's media folder.
+/// A symbolic link in the app's media folder, with one particular target.
 final class LiveLink: LinkNode {
+    let inode: InodeNumber
     private let place: LivePlace
 
-    init(_ place: LivePlace) { self.place = place }
+    init(_ entry: LiveEntry, at place: LivePlace) {
+        self.place = place
+        inode = place.attributes(of: entry).inode
+    }
 
-    var inode: InodeNumber { place.inode }
     var looksAtTheApp: Bool { true }
 
-    func attributes() throws(BackupError) -> NodeAttributes { place.attributes(of: try place.entry(.symbolicLink)) }
+    /// - Throws: `stale` when it has another target by now: a new lookup finds that link.
+    private func entry() throws(BackupError) -> LiveEntry {
+        let entry = try place.entry(.symbolicLink)
+        guard place.attributes(of: entry).inode == inode else {
+            throw BackupError(.stale, "the file has just changed", path: place.shownPath, remedy: "Try again.")
+        }
+        return entry
+    }
 
-    func target() throws(BackupError) -> [UInt8] { try place.entry(.symbolicLink).linkTarget ?? [] }
+    func attributes() throws(BackupError) -> NodeAttributes { place.attributes(of: try entry()) }
+
+    func target() throws(BackupError) -> [UInt8] { try entry().linkTarget ?? [] }
 }

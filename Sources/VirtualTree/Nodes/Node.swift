@@ -5,6 +5,8 @@ import Glibc
 protocol Node: AnyObject, Sendable {
     var inode: InodeNumber { get }
     func attributes() throws(BackupError) -> NodeAttributes
+    /// The same, just after the folder has returned this node.
+    func attributesWhenFound() throws(BackupError) -> NodeAttributes
 
     /// `nil` for nodes without checksums (folders, `README.txt`).
     func checksums() throws(BackupError) -> Checksums?
@@ -39,6 +41,7 @@ protocol Node: AnyObject, Sendable {
 }
 
 extension Node {
+    func attributesWhenFound() throws(BackupError) -> NodeAttributes { try attributes() }
     func checksums() throws(BackupError) -> Checksums? { nil }
     var hasChecksums: Bool { false }
     var listsChecksums: Bool { hasChecksums }

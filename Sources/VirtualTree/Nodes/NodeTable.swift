@@ -91,6 +91,9 @@ extension InodeNumber {
     /// The number of a snapshot's folder: derived from the snapshot's ID, not from its name, which may change.
     func snapshot(_ id: SnapshotID) -> InodeNumber { child(FileName(bytes: id.digest.bytes)) }
 
+    /// The number of a symbolic link whose target may change: the kernel keeps the target for the number.
+    func link(to target: [UInt8]) -> InodeNumber { child(FileName(bytes: target)) }
+
     /// The number of one state of a file.
     func version(_ version: UInt64) -> InodeNumber {
         child(FileName(bytes: withUnsafeBytes(of: version.littleEndian) { Array($0) }))

@@ -131,22 +131,25 @@ final class PhotosFolder: FolderNode {
 /// A link to a photo in the media folder.
 final class PhotoLink: LinkNode {
     let inode: InodeNumber
+    private let shownInode: InodeNumber
     private let path: [UInt8]
     private let time: Timestamp
     private let isImmutable: Bool
 
+    /// - Parameter inode: the number that users see.
     init(to path: [UInt8], _ time: Timestamp, inode: InodeNumber, isImmutable: Bool) {
         self.path = path
         self.time = time
-        self.inode = inode
+        self.inode = isImmutable ? inode : inode.link(to: path)
+        shownInode = inode
         self.isImmutable = isImmutable
     }
 
     func attributes() throws(BackupError) -> NodeAttributes {
         let timeout = isImmutable ? TreeContext.immutableTimeoutSeconds : 0
         return NodeAttributes(
-            inode: inode, kind: .symbolicLink, permissions: 0o777, size: UInt64(path.count), modificationTime: time,
-            isImmutable: isImmutable, entryTimeoutSeconds: timeout, attributeTimeoutSeconds: timeout)
+            inode: inode, shownInode: shownInode, kind: .symbolicLink, permissions: 0o777, size: UInt64(path.count),
+            modificationTime: time, isImmutable: isImmutable, entryTimeoutSeconds: timeout, attributeTimeoutSeconds: timeout)
     }
 
     func target() throws(BackupError) -> [UInt8] { path }

@@ -5,8 +5,6 @@ import SystemIO
 /// `snapshots/`: `mkdir` makes a backup, `rmdir` deletes or cancels one, `rename` renames
 /// it. It shows all backups of the repository; `latest` is the newest that this store made.
 final class SnapshotsFolder: FolderNode {
-    static let latestName: FileName = "latest"
-
     let inode: InodeNumber
     private let context: TreeContext
 
@@ -41,9 +39,9 @@ final class SnapshotsFolder: FolderNode {
     func child(named name: FileName) throws(BackupError) -> any Node {
         // File managers and shells probe for dozens of hidden names; none of them can be a snapshot.
         if name.bytes.first == UInt8(ascii: ".") { throw .notFound(name) }
-        if name == Self.latestName {
-            guard let newest = try context.latestSnapshot() else { throw .notFound(name) }
-            return LatestLink(inode: inode.child(name), target: newest, context: context)
+        if name == LatestLinks.name {
+            guard let link = try context.latestLink() else { throw .notFound(name) }
+            return LatestLink(link, context: context)
         }
         if let backup = context.pending.shown(name) { return PendingFolder(backup, context: context) }
         let looks = context.pending.readLooks
@@ -82,14 +80,21 @@ final class SnapshotsFolder: FolderNode {
         nodes += pending.map { ($0.name, PendingFolder($0, context: context)) }
         let names = Set(nodes.map(\.name))
         nodes += failures.filter { !names.contains($0.fileName) }.map { ($0.fileName, file(of: $0)) }
-        if let newest = try context.latestSnapshot() {
-            nodes.append((Self.latestName, LatestLink(inode: inode.child(Self.latestName), target: newest, context: context)))
-        }
-        return FolderListing(nodes)
+        let listing = FolderListing(nodes)
+        guard let link = try context.latestLink() else { return listing }
+        let latest = LatestLink(link, context: context)
+        return listing.followed(
+            by: FolderListing(count: 1) { _ in
+                // It may have changed since the listing was taken.
+                (LatestLinks.name, (try? latest.attributes()) ?? .unread(LatestLinks.shownInode, .symbolicLink))
+            } node: { _ in
+                latest
+            })
     }
 
     func makeDirectory(_ name: FileName, unless isCancelled: () -> Bool) throws(BackupError) -> any Node {
         let label = try Self.label(name)
+        defer { context.settleLatest() }
         let looks = context.pending.looks
         // The kernel has locked the folder before the first lookup in it.
         return try context.announcer.holdingBack { () throws(BackupError) in
@@ -97,7 +102,10 @@ final class SnapshotsFolder: FolderNode {
             let backup = try context.pending.begin(name, in: inode, onEnd: context.pendingEnded) {
                 [context] (backup) throws(BackupError) in
                 let milestones = BackupMilestones(hasBegun: backup.noteBegun) { name in
-                    if name != backup.name { context.pending.rename(backup, to: name) }
+                    if name != backup.name {
+                        context.pending.rename(backup, to: name)
+                        context.noteLatest()
+                    }
                     return backup.settlePin()
                 }
                 let made = try context.services.createSnapshot(named: label, milestones)
@@ -162,6 +170,7 @@ final class SnapshotsFolder: FolderNode {
     }
 
     func removeDirectory(_ name: FileName) throws(BackupError) {
+        defer { context.settleLatest() }
         let snapshot: Snapshot
         if let backup = context.pending.shown(name) {
             guard let made = try finishedMeanwhile(backup) else { return }
@@ -199,7 +208,7 @@ final class SnapshotsFolder: FolderNode {
     }
 
     func removeFile(_ name: FileName) throws(BackupError) {
-        if name == Self.latestName { throw .readOnlyHere }
+        if name == LatestLinks.name { throw .readOnlyHere }
         if context.pending.removeFailure(name) { return }
         if context.pending.shown(name) == nil { _ = try snapshot(name) }
         throw BackupError(.isADirectory, "a backup is a folder", path: name.description, remedy: "Use rmdir to delete a backup.")
@@ -225,11 +234,12 @@ final class SnapshotsFolder: FolderNode {
         _ = try Self.label(newName)
         if newName == snapshot.name { return }
         guard try isFree(newName) else { throw Self.taken(newName.description) }
+        defer { context.settleLatest() }
         try context.services.renameSnapshot(snapshot, to: newName)
     }
 
     private func snapshot(_ name: FileName) throws(BackupError) -> Snapshot {
-        if name == Self.latestName {
+        if name == LatestLinks.name {
             throw BackupError(.notADirectory, "latest is a link to the newest backup", path: "latest")
         }
         guard let snapshot = try currentSnapshots().first(where: { $0.name == name }) else { throw .notFound(name) }
@@ -237,7 +247,7 @@ final class SnapshotsFolder: FolderNode {
     }
 
     private static func label(_ name: FileName) throws(BackupError) -> String {
-        guard name != latestName else {
+        guard name != LatestLinks.name else {
             throw BackupError(.alreadyExists, "latest always names the newest backup", path: "latest")
         }
         guard name.isSnapshotName else {
@@ -246,30 +256,5 @@ final class SnapshotsFolder: FolderNode {
                 remedy: "Use a name that does not start with a dot and has no control characters.")
         }
         return name.description
-    }
-}
-
-/// `snapshots/latest`: the backup that is being made, or else the newest.
-final class LatestLink: LinkNode {
-    let inode: InodeNumber
-    private let latest: LatestSnapshot
-    private let context: TreeContext
-
-    init(inode: InodeNumber, target: LatestSnapshot, context: TreeContext) {
-        self.inode = inode
-        latest = target
-        self.context = context
-    }
-
-    func attributes() throws(BackupError) -> NodeAttributes {
-        NodeAttributes(
-            inode: inode, kind: .symbolicLink, permissions: 0o777, size: UInt64(latest.name.bytes.count),
-            modificationTime: latest.time)
-    }
-
-    /// Determined each time, since the newest backup may have changed or gone.
-    func target() throws(BackupError) -> [UInt8] {
-        guard let newest = try context.latestSnapshot() else { throw .notFound(SnapshotsFolder.latestName) }
-        return newest.name.bytes
     }
 }
