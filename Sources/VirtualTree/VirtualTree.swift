@@ -11,6 +11,7 @@ public final class VirtualTree: TreeOperations {
     private let nodes: NodeTable
     private let files = HandleTable<any OpenFile>()
     private let folders = HandleTable<OpenFolder>()
+    private let firstOpenings = FirstOpenings()
     /// Of the store's disk, which may stall, usually together with the repository's.
     private let diskSpace: StorageQuery<Result<FileSystemSpace, BackupError>>
     private let lastSpace = Mutex<FileSystemSpace?>(nil)
@@ -217,6 +218,24 @@ public final class VirtualTree: TreeOperations {
             throw BackupError(.isADirectory, "this is not a file")
         }
         return opened(try file.open(flags: flags, process: process))
+    }
+
+    public func openFile(
+        _ inode: InodeNumber, flags: Int32, process: Int32, givingContent give: (UnsafeRawBufferPointer) -> Void
+    ) throws(BackupError) -> OpenedFile {
+        guard let file = try nodes.node(inode) as? any FileNode, file.givesContent else {
+            return try openFile(inode, flags: flags, process: process)
+        }
+        return try firstOpenings.run(inode) { () throws(BackupError) in
+            let open = try file.open(flags: flags, process: process)
+            // Noted in any case: once the file is open, a program may read it at any time.
+            if nodes.noteOpening(inode), !flags.asksForDirectReads,
+                let content = FirstOpenings.content(of: open, size: try file.attributes().size)
+            {
+                content.withUnsafeBytes(give)
+            }
+            return opened(open)
+        }
     }
 
     public func createFile(

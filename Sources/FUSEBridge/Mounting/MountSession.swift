@@ -68,6 +68,8 @@ public final class MountSession: Sendable {
     ) throws(BackupError) -> End {
         let served = try mount()
         let session = served.pointer
+        server.session = served
+        defer { server.session = nil }
         let entry = (try? MountTable.current())?.entry(at: mountpoint)
         StallWatch.setMountConnection(fuse_session_fd(session)) { [mountpoint] in
             guard let entry, (try? MountTable.current())?.entry(at: mountpoint) == entry else { return }

@@ -16,6 +16,12 @@ final class TreeServer: Sendable {
     let buffers: BlockPool
     let changes = FolderChanges()
     private let reportFailure: FailureReport?
+    private let served = Monitor<ServedSession?>(nil)
+    /// The session whose requests are served; `nil` before the first and after the last one.
+    var session: ServedSession? {
+        get { served.withLock { $0 } }
+        set { served.withLock { $0 = newValue } }
+    }
 
     init(tree: any TreeOperations, options: MountOptions, reportFailure: FailureReport?) {
         self.tree = tree

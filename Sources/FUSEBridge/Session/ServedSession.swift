@@ -25,6 +25,19 @@ struct ServedSession: @unchecked Sendable {
         fuse_lowlevel_notify_inval_inode(pointer, inode.rawValue, -1, 0)
     }
 
+    /// Hands the whole content of a file to the kernel, which then need not read it. Blocks while a read of the file is being
+    /// answered, so call it only while no program has the file open.
+    func store(_ content: UnsafeRawBufferPointer, in inode: InodeNumber) {
+        var vector = fuse_bufvec()
+        vector.count = 1
+        vector.buf.size = content.count
+        vector.buf.fd = -1
+        // libfuse only reads it.
+        vector.buf.mem = UnsafeMutableRawPointer(mutating: content.baseAddress)
+        // It fails when the kernel does not know the file any more, or is short of memory: programs then read it.
+        fuse_lowlevel_notify_store(pointer, inode.rawValue, 0, &vector, FUSE_BUF_NO_SPLICE)
+    }
+
     /// Takes back the attributes, and all pages of a file or the target of a link. Blocks while a read of them is being answered,
     /// so call it only on a thread that no such read needs.
     func invalidateContent(of inode: InodeNumber) {

@@ -76,3 +76,8 @@ public final class UncachedFile: Sendable {
         return count
     }
 }
+
+extension Int32 {
+    /// Whether flags of open(2) request reads that bypass the page cache (`O_DIRECT`).
+    public var asksForDirectReads: Bool { self & backupfs_direct_flag() != 0 }
+}

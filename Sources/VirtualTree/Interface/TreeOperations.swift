@@ -30,6 +30,12 @@ public protocol TreeOperations: AnyObject, Sendable {
     ///   - flags: those of open(2).
     ///   - process: the process that opens it; 0 when the kernel does not report it.
     func openFile(_ inode: InodeNumber, flags: Int32, process: Int32) throws(BackupError) -> OpenedFile
+    /// The same.
+    /// - Parameter give: called before this returns, at most once, with the whole content of a small file that never changes, if
+    ///   no program has opened it since it was looked up.
+    func openFile(
+        _ inode: InodeNumber, flags: Int32, process: Int32, givingContent give: (UnsafeRawBufferPointer) -> Void
+    ) throws(BackupError) -> OpenedFile
     /// Creates and opens a file; counts one lookup.
     func createFile(
         _ name: FileName, in parent: InodeNumber, flags: Int32, process: Int32
@@ -120,6 +126,12 @@ extension TreeOperations {
     public func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait? { nil }
     public func isPending(_ inode: InodeNumber, forAttributes: Bool) -> Bool { false }
     public func noteWriter(_ process: Int32, of handle: HandleNumber) {}
+
+    public func openFile(
+        _ inode: InodeNumber, flags: Int32, process: Int32, givingContent give: (UnsafeRawBufferPointer) -> Void
+    ) throws(BackupError) -> OpenedFile {
+        try openFile(inode, flags: flags, process: process)
+    }
 
     public func createFile(
         _ name: FileName, in parent: InodeNumber, flags: Int32, process: Int32, permissions: UInt16

@@ -78,6 +78,13 @@ protocol FileNode: Node {
     ///   - flags: those of open(2).
     ///   - process: the process (thread group) that opens it; 0 when unknown.
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile
+    /// Whether the kernel may have the content of a small file before a program reads it: it never changes, and reading it does
+    /// not wait for a network.
+    var givesContent: Bool { get }
+}
+
+extension FileNode {
+    var givesContent: Bool { false }
 }
 
 /// A symbolic link of the tree.

@@ -7,6 +7,7 @@ final class NodeTable: Sendable {
     private struct Entry {
         let node: any Node
         var lookUpCount: UInt64
+        var wasOpened = false
     }
 
     private let root: any Node
@@ -32,11 +33,22 @@ final class NodeTable: Sendable {
     func retain(_ node: any Node) {
         guard node.inode != .root else { return }
         let count = entries.withLock { entries in
-            let count = entries[node.inode.rawValue]?.lookUpCount ?? 0
-            entries[node.inode.rawValue] = Entry(node: node, lookUpCount: count + 1)
+            let known = entries[node.inode.rawValue]
+            entries[node.inode.rawValue] = Entry(
+                node: node, lookUpCount: (known?.lookUpCount ?? 0) + 1, wasOpened: known?.wasOpened ?? false)
             return entries.count
         }
         if count > peakCount.load(ordering: .relaxed) { peakCount.store(count, ordering: .relaxed) }
+    }
+
+    /// Notes that a file is being opened.
+    /// - Returns: whether that is the first time since the kernel got the node.
+    func noteOpening(_ inode: InodeNumber) -> Bool {
+        entries.withLock { entries in
+            guard entries[inode.rawValue]?.wasOpened == false else { return false }
+            entries[inode.rawValue]?.wasOpened = true
+            return true
+        }
     }
 
     func forget(_ inode: InodeNumber, count: UInt64) {

@@ -184,6 +184,8 @@ final class StoredFile: FileNode {
         folder.photoAttributes(of: try entry().name)
     }
 
+    var givesContent: Bool { !waitsForNetwork }
+
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
         guard !flags.asksToWrite else { throw .readOnlyHere }
         let entry = try entry()

@@ -71,7 +71,7 @@ struct NameSemanticsTests {
         }
     }
 
-    @Test func `S5: latest is looked up again each time`() throws {
+    @Test func `S5: latest names the newest backup whenever it is used`() throws {
         try Sandbox.withMount { sandbox in
             let result = try sandbox.python(
                 #"""
