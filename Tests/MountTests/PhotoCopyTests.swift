@@ -230,7 +230,7 @@ import Testing
                 head -c 300000 /dev/urandom > $R/other.jpg; cp $R/other.jpg $R/moved.jpg
                 python3 $R/child.py $M/photos/starred/moved.jpg $R/moved.jpg; [ ! -e $R/moved.jpg ]
                 wait_until '[ -e $S/photos/copies/*.unclaimed ]'; cmp $S/photos/copies/*.unclaimed $R/other.jpg
-                wait_until "grep -qF $(ls $S/photos/copies/*.unclaimed) $S/mount.log"; [ ! -e $M/photos/starred/moved.jpg ]
+                wait_until "grep -qF $(ls $S/photos/copies/*.unclaimed) $S/mount.log"; wait_until '[ ! -e $M/photos/starred/moved.jpg ]'
                 """)
             try sandbox.unmount()
             try sandbox.mount()

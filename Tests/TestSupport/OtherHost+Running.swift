@@ -8,10 +8,10 @@ extension OtherHost {
         /// The mounts of its own programs leave it at the end, so that their processes end.
         private static let script =
             MountNamespace.prelude + #"""
-            leave_mounts; ip link set lo up; echo ready
-            tail --pid="$0" --follow /dev/null
-            leave_mounts
-            """#
+                leave_mounts; ip link set lo up; echo ready
+                tail --pid="$0" --follow /dev/null
+                leave_mounts
+                """#
         private static let startLimitSeconds = 60
 
         private let job: Job
