@@ -80,6 +80,11 @@ struct ListWritingTests {
             ". $R/tools; cp -a $R/a $R/before; backupfs copy --manifest bagit $R/card $R/a > $R/out; diff -r $R/a $R/before")
         try sandbox.fails(
             "mkdir $R/other; printf x > $R/other/new; backupfs copy --manifest bagit $R/other $R/a",
+            saying: "the destination is a bag already, and it lacks files of the source", exitCode: 1)
+        #expect(try sandbox.sh("diff -r $R/a $R/before") == "")
+        // Nothing is added, and yet the bag has more than the source.
+        try sandbox.fails(
+            "rm $R/other/new; mkdir $R/other/MISC; cp -p $R/a/data/MISC/1.txt $R/other/MISC/; backupfs copy --manifest bagit $R/other $R/a",
             saying: "the folder of a bag has a file that is not of this job", exitCode: 3)
     }
 

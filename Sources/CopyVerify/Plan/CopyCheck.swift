@@ -54,6 +54,7 @@ public struct CopyCheck {
         for problem in scan.problems { note(problem) }
         problemCount += scan.problemCount - scan.problems.count
         checkSpace(scan, places)
+        if options.manifests.contains(.bagit) { checkBags(scan, places) }
         try throwProblems()
         return CopyPlan(info: scan.info, destinations: places, hiddenCount: scan.hiddenCount, labelled: labelled)
     }
@@ -219,6 +220,18 @@ public struct CopyCheck {
                 BackupError(
                     .accessDenied, "you may not write into this folder", path: place.existingPath,
                     remedy: "Check the owner and the mode of the folder."))
+        }
+    }
+
+    /// The list of a bag that exists is not written again.
+    private mutating func checkBags(_ scan: SourceScan, _ places: [DestinationPlace]) {
+        for (place, need) in zip(places, scan.needs) where need.files > 0 {
+            let bag = FileSystem.parentPath(place.path)
+            guard FileSystem.statusIfPresent("\(bag)/\(CopyOptions.bagDeclaration)") != nil else { continue }
+            note(
+                BackupError(
+                    .conflict, "the destination is a bag already, and it lacks files of the source", path: bag,
+                    remedy: "Name another folder."))
         }
     }
 

@@ -3,7 +3,7 @@ import SystemIO
 
 /// The lists of a bag (RFC 8493): `manifest-sha256.txt` and its relatives, and those of the tag files.
 enum BagFiles {
-    static let declaration = "bagit.txt"
+    static let declaration = CopyOptions.bagDeclaration
     private static let declarationLimitBytes = 4_096
     private static let algorithms: [String: HashAlgorithm] = [
         "md5": .md5, "sha1": .sha1, "sha256": .sha256, "sha512": .c4, "xxh128": .xxh128, "xxh64": .xxh64,
