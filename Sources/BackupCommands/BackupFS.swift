@@ -131,12 +131,12 @@ enum RepeatedOption {
     private static let collecting: [String: Set<String>] = [
         "--tag": ["snapshots"], "--keep-tag": ["forget"], "--add": ["tag"], "--remove": ["tag"], "--set": ["tag"],
         "--rule": ["star"], "--md5": ["restore"], "--hash": ["copy"], "--manifest": ["copy"],
+        "--algorithm": ["checksum"],
     ]
 
     /// Short names of options with a value, where they do not collect values.
     private static let short: [String: (name: String, verbs: Set<String>)] = [
         "-o": ("--output", ["export", "app"]), "-l": ("--keep-last", ["forget"]),
-        "-a": ("--algorithm", ["checksum"]),
     ]
 
     /// - Throws: `usage`.

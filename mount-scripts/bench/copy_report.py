@@ -35,7 +35,7 @@ def render(run) -> list:
         f"{card_count:,} photos and clips ({card_bytes / 1e6:,.0f} MB), and {small_count:,} small files ({small_bytes / 1e6:,.0f} MB), "
         "of random bytes, from the disk to a folder in memory (tmpfs) and one on the same disk: `backupfs copy` beside `rsync -a` for each and "
         "`sha256sum -c` in each, and beside `cp -a` to the disk alone and `sha256sum -c` there. The list of checksums was made "
-        "before. The digests are those of one file in memory: all three by `backupfs copy --verify quick --hash …` to memory, beside `md5sum`. "
+        "before. The digests are those of one file in memory: all three by `backupfs checksum -a md5 -a sha1 -a sha256`, beside `md5sum`. "
         "*Part of the time* is our median wall time by theirs.", "",
         "**What is not equal.** We read the source once, make each copy durable before it gets its name, and read it back from the disk; "
         "the others' copies are read back from memory, where the system has them still, and may not be on the disk when they end. "

@@ -22,8 +22,10 @@ struct ChecksumCommand: ParsableCommand {
     @OptionGroup var output: OutputOptions
     @Option(
         name: [.customShort("a"), .long],
-        help: ArgumentHelp("sha256 (the default), sha1 or md5. MD5 and SHA-1 prove nothing against forgers.", valueName: "name"))
-    var algorithm: HashAlgorithm = .sha256
+        help: ArgumentHelp(
+            "sha256 (the default), sha1 or md5. MD5 and SHA-1 prove nothing against forgers. Can be repeated.",
+            valueName: "name"))
+    var algorithm: [HashAlgorithm] = []
     @OptionGroup var cache: ChecksumCacheOptions
     @Argument(help: ArgumentHelp("The files.", valueName: "file"), completion: .file())
     var files: [String]
@@ -36,7 +38,7 @@ struct ChecksumCommand: ParsableCommand {
                 try Cancellation().run { () throws(BackupError) in
                     for file in files {
                         do throws(BackupError) {
-                            try write(file, checksum(of: file, checksums))
+                            try write(file, find(of: file, checksums))
                         } catch {
                             if error.code == .interrupted { throw error }
                             Terminal.writeErrorAsRequested(error)
@@ -52,12 +54,19 @@ struct ChecksumCommand: ParsableCommand {
         throw ExitCode((failures.count < files.count ? ExitStatus.incomplete : .failure).rawValue)
     }
 
-    private func checksum(of path: String, _ checksums: FileChecksums) throws(BackupError) -> [UInt8] {
+    /// In the order in which they were asked for.
+    private var algorithms: [HashAlgorithm] { algorithm.isEmpty ? [.sha256] : algorithm }
+
+    private func find(of path: String, _ checksums: FileChecksums) throws(BackupError) -> [HashAlgorithm: [UInt8]] {
         let real = try FileSystem.realPath(path)
-        return try checksums.checksum(of: OwnedDescriptor.openFile(path), at: Array(real.utf8), algorithm)
+        return try checksums.checksums(of: OwnedDescriptor.openFile(path), at: Array(real.utf8), Set(algorithms))
     }
 
-    private func write(_ path: String, _ checksum: [UInt8]) {
+    private func write(_ path: String, _ checksums: [HashAlgorithm: [UInt8]]) {
+        for algorithm in algorithms { if let checksum = checksums[algorithm] { write(path, algorithm, checksum) } }
+    }
+
+    private func write(_ path: String, _ algorithm: HashAlgorithm, _ checksum: [UInt8]) {
         // A C4 ID is the text of a SHA-512.
         let digits =
             algorithm == .c4

@@ -56,38 +56,51 @@ public final class FileChecksums: Sendable {
     public var counts: Counts { state.withLock { $0 } }
 
     /// The checksum of a file.
+    /// - Throws: as `checksums`.
+    public func checksum(
+        of file: consuming OwnedDescriptor, at path: [UInt8], _ algorithm: HashAlgorithm, expected: FileStatus? = nil
+    ) throws(BackupError) -> [UInt8] {
+        try checksums(of: file, at: path, [algorithm], expected: expected)[algorithm] ?? []
+    }
+
+    /// The checksums of a file by some algorithms; the file is read once at most.
     /// - Parameters:
     ///   - path: absolute, without links.
     ///   - expected: the file's status when it was found; `nil` for whatever is there.
     /// - Throws: `stale` for a file that is not the expected one, or changed while it was read; the errors of reading it.
-    public func checksum(
-        of file: consuming OwnedDescriptor, at path: [UInt8], _ algorithm: HashAlgorithm, expected: FileStatus? = nil
-    ) throws(BackupError) -> [UInt8] {
+    public func checksums(
+        of file: consuming OwnedDescriptor, at path: [UInt8], _ algorithms: Set<HashAlgorithm>, expected: FileStatus? = nil
+    ) throws(BackupError) -> [HashAlgorithm: [UInt8]] {
         let cache = FileSystem.keepsChangeTime(file) ? openCache() : nil
         let file = try SharedFile(file)
         // A program that writes through a mapped page which is dirty already changes no time.
         let wasWritten = cache != nil && file.writeBack()
         let before = try file.status()
         if let expected, expected != before { throw Self.changed(file.path) }
-        let key = ChecksumKey(path: path, algorithm, before)
-        if let known = cache?.digest(key) {
-            state.withLock { $0.hitCount += 1 }
-            return known
-        }
+        var found: [HashAlgorithm: [UInt8]] = [:]
+        for algorithm in algorithms { found[algorithm] = cache?.digest(ChecksumKey(path: path, algorithm, before)) }
+        let (hitCount, missing) = (found.count, algorithms.subtracting(found.keys))
+        state.withLock { $0.hitCount += UInt64(hitCount) }
+        if missing.isEmpty { return found }
         // A later change within the same step of the clock would leave no trace.
         let isSettled = before.isSettled
-        let digest = try read(file, algorithm)
+        let digests = try read(file, missing)
         guard try file.status() == before else { throw Self.changed(file.path) }
         state.withLock { counts in
-            counts.missCount += 1
+            counts.missCount += UInt64(missing.count)
             counts.readBytes += before.size
         }
-        if wasWritten, isSettled { cache?.keep(digest, for: key) }
-        return digest
+        for algorithm in missing {
+            guard let digest = digests.bytes(algorithm) else { continue }
+            found[algorithm] = digest
+            if wasWritten, isSettled { cache?.keep(digest, for: ChecksumKey(path: path, algorithm, before)) }
+        }
+        return found
     }
 
-    private func read(_ file: SharedFile, _ algorithm: HashAlgorithm) throws(BackupError) -> [UInt8] {
-        var hasher = ChecksumHasher(algorithm)
+    private func read(_ file: SharedFile, _ algorithms: Set<HashAlgorithm>) throws(BackupError) -> FileDigests {
+        if algorithms.count > 1, file.size > DigestLanes.smallByteCount { return try DigestLanes.read(file, algorithms) }
+        var hasher = FileDigester(algorithms)
         let count = Int(min(UInt64(Self.partByteCount), max(file.size, 1)))
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 4_096)
         defer { buffer.deallocate() }
