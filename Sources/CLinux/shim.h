@@ -3,6 +3,7 @@
 #define BACKUPFS_CLINUX_SHIM_H
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <linux/stat.h>
 #include <malloc.h>
 #include <sys/file.h>
@@ -165,6 +166,49 @@ static inline int backupfs_start_write_back(int descriptor) { return (int)syscal
 static inline int backupfs_direct_flag(void) { return __O_DIRECT; }
 // posix_fadvise(2): drops the clean pages of a file from the page cache. The error, or 0.
 static inline int backupfs_drop_cached_pages(int descriptor) { return posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED); }
+// io_setup(2): a queue for `count` reads at once. 0, or -1 and errno.
+static inline int backupfs_make_read_queue(unsigned int count, unsigned long *queue) {
+    *queue = 0;
+    return (int)syscall(SYS_io_setup, count, queue);
+}
+// io_destroy(2).
+static inline void backupfs_end_read_queue(unsigned long queue) { (void)syscall(SYS_io_destroy, queue); }
+enum { backupfs_read_queue_limit = 64 };
+// io_submit(2) and io_getevents(2): reads the beginnings of at most 64 files, each into its buffer, and returns when all reads have ended. Each
+// result is a number of bytes, or a negative errno.
+static inline void backupfs_read_beginnings(
+    unsigned long queue, int count, const int *files, void *const *buffers, const unsigned long *lengths, long *results) {
+    struct iocb reads[backupfs_read_queue_limit] = {{0}}, *places[backupfs_read_queue_limit];
+    int running = 0, next = 0;
+    for (int index = 0; index < count; index++) {
+        reads[index].aio_data = (unsigned long long)index;
+        reads[index].aio_lio_opcode = IOCB_CMD_PREAD;
+        reads[index].aio_fildes = (unsigned int)files[index];
+        reads[index].aio_buf = (unsigned long long)(unsigned long)buffers[index];
+        reads[index].aio_nbytes = lengths[index];
+        places[index] = &reads[index];
+        results[index] = -EIO;
+    }
+    while (next < count) {
+        long taken = syscall(SYS_io_submit, queue, (long)(count - next), places + next);
+        if (taken > 0) {
+            running += (int)taken;
+            next += (int)taken;
+        } else {
+            // The first one is refused; the others may be taken.
+            results[next++] = -(long)(taken == 0 ? EAGAIN : errno);
+        }
+    }
+    // The kernel writes into the buffers until then.
+    while (running > 0) {
+        struct io_event ends[backupfs_read_queue_limit];
+        long ended = syscall(SYS_io_getevents, queue, 1L, (long)running, ends, (struct timespec *)0);
+        for (long index = 0; index < ended; index++) results[ends[index].data] = (long)ends[index].res;
+        if (ended > 0) running -= (int)ended;
+    }
+}
+// posix_fadvise(2): begins to read all of a file into the page cache.
+static inline void backupfs_read_ahead(int descriptor) { (void)posix_fadvise(descriptor, 0, 0, POSIX_FADV_WILLNEED); }
 // Whether syncfs(2) tells of errors, and reaches the disk: 0 before Linux 5.8, and on FUSE, where it may end in the daemon.
 static inline int backupfs_syncfs_is_reliable(int descriptor) {
     struct statfs value;

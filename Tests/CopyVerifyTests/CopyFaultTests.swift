@@ -72,13 +72,13 @@ struct CopyFaultTests {
             touch $R/hold; BACKUPFS_FAULT=copy.source-read=pause:$R/hold backupfs copy $R/card $R/a > $R/out & process=$!
             wait_paused $R/hold $process; printf more >> $R/card/once; rm $R/hold; wait $process; cmp $R/card/once $R/a/once
             """)
-        try sandbox.sh("head -c 30000000 /dev/urandom > $R/card/always; printf x > $R/card/zz")
+        try sandbox.sh("head -c 100000000 /dev/zero > $R/card/always; printf x > $R/card/zz")
         let result = try sandbox.sh(
             """
             python3 -c 'import sys
             f = open(sys.argv[1], "ab", buffering=0)
             while True: f.write(b"x")' $R/card/always & writer=$!
-            wait_until '[ $(stat -c %s $R/card/always) -gt 30000000 ]'
+            wait_until '[ $(stat -c %s $R/card/always) -gt 100000000 ]'
             code=0; backupfs copy $R/card $R/b > $R/out 2>&1 || code=$?; kill $writer; echo $code; \(CopySandbox.findJob)
             jq -r '.[] | "\\(.path) \\(.status)"' $J/results.json | sort; ls -A $R/b
             """)

@@ -48,6 +48,7 @@ final class DropEngine {
         load.expect(bytes: status.kind == .regular ? status.size : 0)
         let place = SourceFolder(components: Array(path.dropLast()), status: try folder.descriptor.status())
         try reader.visit(name, status, in: place, folder)
+        reader.passOn()
         threads.pushAll(.flush)
         return status
     }

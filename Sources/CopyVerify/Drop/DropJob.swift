@@ -99,9 +99,7 @@ final class DropJob: Sendable {
         }
         let info = info.withLock { $0.whole }
         try folder.write(info)
-        let counts = try JobReports(
-            folder: folder, problems: context.problems.problems, warnings: context.problems.warnings
-        ).write()
+        let counts = try JobReports(folder, context.problems, context.journal).write()
         let parts = destinations.map { destination in
             CopySummary.Part(
                 path: destination.place.path, counts: counts[destination.place.path] ?? RowCounts(), error: destination.error)

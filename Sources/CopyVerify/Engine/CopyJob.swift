@@ -89,11 +89,15 @@ public struct CopyJob: Sendable {
         let load = SourceLoad()
         let meter = try ProgressReporter(
             folder, ProgressMeter(destinations, load, plan.info, record.options.verification, at: start), progress)
-        control.onPause = { threads.pushAll(.flush) }
         control.progress = { meter.latest.json }
         let hasher = try SourceHasher(context.algorithms)
         let reader = SourceReader(context, destinations, threads.queues, hasher, load, manifest, pace: control.check)
+        control.onPause = {
+            reader.passOn()
+            threads.pushAll(.flush)
+        }
         walk(reader, context)
+        reader.end()
         note.copySeconds = Double(SystemClock.monotonicNanoseconds() - start) / 1e9
         if !context.mustStop { requireWholeSource(context, reader.visitedCount) }
         threads.pushAll(.finish)
@@ -168,11 +172,11 @@ public struct CopyJob: Sendable {
                 path: record.source, remedy: Self.sourceRemedy))
     }
 
-    private func walk(_ visitor: any SourceVisitor, _ context: CopyContext) {
+    private func walk(_ visitor: any SourceVisitor, _ context: CopyContext, isOfFolders: Bool = false) {
         do throws(BackupError) {
             try SourceWalk(
                 root: context.source, includesHidden: record.options.includesHidden,
-                leavesOutChain: record.options.leavesOutChain, visitor: visitor
+                leavesOutChain: record.options.leavesOutChain, isOfFolders: isOfFolders, visitor: visitor
             ).run()
         } catch {
             if error.code == .interrupted { context.requestStop() } else { context.problems.add(error) }
@@ -192,7 +196,7 @@ public struct CopyJob: Sendable {
 
     private func finishFolders(_ context: CopyContext, _ destinations: [Destination]) {
         let folders = FolderAttributes(context, destinations)
-        walk(folders, context)
+        walk(folders, context, isOfFolders: true)
         folders.synchronize()
     }
 
@@ -207,9 +211,7 @@ public struct CopyJob: Sendable {
     private func conclude(
         _ context: CopyContext, _ destinations: [Destination], _ control: JobControl, _ load: SourceLoad, _ start: UInt64
     ) throws(BackupError) -> CopySummary {
-        let counts = try JobReports(
-            folder: folder, problems: context.problems.problems, warnings: context.problems.warnings
-        ).write()
+        let counts = try JobReports(folder, context.problems, context.journal).write()
         let errors = Dictionary(
             destinations.map { ($0.place.path, $0.error) } + absent.map { ($0.place.path, $0.error) }
         ) { first, _ in first }

@@ -74,6 +74,10 @@ final class TargetFolders {
     private let madeFolders: MadeFolders
     private let keepsLast: Bool
     private var last: (path: [FileName], handle: DirectoryHandle)?
+    /// Folders that were made here.
+    private var made: Set<[FileName]> = []
+    /// Whether the folder that was opened last was made here: only other programs put anything else into it.
+    private(set) var isLastNew = false
     /// Whether a folder that was opened lies on another file system than the destination.
     private(set) var hasOtherDevice = false
 
@@ -92,8 +96,8 @@ final class TargetFolders {
     }
 
     /// The same; makes the folders that are missing.
-    /// - Parameter made: called for each, with the path of the folder that has it.
-    func openOrMake(_ path: [FileName], made: ([FileName]) -> Void) throws(BackupError) -> DirectoryHandle {
+    /// - Parameter report: called for each, with the path of the folder that has it.
+    func openOrMake(_ path: [FileName], reporting report: ([FileName]) -> Void) throws(BackupError) -> DirectoryHandle {
         if keepsLast, let last, last.path == path { return last.handle }
         if let handle = try root.openFolder(at: path[...]) { return try remember(path, handle) }
         var handle = root
@@ -102,7 +106,7 @@ final class TargetFolders {
                 handle = next
             } else {
                 handle = try make(name, in: handle, at: Array(path[...index]))
-                made(Array(path[..<index]))
+                report(Array(path[..<index]))
             }
         }
         return try remember(path, handle)
@@ -112,6 +116,7 @@ final class TargetFolders {
         try madeFolders.add(path)
         do throws(BackupError) {
             let handle = try folder.makeFolder(name)
+            if keepsLast { made.insert(path) }
             try FaultInjection.reached("copy.folder-made")
             return handle
         } catch {
@@ -125,6 +130,7 @@ final class TargetFolders {
     private func remember(_ path: [FileName], _ handle: DirectoryHandle) throws(BackupError) -> DirectoryHandle {
         if try handle.descriptor.status().device != device { hasOtherDevice = true }
         last = (path, handle)
+        isLastNew = made.contains(path)
         return handle
     }
 }

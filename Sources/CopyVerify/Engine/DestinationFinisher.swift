@@ -13,6 +13,9 @@ final class DestinationFinisher {
     private let context: CopyContext
     private let folders: TargetFolders
     private let readBack: ReadBack
+    private let attributes: CopiedAttributes
+    /// More copies are read back at once.
+    private static let readLimit = UncachedReads.fileCountLimit
     /// Whether the file system has failed to make something durable. It reports that once, and for whatever was written.
     private var hasLostWrites = false
 
@@ -21,6 +24,7 @@ final class DestinationFinisher {
         self.context = context
         folders = TargetFolders(destination, keepsLast: context.keepsFolders)
         readBack = ReadBack(context, destination)
+        attributes = CopiedAttributes(destination: destination.place, problems: context.problems)
     }
 
     func execute(_ batch: Batch) {
@@ -34,7 +38,11 @@ final class DestinationFinisher {
             let failures = try synchronizeFiles(batch)
             hasLostWrites = false
             try FaultInjection.reached("copy.batch-durable")
-            for (index, file) in batch.files.enumerated() { rows.append(complete(file, failures[index])) }
+            for start in stride(from: 0, to: batch.files.count, by: Self.readLimit) {
+                let part = start..<min(start + Self.readLimit, batch.files.count)
+                let findings = verifySmall(batch.files, part, failures)
+                for index in part { rows.append(complete(batch.files[index], failures[index], findings[index])) }
+            }
             try FaultInjection.reached("copy.batch-named")
             hasLostWrites = true
             try synchronizeFolders(batch.changedFolders)
@@ -116,8 +124,32 @@ final class DestinationFinisher {
 
     // MARK: Files
 
-    /// - Parameter failure: why it is not durable.
-    private func complete(_ file: WrittenFile, _ failure: BackupError?) -> ResultRow {
+    /// Verifies the small copies of a part of a batch.
+    /// - Returns: by the places in the batch; those that are not there are to be read alone.
+    private func verifySmall(
+        _ files: [WrittenFile], _ part: Range<Int>, _ failures: [Int: BackupError]
+    ) -> [Int: Result<ReadBack.Finding, BackupError>] {
+        var (places, copies): ([Int], [ReadBack.Copy]) = ([], [])
+        for index in part where failures[index] == nil && readBack.isSmall(files[index].task) && !context.mustStop {
+            guard case .written(let name) = files[index].outcome,
+                let folder = try? folders.open(files[index].task.folder.components)
+            else { continue }
+            places.append(index)
+            copies.append(ReadBack.Copy(task: files[index].task, name: name, folder: folder))
+        }
+        return measuringTime {
+            var findings: [Int: Result<ReadBack.Finding, BackupError>] = [:]
+            for (place, finding) in zip(places, readBack.verifySmall(copies)) { findings[place] = finding }
+            return findings
+        }
+    }
+
+    /// - Parameters:
+    ///   - failure: why it is not durable.
+    ///   - finding: of a copy that was verified.
+    private func complete(
+        _ file: WrittenFile, _ failure: BackupError?, _ finding: Result<ReadBack.Finding, BackupError>?
+    ) -> ResultRow {
         if let failure {
             if case .written(let name) = file.outcome { remove(name, file) }
             return row(file, failure: failure, isDropped: false)
@@ -136,12 +168,17 @@ final class DestinationFinisher {
             if context.options.verification.readsBack {
                 destination.verifiedBytes.add(file.task.status.size, ordering: .relaxed)
             }
-            return finished(file, file.target, .present, .init(digests: file.task.waitForDigests(), method: method))
+            return finished(
+                file, file.target, .present, .init(digests: file.task.waitForDigests(), method: method, status: status))
         case .written(let name):
             do throws(BackupError) {
                 if context.mustStop { throw CopyContext.cancelled }
                 let folder = try folders.open(file.task.folder.components)
-                let finding = try verify(file, name, in: folder)
+                let finding =
+                    if let finding { try finding.get() } else {
+                        try verify(ReadBack.Copy(task: file.task, name: name, folder: folder))
+                    }
+                if let status = finding.status { attributes.warn(ofLossIn: status, file.task.status) }
                 let target = try rename(name, in: folder, file)
                 return finished(file, target, newStatus, finding)
             } catch {
@@ -152,12 +189,14 @@ final class DestinationFinisher {
         }
     }
 
-    private func verify(
-        _ file: WrittenFile, _ name: FileName, in folder: DirectoryHandle
-    ) throws(BackupError) -> ReadBack.Finding {
+    private func verify(_ copy: ReadBack.Copy) throws(BackupError) -> ReadBack.Finding {
+        try measuringTime { () throws(BackupError) in try readBack.verify(copy) }
+    }
+
+    private func measuringTime<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         let start = SystemClock.monotonicNanoseconds()
         defer { destination.verifyingNanoseconds.add(SystemClock.monotonicNanoseconds() - start, ordering: .relaxed) }
-        return try readBack.verify(file.task, name, in: folder)
+        return try body()
     }
 
     /// Gives a copy its name, or the next free one if the job may.
@@ -187,7 +226,10 @@ final class DestinationFinisher {
     ) -> ResultRow {
         do throws(BackupError) {
             var row = row(file, status)
-            let copy = try folders.open(file.task.folder.components).status(target)
+            let copy =
+                if let status = finding.status { status } else {
+                    try folders.open(file.task.folder.components).status(target)
+                }
             row.digests = finding.digests
             if !finding.digests.algorithms.isEmpty { row.hashedAt = SystemClock.now() }
             row.readBack = finding.method

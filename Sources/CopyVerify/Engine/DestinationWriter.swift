@@ -30,14 +30,12 @@ final class DestinationWriter {
     func execute(_ command: WriterCommand) -> Bool {
         switch command {
         case .folder(let folder): make(folder)
+        case .small(let task, let block):
+            attempt { () throws(BackupError) in try begin(task) }
+            if let block { add(block, at: 0) }
+            finish(task)
         case .begin(let task): attempt { () throws(BackupError) in try begin(task) }
-        case .data(let block, let offset):
-            attempt { () throws(BackupError) in
-                try file?.add(block.bytes, at: offset)
-                try FaultInjection.reached("copy.block-written")
-            }
-            destination.waitingBytes.subtract(UInt64(block.count), ordering: .relaxed)
-            if failure == nil { count(UInt64(block.count)) }
+        case .data(let block, let offset): add(block, at: offset)
         case .end(let task): finish(task)
         case .abandon(let task, let error): abandon(task, error)
         case .link(let task): link(task)
@@ -101,7 +99,18 @@ final class DestinationWriter {
     private func begin(_ task: FileTask) throws(BackupError) {
         try FaultInjection.reached("copy.file-begun")
         countedBytes = 0
-        file = try TargetFile(task, in: open(task.folder), of: destination, context, buffers: buffers)
+        let folder = try open(task.folder)
+        file = try TargetFile(
+            task, in: folder, isInNewFolder: folders.isLastNew, of: destination, context, buffers: buffers)
+    }
+
+    private func add(_ block: BlockPool.Block, at offset: UInt64) {
+        attempt { () throws(BackupError) in
+            try file?.add(block.bytes, at: offset)
+            try FaultInjection.reached("copy.block-written")
+        }
+        destination.waitingBytes.subtract(UInt64(block.count), ordering: .relaxed)
+        if failure == nil { count(UInt64(block.count)) }
     }
 
     private func finish(_ task: FileTask) {

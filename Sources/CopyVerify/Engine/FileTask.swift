@@ -51,6 +51,8 @@ final class FileTask: Sendable {
 /// What a destination gets, in the order of the source.
 enum WriterCommand: Sendable {
     case folder(SourceFolder)
+    /// A whole file: `begin`, its data and `end`. An empty one has no block.
+    case small(FileTask, BlockPool.Block?)
     case begin(FileTask)
     case data(BlockPool.Block, offset: UInt64)
     /// The file was read to its end, and has not changed meanwhile.
@@ -83,7 +85,7 @@ struct WrittenFile: Sendable {
 
 /// Files of a destination that are made durable, verified and renamed together.
 struct Batch: Sendable {
-    static let fileLimit = 1_000
+    static let fileLimit = 2_000
     static let byteLimit: UInt64 = 256 << 20
     /// A file that ends its batch.
     static let largeFileBytes: UInt64 = 8 << 20

@@ -35,8 +35,10 @@ final class FolderAttributes: SourceVisitor {
                 let copy = try folders.open(folder.components)
                 // What is missing is copied when the job is resumed: the folder must be writable then.
                 let isWhole = isSourceWhole && destination.failedCount.load(ordering: .relaxed) == 0
-                try CopiedAttributes(destination: destination.place, problems: context.problems)
-                    .set(copy.descriptor, folder.status, attributes, addingMode: isWhole ? 0 : 0o700)
+                let mode: UInt32 = isWhole ? 0 : 0o700
+                let kept = CopiedAttributes(destination: destination.place, problems: context.problems)
+                try kept.set(copy.descriptor, folder.status, attributes, addingMode: mode)
+                kept.warn(ofLossIn: try copy.descriptor.status(), folder.status, addingMode: mode)
             } catch {
                 // One that could not be made has been reported.
                 if error.code != .notFound { context.problems.add(error) }

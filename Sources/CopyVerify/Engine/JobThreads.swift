@@ -57,10 +57,13 @@ final class DestinationThreads {
 /// Obeys the file `control` of a job.
 final class JobControl {
     private static let pauseNanoseconds: UInt64 = 50_000_000
+    /// Looking more often would cost more than copying a small file.
+    private static let lookNanoseconds: UInt64 = 2_000_000
 
     private let folder: JobFolder
     private let context: CopyContext
     private let never = Monitor(false)
+    private var nextLook: UInt64 = 0
     /// Called when a pause begins.
     var onPause: () -> Void = {}
     /// What a pause records.
@@ -77,6 +80,9 @@ final class JobControl {
     /// - Throws: `interrupted` when the run is to end.
     func check() throws(BackupError) {
         if context.mustStop { throw CopyContext.cancelled }
+        let now = SystemClock.monotonicNanoseconds()
+        guard now >= nextLook else { return }
+        nextLook = now + Self.lookNanoseconds
         switch folder.takeRequest() {
         case .pause: try hold()
         case .cancel: try cancel()

@@ -7,31 +7,70 @@ final class ReadBack {
     struct Finding {
         var digests = FileDigests()
         var method: UncachedFile.Method?
+        /// Of the copy; `nil` if it is not known.
+        var status: FileStatus?
+    }
+
+    /// A copy that is to be verified.
+    struct Copy {
+        let task: FileTask
+        /// Its present name.
+        let name: FileName
+        let folder: DirectoryHandle
     }
 
     private let context: CopyContext
     private let destination: Destination
     private let buffer = AlignedBuffer()
     private let sourceBuffer = AlignedBuffer()
+    private let smallReads: UncachedReads?
     private var digester: FileDigester
     private var sourceFolder: (path: [FileName], handle: DirectoryHandle)?
 
     init(_ context: CopyContext, _ destination: Destination) {
         self.context = context
         self.destination = destination
+        let mode = context.options.verification
+        smallReads = mode.readsBack && !mode.readsSourceAgain ? UncachedReads() : nil
         digester = FileDigester(context.options.verification.algorithms)
     }
 
     private var source: DirectoryHandle { context.source }
     private var mode: VerificationMode { context.options.verification }
 
-    /// - Parameter name: the copy's present name in the folder.
+    /// Whether `verifySmall` takes it.
+    func isSmall(_ task: FileTask) -> Bool { smallReads != nil && task.status.size <= UncachedReads.fileLimitBytes }
+
+    /// Verifies small copies, which are read together.
+    /// - Returns: what was found, in their order; `nil` for those that could not be read this way: `verify` says why.
+    func verifySmall(_ copies: [Copy]) -> [Result<Finding, BackupError>?] {
+        guard let smallReads else { return copies.map { _ in nil } }
+        let requests = copies.map { UncachedReads.Request($0.name, in: $0.folder, size: $0.task.status.size) }
+        var results: [Result<Finding, BackupError>?] = []
+        while results.count < copies.count {
+            for found in smallReads.read(requests[results.count...]) {
+                results.append(found.map { compare($0, copies[results.count].task) })
+            }
+        }
+        return results
+    }
+
+    private func compare(_ found: UncachedReads.Found, _ task: FileTask) -> Result<Finding, BackupError> {
+        digester.update(found.bytes)
+        destination.verifiedBytes.add(task.status.size, ordering: .relaxed)
+        let digests = task.waitForDigests()
+        guard digester.finish() == digests.limited(to: mode.algorithms) else { return .failure(difference(task)) }
+        return .success(Finding(digests: digests, method: .direct, status: found.status))
+    }
+
     /// - Throws: `damagedContent` when the copy differs.
-    func verify(_ task: FileTask, _ name: FileName, in folder: DirectoryHandle) throws(BackupError) -> Finding {
+    func verify(_ copy: Copy) throws(BackupError) -> Finding {
+        let (task, name, folder) = (copy.task, copy.name, copy.folder)
         let size = task.status.size
         guard mode.readsBack else {
-            guard try folder.status(name).size == size else { throw mismatch(task, "the copy has another size") }
-            return Finding(digests: task.waitForDigests())
+            let status = try folder.status(name)
+            guard status.size == size else { throw mismatch(task, "the copy has another size") }
+            return Finding(digests: task.waitForDigests(), status: status)
         }
         let file = try UncachedFile(name, in: folder)
         guard file.status.size == size else { throw mismatch(task, "the copy has another size") }
@@ -58,10 +97,8 @@ final class ReadBack {
         }
         // Those that the mode compares; the others are of the same bytes then.
         let digests = task.waitForDigests()
-        guard digester.finish() == digests.limited(to: mode.algorithms) else {
-            throw mismatch(task, "what was read back differs from what was read from the source")
-        }
-        return Finding(digests: digests, method: file.method)
+        guard digester.finish() == digests.limited(to: mode.algorithms) else { throw difference(task) }
+        return Finding(digests: digests, method: file.method, status: file.status)
     }
 
     private func openSource(_ task: FileTask) throws(BackupError) -> UncachedFile {
@@ -74,6 +111,10 @@ final class ReadBack {
                 remedy: "Copy it once more when no program writes to it.")
         }
         return file
+    }
+
+    private func difference(_ task: FileTask) -> BackupError {
+        mismatch(task, "what was read back differs from what was read from the source")
     }
 
     private func mismatch(_ task: FileTask, _ message: Message) -> BackupError {

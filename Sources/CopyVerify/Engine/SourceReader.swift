@@ -1,11 +1,12 @@
 import BackupCore
-import Synchronization
 import SystemIO
 
 /// Reads the source once, and passes its blocks to the hashers and to all destinations that need them.
 final class SourceReader: SourceVisitor {
     private static let smallByteCount = 64 << 10
     private static let attemptLimit = 3
+    /// Far fewer than there are small blocks.
+    private static let pendingLimit = 16
 
     private let context: CopyContext
     private let destinations: [Destination]
@@ -19,6 +20,11 @@ final class SourceReader: SourceVisitor {
     private let blocks = BlockPool(blockSizeBytes: 1 << 20, limit: 36)
     private let smallBlocks = BlockPool(blockSizeBytes: smallByteCount, limit: 256)
     private var digester: FileDigester
+    /// Files that were opened before their turn, so that their storage reads them beside others.
+    private var announced: [AnnouncedFile] = []
+    /// Commands of small files, which are passed on together: each passing wakes the threads of the destinations.
+    private var pending: [[WriterCommand]]
+    private var pendingCount = 0
     /// Files and links, whether they needed a copy or not.
     private(set) var visitedCount: UInt64 = 0
 
@@ -35,12 +41,50 @@ final class SourceReader: SourceVisitor {
         self.manifest = manifest
         self.pace = pace
         digester = FileDigester(context.algorithms)
+        pending = queues.map { _ in [] }
     }
 
     // MARK: The walk
 
+    // As many requests as a disk usually takes at once.
+    var lookAheadCount: Int { 16 }
+
+    func announce(_ name: FileName, _ status: FileStatus, in folder: SourceFolder, _ handle: DirectoryHandle) {
+        // Each folder on the way can have some. A job that goes on has most of its files already.
+        guard status.size <= UInt64(Self.smallByteCount), announced.count < 4 * lookAheadCount, !context.isResumed else { return }
+        var before: FileStatus?
+        guard let file = try? handle.openFile(name, noting: &before), let before else { return }
+        if before.size > 0 { file.announceReading() }
+        announced.append(AnnouncedFile(name, in: folder, file, before))
+    }
+
+    /// The file that was opened before; `nil` for others.
+    private func takeAnnounced(_ name: FileName, in folder: SourceFolder) -> AnnouncedFile? {
+        guard let index = announced.firstIndex(where: { $0.folder === folder && $0.name == name }) else { return nil }
+        return announced.remove(at: index)
+    }
+
+    /// Passes on what waits to be passed on with more.
+    func passOn() {
+        guard pendingCount > 0 else { return }
+        let start = SystemClock.monotonicNanoseconds()
+        for index in queues.indices where !pending[index].isEmpty {
+            queues[index].push(pending[index])
+            pending[index].removeAll(keepingCapacity: true)
+        }
+        pendingCount = 0
+        load.addWaiting(since: start)
+    }
+
+    /// To be called after the walk.
+    func end() {
+        passOn()
+        announced = []
+    }
+
     func enter(_ folder: SourceFolder, _ handle: DirectoryHandle, names: [FileName]) throws(BackupError) {
         try pace()
+        passOn()
         for queue in queues { queue.push(.folder(folder)) }
     }
 
@@ -63,6 +107,7 @@ final class SourceReader: SourceVisitor {
         _ name: FileName, _ status: FileStatus, in folder: SourceFolder, _ handle: DirectoryHandle
     ) throws(BackupError) {
         try pace()
+        let early = status.kind == .regular ? takeAnnounced(name, in: folder) : nil
         let path = folder.path(of: name)
         switch status.kind {
         case .directory: return
@@ -84,11 +129,12 @@ final class SourceReader: SourceVisitor {
         if status.kind == .symbolicLink {
             copyLink(FileTask(name, in: folder, status), handle, to: receivers)
         } else {
-            try copyFile(name, status, in: folder, handle, expected, to: receivers)
+            try copyFile(name, status, in: folder, handle, early, expected, to: receivers)
         }
     }
 
     private func push(_ commands: [WriterCommand], to receivers: [Int]) {
+        passOn()
         let start = SystemClock.monotonicNanoseconds()
         for index in receivers { queues[index].push(commands) }
         load.addWaiting(since: start)
@@ -106,20 +152,25 @@ final class SourceReader: SourceVisitor {
     // MARK: Files
 
     private func copyFile(
-        _ name: FileName, _ status: FileStatus, in folder: SourceFolder, _ handle: DirectoryHandle, _ expected: ExpectedFile?,
-        to receivers: [Int]
+        _ name: FileName, _ status: FileStatus, in folder: SourceFolder, _ handle: DirectoryHandle, _ early: AnnouncedFile?,
+        _ expected: ExpectedFile?, to receivers: [Int]
     ) throws(BackupError) {
         var failure: BackupError?
+        var early = early
         var last = FileTask(name, in: folder, status)
         for _ in 0..<Self.attemptLimit {
             do throws(BackupError) {
-                let file = try handle.openFile(name)
-                let before = try file.status()
+                // Another attempt opens it again.
+                let file = if let early { early } else { try AnnouncedFile(opening: name, in: folder, handle) }
+                early = nil
+                let before = file.status
                 let isSmall = before.size <= UInt64(Self.smallByteCount)
                 last = FileTask(
-                    name, in: folder, before, attributes: attributes(of: file), expected: expected,
+                    name, in: folder, before, attributes: attributes(of: file.descriptor), expected: expected,
                     partCount: isSmall ? 1 : hasher.partCount)
-                if try isSmall ? readSmall(file, last, receivers) : readLarge(file, last, receivers) { return }
+                if try isSmall ? readSmall(file.descriptor, last, receivers) : readLarge(file.descriptor, last, receivers) {
+                    return
+                }
                 failure = BackupError(
                     .stale, "the file changed each time while it was read",
                     path: "\(handle.path)/\(MessageText.name(name.bytes))",
@@ -150,7 +201,6 @@ final class SourceReader: SourceVisitor {
     private func readSmall(
         _ file: borrowing OwnedDescriptor, _ task: FileTask, _ receivers: [Int]
     ) throws(BackupError) -> Bool {
-        var commands: [WriterCommand] = [.begin(task)]
         let size = Int(task.status.size)
         var filled: BlockPool.Block?
         if size > 0 {
@@ -163,12 +213,14 @@ final class SourceReader: SourceVisitor {
         guard try file.status() == task.status else { return false }
         if let block = filled {
             digester.update(block.bytes)
-            commands.append(.data(block, offset: 0))
             for index in receivers { destinations[index].waitingBytes.add(UInt64(size), ordering: .relaxed) }
         }
         task.deliver(digester.finish())
-        commands.append(.end(task))
-        push(commands, to: receivers)
+        for index in receivers {
+            pending[index].append(.small(task, filled))
+        }
+        pendingCount += 1
+        if pendingCount >= Self.pendingLimit { passOn() }
         return true
     }
 
@@ -244,36 +296,4 @@ final class SourceReader: SourceVisitor {
         load.add(bytes: UInt64(read))
         return read
     }
-}
-
-/// How the reader spends its time, and how far it is.
-final class SourceLoad: Sendable {
-    private let reading = Atomic<UInt64>(0)
-    private let waiting = Atomic<UInt64>(0)
-    private let bytes = Atomic<UInt64>(0)
-    private let filesToCome = Atomic<UInt64>(0)
-    private let bytesToCome = Atomic<UInt64>(0)
-
-    /// A file is about to be read, in a job that did not know of it when it began.
-    func expect(bytes count: UInt64) {
-        filesToCome.add(1, ordering: .relaxed)
-        bytesToCome.add(count, ordering: .relaxed)
-    }
-
-    var expectedFileCount: UInt64 { filesToCome.load(ordering: .relaxed) }
-    var expectedBytes: UInt64 { bytesToCome.load(ordering: .relaxed) }
-
-    func addReading(since start: UInt64) {
-        reading.add(SystemClock.monotonicNanoseconds() - start, ordering: .relaxed)
-    }
-
-    func addWaiting(since start: UInt64) {
-        waiting.add(SystemClock.monotonicNanoseconds() - start, ordering: .relaxed)
-    }
-
-    func add(bytes count: UInt64) { bytes.add(count, ordering: .relaxed) }
-
-    var readBytes: UInt64 { bytes.load(ordering: .relaxed) }
-    var readingNanoseconds: UInt64 { reading.load(ordering: .relaxed) }
-    var waitingNanoseconds: UInt64 { waiting.load(ordering: .relaxed) }
 }

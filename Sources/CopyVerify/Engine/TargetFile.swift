@@ -28,15 +28,20 @@ final class TargetFile {
     private var number = 1
     /// How far the bytes have come.
     private var end: UInt64 = 0
+    /// How far they were written.
+    private var writtenEnd: UInt64 = 0
 
     /// The name of the copy.
     private(set) var target: FileName
 
     /// Looks at what has the name, and decides.
-    /// - Parameter buffers: reused from file to file.
+    /// - Parameters:
+    ///   - isInNewFolder: whether nothing can have the name but by another program: it keeps it then, since the copy replaces
+    ///     nothing when it gets its name.
+    ///   - buffers: reused from file to file.
     /// - Throws: `conflict` when something else has the name, and the job refuses that.
     init(
-        _ task: FileTask, in folder: DirectoryHandle, of destination: Destination, _ context: CopyContext,
+        _ task: FileTask, in folder: DirectoryHandle, isInNewFolder: Bool, of destination: Destination, _ context: CopyContext,
         buffers: (AlignedBuffer, AlignedBuffer)
     ) throws(BackupError) {
         self.task = task
@@ -45,7 +50,7 @@ final class TargetFile {
         self.destination = destination
         self.buffers = buffers
         target = task.name
-        sink = try choose(after: nil)
+        sink = isInNewFolder ? try makeFile(after: nil) : try choose(after: nil)
     }
 
     /// The sink for the name, or for the next one that will do.
@@ -79,7 +84,7 @@ final class TargetFile {
 
     private func makeFile(after earlier: UncachedFile?) throws(BackupError) -> Sink {
         let name = CopyNames.temporary(of: task.name, token: context.token, number: destination.nextNumber())
-        let file = OpenFile(try folder.createFile(name, permissions: 0o600))
+        let file = OpenFile(try folder.createFile(name, upTo: CopiedAttributes.firstPermissions(task.status)))
         do throws(BackupError) {
             if let earlier { try copyStart(of: earlier, to: file) }
         } catch {
@@ -123,8 +128,11 @@ final class TargetFile {
             // The next file is compared from here on.
             return try add(bytes, at: offset)
         }
-        if case .writing(let file, _) = sink { try file.descriptor.writeAll(bytes, at: offset) }
         end = offset + UInt64(bytes.count)
+        if case .writing(let file, _) = sink {
+            try file.descriptor.writeAll(bytes, at: offset)
+            writtenEnd = end
+        }
     }
 
     private func matches(_ bytes: UnsafeRawBufferPointer, _ file: UncachedFile) throws(BackupError) -> Bool {
@@ -153,7 +161,7 @@ final class TargetFile {
         case .comparing(let file): return .present(file.method, file.status)
         case .writing(let file, let name):
             // A hole at the end.
-            if try file.descriptor.status().size < task.status.size { try file.descriptor.truncate(to: task.status.size) }
+            if writtenEnd < task.status.size { try file.descriptor.truncate(to: task.status.size) }
             try attributes.set(file.descriptor, task.status, task.attributes)
             return .written(name)
         case nil: throw BackupError(.badHandle, "the copy has been finished already", path: folder.path)

@@ -15,24 +15,39 @@ public struct RowCounts: Sendable, Equatable {
 
 /// The files that a job leaves for people and programs when it ends: `results.json` and `errors.txt`.
 struct JobReports {
-    let folder: JobFolder
+    private let folder: JobFolder
     /// What belongs to no row: folders that could not be read, destinations that failed.
-    let problems: [String]
-    let warnings: [String]
+    private let problems: [String]
+    private let warnings: [String]
+    /// The rows of the run that ends.
+    private let ownRows: WrittenRows
+
+    init(_ folder: JobFolder, _ problems: ProblemList, _ journal: ResultJournal) {
+        self.folder = folder
+        self.problems = problems.problems
+        warnings = problems.warnings
+        ownRows = journal.ownRows
+    }
 
     /// Writes both.
     /// - Returns: the numbers of rows for each destination.
     func write() throws(BackupError) -> [String: RowCounts] {
-        var counts: [String: RowCounts] = [:]
-        var failureCount = 0
+        // Those are not parsed: they are most of a job of many small files.
+        var counts = ownRows.isWhole ? ownRows.counts : [:]
+        var failureCount = ownRows.isWhole ? ownRows.failureCount : 0
         let results = try DraftFile(folder.resultList)
         try results.add("[\n")
         var isFirst = true
         var lines = try LineFile(path: folder.results)
-        while let line = try lines.next() {
-            guard let row = RecordedRow(line) else { continue }
-            try results.add((isFirst ? [] : [44, 10]) + line)
+        while true {
+            let isOwn = ownRows.isWhole && lines.offset >= ownRows.start
+            guard let line = try lines.next() else { break }
+            let row = isOwn ? nil : RecordedRow(line)
+            guard isOwn || row != nil else { continue }
+            if !isFirst { try results.add([44, 10]) }
+            try results.add(line)
             isFirst = false
+            guard let row else { continue }
             counts[row.destination, default: RowCounts()].byStatus[row.status, default: 0] += 1
             if !row.status.isSuccess, !row.isDropped { failureCount += 1 }
         }

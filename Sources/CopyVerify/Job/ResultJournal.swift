@@ -8,7 +8,7 @@ import SystemIO
 final class ResultJournal: Sendable {
     private let path: String
     private let file: OwnedDescriptor
-    private let lock = Mutex(())
+    private let written: Mutex<WrittenRows>
     /// The rows of earlier runs.
     let earlier: RecordedRows
 
@@ -21,7 +21,11 @@ final class ResultJournal: Sendable {
         file = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW)
         try FileSystem.synchronizeDirectory(folder.path)
         earlier = try RecordedRows(path)
+        written = Mutex(WrittenRows(start: try file.status().size))
     }
+
+    /// The rows of this run.
+    var ownRows: WrittenRows { written.withLock { $0 } }
 
     private static func keep(_ path: String, _ isStillTrue: (RecordedRow) -> Bool) throws(BackupError) {
         let draft = path + ".kept"
@@ -45,16 +49,44 @@ final class ResultJournal: Sendable {
     /// Appends rows durably.
     func append(_ rows: [ResultRow]) throws(BackupError) {
         guard !rows.isEmpty else { return }
-        var text: [UInt8] = []
-        for row in rows { text += row.json.compactText + [10] }
-        let bytes = text
-        let result = lock.withLock { _ in
+        var text = RowText(recordedAt: SystemClock.now())
+        for row in rows { text.add(row) }
+        let bytes = text.bytes
+        let result = written.withLock { written in
             Result { () throws(BackupError) in
-                try file.writeAll(bytes)
-                try file.synchronize()
+                do throws(BackupError) {
+                    try file.writeAll(bytes)
+                    written.add(rows)
+                    try file.synchronize()
+                } catch {
+                    // A part of a line may be there.
+                    written.isWhole = false
+                    throw error
+                }
             }
         }
         try result.get()
+    }
+}
+
+/// What is known of the rows that a run has written, without reading them again.
+struct WrittenRows: Sendable {
+    /// Where they begin in the file.
+    let start: UInt64
+    /// Whether the file has nothing but them from there on.
+    var isWhole = true
+    /// For each destination.
+    private(set) var counts: [String: RowCounts] = [:]
+    /// Failures that are not those of a destination.
+    private(set) var failureCount = 0
+
+    init(start: UInt64) { self.start = start }
+
+    fileprivate mutating func add(_ rows: [ResultRow]) {
+        for row in rows {
+            counts[row.destination, default: RowCounts()].byStatus[row.status, default: 0] += 1
+            if !row.status.isSuccess, !row.isDropped { failureCount += 1 }
+        }
     }
 }
 

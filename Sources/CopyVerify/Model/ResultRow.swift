@@ -65,14 +65,15 @@ struct ResultRow: Sendable {
     /// Whether the destination had failed before this file: the error is that of the destination.
     var isDropped = false
 
-    var json: OrderedJSON {
+    /// - Parameter recordedAt: when it has become certain.
+    func json(recordedAt: Timestamp) -> OrderedJSON {
         var members: [OrderedJSON.Member] = []
         members += Self.path("path", path)
         members += [
             .init("destination", destination), .init("size", size), .init("mtime", modificationTime),
             .init("status", status.rawValue), .init("sha256", digests.sha256?.hexadecimal),
             .init("md5", digests.md5?.hexadecimal), .init("sha1", digests.sha1?.hexadecimal),
-            .init("read_back", readBack?.rawValue), .init("recorded_at", SystemClock.now()),
+            .init("read_back", readBack?.rawValue), .init("recorded_at", recordedAt),
         ]
         if isLink { members.append(.init("link", true)) }
         for algorithm in [HashAlgorithm.xxh128, .c4, .xxh64, .xxh3] {

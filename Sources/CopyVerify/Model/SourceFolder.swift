@@ -6,17 +6,17 @@ final class SourceFolder: Sendable {
     /// Below the source; empty for the source itself.
     let components: [FileName]
     let status: FileStatus
+    /// Below the source; empty for the source itself.
+    let path: [UInt8]
 
     init(components: [FileName], status: FileStatus) {
         self.components = components
+        path = BytePath.joined(components)
         self.status = status
     }
 
     /// The path of an entry, below the source.
     func path(of name: FileName) -> [UInt8] { BytePath.join(path, name.bytes) }
-
-    /// Below the source; empty for the source itself.
-    var path: [UInt8] { BytePath.joined(components) }
 }
 
 /// Names of copies in a destination.

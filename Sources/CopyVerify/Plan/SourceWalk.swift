@@ -3,6 +3,10 @@ import SystemIO
 
 /// What a walk through the source passes on, in the order of the names' bytes.
 protocol SourceVisitor: AnyObject {
+    /// How many files are announced before the first of them is visited.
+    var lookAheadCount: Int { get }
+    /// A file that is visited soon: its reading can begin.
+    func announce(_ name: FileName, _ status: FileStatus, in folder: SourceFolder, _ handle: DirectoryHandle)
     /// A folder begins. All names in it follow, unless this throws.
     /// - Parameter names: those that are copied.
     func enter(_ folder: SourceFolder, _ handle: DirectoryHandle, names: [FileName]) throws(BackupError)
@@ -20,6 +24,11 @@ protocol SourceVisitor: AnyObject {
     func leave(_ folder: SourceFolder, _ handle: DirectoryHandle) throws(BackupError)
 }
 
+extension SourceVisitor {
+    var lookAheadCount: Int { 0 }
+    func announce(_ name: FileName, _ status: FileStatus, in folder: SourceFolder, _ handle: DirectoryHandle) {}
+}
+
 /// Passes on a folder with all that is in it, and keeps no more than the names of the folders on the way.
 struct SourceWalk {
     private static let dot = UInt8(ascii: ".")
@@ -28,12 +37,18 @@ struct SourceWalk {
     let includesHidden: Bool
     /// Whether the chain of the folder's ASC MHL history is left out.
     var leavesOutChain = false
+    /// Whether files and links are not of interest.
+    var isOfFolders = false
     let visitor: any SourceVisitor
 
     /// - Throws: what the visitor throws, and what the source itself does.
     func run() throws(BackupError) {
         let status = try root.descriptor.status()
-        try walk(SourceFolder(components: [], status: status), root, root.names())
+        try walk(SourceFolder(components: [], status: status), root, names(in: root))
+    }
+
+    private func names(in handle: DirectoryHandle) throws(BackupError) -> [FileName] {
+        isOfFolders ? try handle.folderNames().sorted() : try handle.names()
     }
 
     private func walk(_ folder: SourceFolder, _ handle: DirectoryHandle, _ all: [FileName]) throws(BackupError) {
@@ -41,19 +56,43 @@ struct SourceWalk {
         if names.count < all.count { try visitor.skipHidden(all.count - names.count) }
         if leavesOutChain, folder.components == [MHLFormat.folder] { names.removeAll { $0 == MHLFormat.chain } }
         try visitor.enter(folder, handle, names: names)
-        for name in names { try pass(name, in: folder, handle) }
+        // Used in turn: a folder can have any number of files.
+        let placeCount = visitor.lookAheadCount + 1
+        var ahead = [Result<FileStatus?, BackupError>](repeating: .success(nil), count: placeCount)
+        var next = 0
+        for (index, name) in names.enumerated() {
+            while next < names.count, next < index + placeCount {
+                ahead[next % placeCount] = look(names[next], in: folder, handle)
+                next += 1
+            }
+            try pass(name, ahead[index % placeCount], in: folder, handle)
+        }
         try visitor.leave(folder, handle)
     }
 
-    private func pass(_ name: FileName, in folder: SourceFolder, _ handle: DirectoryHandle) throws(BackupError) {
+    private func look(
+        _ name: FileName, in folder: SourceFolder, _ handle: DirectoryHandle
+    ) -> Result<FileStatus?, BackupError> {
+        do throws(BackupError) {
+            let status = try handle.statusIfPresent(name)
+            if let status, status.kind == .regular { visitor.announce(name, status, in: folder, handle) }
+            return .success(status)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func pass(
+        _ name: FileName, _ found: Result<FileStatus?, BackupError>, in folder: SourceFolder, _ handle: DirectoryHandle
+    ) throws(BackupError) {
         let status: FileStatus
         let inner: (handle: DirectoryHandle, names: [FileName])?
         do throws(BackupError) {
-            guard let found = try handle.statusIfPresent(name) else { return try visitor.miss(folder.path(of: name)) }
+            guard let found = try found.get() else { return try visitor.miss(folder.path(of: name)) }
             status = found
             if found.kind == .directory {
                 let opened = try handle.openDirectory(name)
-                inner = (opened, try opened.names())
+                inner = (opened, try names(in: opened))
             } else {
                 inner = nil
             }

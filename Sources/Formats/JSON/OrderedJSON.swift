@@ -154,11 +154,12 @@ extension Int64: JSONConvertible {}
 extension UInt64: JSONConvertible {}
 
 extension Optional: JSONConvertible where Wrapped: JSONConvertible {
-    public var json: OrderedJSON { map(\.json) ?? .null }
+    // Not by a key path: those are made at run time here.
+    public var json: OrderedJSON { map { $0.json } ?? .null }
 }
 
 extension Array: JSONConvertible where Element: JSONConvertible {
-    public var json: OrderedJSON { .array(map(\.json)) }
+    public var json: OrderedJSON { .array(map { $0.json }) }
 }
 
 /// Documents are for programs: their texts are in English.

@@ -41,14 +41,20 @@ extension DirectoryHandle {
     /// - Parameter permissions: exactly these, regardless of the umask.
     /// - Throws: `alreadyExists`, `noSpace`, …; an error may leave an empty file.
     public func createFile(_ name: FileName, permissions: mode_t) throws(BackupError) -> OwnedDescriptor {
-        let (fullPath, plain) = ("\(path)/\(name)", permissions & 0o777)
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        let number = try OwnedDescriptor.opening(fullPath, flags) { () throws(BackupError) in
-            try call("create the file", name) { openat($0, $1, flags, plain) }
-        }
-        let file = OwnedDescriptor(owning: number, path: fullPath)
+        let plain = permissions & 0o777
+        let file = try createFile(name, upTo: plain)
         if plain & ~Self.creationMask != permissions { try file.setPermissions(permissions) }
         return file
+    }
+
+    /// The same.
+    /// - Parameter permissions: the umask, or an ACL of the folder, can take some away.
+    public func createFile(_ name: FileName, upTo permissions: mode_t) throws(BackupError) -> OwnedDescriptor {
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        let number = try OwnedDescriptor.opening("\(path)/\(name)", flags) { () throws(BackupError) in
+            try call("create the file", name) { openat($0, $1, flags, permissions & 0o777) }
+        }
+        return OwnedDescriptor(owning: number, name, in: path)
     }
 
     /// symlinkat(2), with the link's own modification time.
@@ -120,14 +126,15 @@ extension DirectoryHandle {
     /// the check and the rename, another program's file of that name would be replaced, but never a folder that is not empty.
     /// - Throws: `alreadyExists`: nothing is replaced.
     public func move(_ name: FileName, to other: DirectoryHandle, as newName: FileName) throws(BackupError) {
-        let (from, to) = ("\(path)/\(name)", "\(other.path)/\(newName)")
-        try FileObservation.perform(.rename(from: from, to: to)) { () throws(BackupError) in
+        func from() -> String { "\(path)/\(name)" }
+        func to() -> String { "\(other.path)/\(newName)" }
+        try FileObservation.perform(.rename(from: from(), to: to())) { () throws(BackupError) in
             let failure = name.withCString { cName in
                 newName.withCString {
                     Self.moveWithoutReplacing(descriptor.rawValue, cName, other.descriptor.rawValue, $0)
                 }
             }
-            if failure != 0 { throw SystemCall.error(failure, action: "rename to \(to)", path: from) }
+            if failure != 0 { throw SystemCall.error(failure, action: "rename to \(to())", path: from()) }
         }
     }
 

@@ -100,21 +100,29 @@ public final class DirectoryHandle: Sendable {
 
     /// openat(2) with `O_NOFOLLOW`.
     public func open(_ name: FileName, _ flags: Int32, permissions: mode_t = 0o600) throws(BackupError) -> OwnedDescriptor {
-        let fullPath = "\(path)/\(name)"
-        let number = try OwnedDescriptor.opening(fullPath, flags) { () throws(BackupError) in
+        let number = try OwnedDescriptor.opening("\(path)/\(name)", flags) { () throws(BackupError) in
             try call("open", name) { openat($0, $1, flags | O_CLOEXEC | O_NOFOLLOW, permissions) }
         }
-        return OwnedDescriptor(owning: number, path: fullPath)
+        return OwnedDescriptor(owning: number, name, in: path)
     }
 
     /// Opens only a regular file, for reading. An entry may have changed since it was listed. Opening a pipe would block until a
     /// writer comes; opening a device may have any effect.
     /// - Throws: `notSupported` for anything but a file; `notFound` and so on.
     public func openFile(_ name: FileName) throws(BackupError) -> OwnedDescriptor {
+        var status: FileStatus?
+        return try openFile(name, noting: &status)
+    }
+
+    /// The same.
+    /// - Parameter status: gets that of the opened file.
+    public func openFile(_ name: FileName, noting status: inout FileStatus?) throws(BackupError) -> OwnedDescriptor {
         let file = try OwnedDescriptor.waitingForLease { () throws(BackupError) in try open(name, Self.fileFlags) }
-        guard try file.status().kind == .regular else {
+        let found = try file.status()
+        guard found.kind == .regular else {
             throw BackupError(.notSupported, "is neither a file nor a folder nor a link", path: "\(path)/\(name)")
         }
+        status = found
         return file
     }
 
@@ -126,7 +134,7 @@ public final class DirectoryHandle: Sendable {
             }
         }
         guard let number else { return nil }
-        let file = OwnedDescriptor(owning: number, path: "\(path)/\(name)")
+        let file = OwnedDescriptor(owning: number, name, in: path)
         guard try file.status().kind == .regular else { return nil }
         return file
     }

@@ -7,13 +7,26 @@ import Glibc
 /// Offsets and lengths are bytes. Every call names `path` in its error.
 public struct OwnedDescriptor: ~Copyable, Sendable {
     public let rawValue: Int32
+    private let base: String
+    /// Of an entry of the folder `base`. Only a message makes a path of the two: there are many small files.
+    private let name: FileName?
     /// The path it was opened with; for messages only.
-    public let path: String
+    public var path: String {
+        if let name { "\(base)/\(name)" } else { base }
+    }
 
     /// Takes ownership of an open descriptor.
     public init(owning rawValue: Int32, path: String) {
         self.rawValue = rawValue
-        self.path = path
+        base = path
+        name = nil
+    }
+
+    /// The same for an entry of a folder.
+    init(owning rawValue: Int32, _ name: FileName, in folder: String) {
+        self.rawValue = rawValue
+        base = folder
+        self.name = name
     }
 
     /// open(2) with `O_CLOEXEC`.
@@ -70,10 +83,10 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
 
     /// Opens with `body`; observers see an open that may change something.
     static func opening(
-        _ path: String, _ flags: Int32, _ body: () throws(BackupError) -> Int32
+        _ path: @autoclosure () -> String, _ flags: Int32, _ body: () throws(BackupError) -> Int32
     ) throws(BackupError) -> Int32 {
         if flags & (O_CREAT | O_TRUNC) == 0 { return try body() }
-        return try FileObservation.perform(.open(path: path, truncates: flags & O_TRUNC != 0), body)
+        return try FileObservation.perform(.open(path: path(), truncates: flags & O_TRUNC != 0), body)
     }
 
     deinit { _ = Glibc.close(rawValue) }
@@ -198,6 +211,9 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
             try SystemCall.check("make durable", path) { backupfs_sync_filesystem(rawValue) }
         }
     }
+
+    /// posix_fadvise(2): lets the kernel read the file into its cache already. It need not do so.
+    public borrowing func announceReading() { backupfs_read_ahead(rawValue) }
 
     /// Whether `synchronizeFileSystem` reports errors and reaches the disk: not before Linux 5.8, and not on FUSE.
     public borrowing func hasReliableFileSystemSync() -> Bool { backupfs_syncfs_is_reliable(rawValue) == 1 }

@@ -88,21 +88,43 @@ public enum ISO8601 {
 
     /// `2026-01-11T14:30:00Z`; with a fraction of 3, 6 or 9 digits only when there is one. A time outside the years 0 to 9999
     /// becomes the nearest date that this form can express.
-    public static func format(_ time: Timestamp) -> String {
+    public static func format(_ time: Timestamp) -> String { String(decoding: formatToUTF8(time), as: UTF8.self) }
+
+    /// The same, as bytes.
+    public static func formatToUTF8(_ time: Timestamp) -> [UInt8] {
         let time = time.withinCalendar
         let date = LocalDateTime(utc: time)
-        var text = "\(date.dateText)T\(date.timeText(":"))"
+        var text: [UInt8] = []
+        text.reserveCapacity(30)
+        add(date.year, digits: 4, to: &text)
+        for (separator, value) in [("-", date.month), ("-", date.day), ("T", date.hour), (":", date.minute), (":", date.second)]
+            as [(Unicode.Scalar, Int)]
+        {
+            text.append(UInt8(ascii: separator))
+            add(value, digits: 2, to: &text)
+        }
         if time.nanoseconds > 0 {
             let nanoseconds = Int(time.nanoseconds)
+            text.append(UInt8(ascii: "."))
             if nanoseconds.isMultiple(of: 1_000_000) {
-                text += ".\(LocalDateTime.padded(nanoseconds / 1_000_000, 3))"
+                add(nanoseconds / 1_000_000, digits: 3, to: &text)
             } else if nanoseconds.isMultiple(of: 1_000) {
-                text += ".\(LocalDateTime.padded(nanoseconds / 1_000, 6))"
+                add(nanoseconds / 1_000, digits: 6, to: &text)
             } else {
-                text += ".\(LocalDateTime.padded(nanoseconds, 9))"
+                add(nanoseconds, digits: 9, to: &text)
             }
         }
-        return text + "Z"
+        text.append(UInt8(ascii: "Z"))
+        return text
+    }
+
+    private static func add(_ value: Int, digits: Int, to text: inout [UInt8]) {
+        var unit = 1
+        for _ in 1..<digits { unit *= 10 }
+        while unit > 0 {
+            text.append(UInt8(ascii: "0") + UInt8(value / unit % 10))
+            unit /= 10
+        }
     }
 
     private struct Scanner {

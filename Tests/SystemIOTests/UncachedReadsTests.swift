@@ -1,0 +1,39 @@
+import BackupCore
+import SystemIO
+import TestSupport
+import Testing
+
+/// Many small files that are read from their storage at once.
+struct UncachedReadsTests {
+    @Test func `files are read whole; what is not there, or has another size, is left to others`() throws {
+        let root = try TemporaryFolder.make("/var/tmp/uncached")
+        defer { try? FileSystem.removeTree(root) }
+        let folder = try DirectoryHandle(path: root)
+        let sizes = [0, 1, 4_095, 4_096, 4_097, 8_192, 65_535, 65_536] + (0..<100).map { $0 * 97 }
+        let contents = sizes.map { size in (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ size) } }
+        for (index, bytes) in contents.enumerated() {
+            let file = try folder.createFile(FileName("\(index)"), upTo: 0o600)
+            try file.writeAll(bytes)
+            try file.synchronize()
+        }
+        try folder.makeDirectoryIfMissing("folder")
+        try folder.createLink("link", to: Array("1".utf8), modificationTime: Timestamp(seconds: 0))
+        var requests = sizes.enumerated().map { UncachedReads.Request(FileName("\($0)"), in: folder, size: UInt64($1)) }
+        for (name, size): (FileName, UInt64) in [("folder", 4_096), ("link", 1), ("none", 1), ("1", 2), ("2", 4_094)] {
+            requests.insert(UncachedReads.Request(name, in: folder, size: size), at: requests.count / 2)
+        }
+        // Some containers have no such reads, and some file systems no direct ones.
+        guard let reads = UncachedReads(), try UncachedFile("1", in: folder).method == .direct else { return }
+        var found: [[UInt8]?] = []
+        while found.count < requests.count {
+            let part = reads.read(requests[found.count...])
+            #expect(!part.isEmpty && part.count <= UncachedReads.fileCountLimit)
+            found += part.map { $0.map { Array($0.bytes) } }
+        }
+        let middle = sizes.count / 2
+        // The five that were put between them.
+        let others = found[middle..<(middle + 5)]
+        #expect(others.allSatisfy { $0 == nil }, "\(others)")
+        #expect(Array(found[..<middle] + found[(middle + 5)...]) == contents)
+    }
+}
