@@ -140,7 +140,7 @@ struct MountCommand: ParsableCommand {
         defer { watch?.end() }
         // What other machines change is not seen by the watch.
         let isShared = try? store.repository.isRemote || FileSystem.isShared(store.repository.path)
-        tree.setToldOfChanges(watch != nil && isShared == false)
+        tree.setNotifiedOfChanges(watch != nil && isShared == false)
         let repeated = [RepeatedWork.releasingViews(of: tree), .recording(requests, of: store)]
         defer { for work in repeated { work.end() } }
         let daemon = MountDaemon(store: store, isReadOnly: mountOptions.isReadOnly)

@@ -51,9 +51,9 @@ public final class VirtualTree: TreeOperations {
     /// itself when it is accessed; this is for the code that watches the repository, so that the kernel need not ask.
     public func lookForChanges() { _ = try? context.refreshedSnapshots() }
 
-    /// - Parameter isTold: whether `lookForChanges` is called for every change of the repository: the kernel then need not ask
-    ///   each time for what another process may change. False at first.
-    public func setToldOfChanges(_ isTold: Bool) { context.setToldOfChanges(isTold) }
+    /// - Parameter isNotified: whether `lookForChanges` is called for every change of the repository: the kernel then need not
+    ///   ask each time for what another process may change. False at first.
+    public func setNotifiedOfChanges(_ isNotified: Bool) { context.setNotifiedOfChanges(isNotified) }
 
     // MARK: Names
 

@@ -59,14 +59,14 @@ struct KernelCacheTests {
         // What the kernel does not know is no error.
         observer.nameChanged("nobody", in: .root)
         observer.attributesChanged(InodeNumber(99))
-        observer.waitUntilTold()
+        observer.waitUntilNotified()
         #expect(try mount.sh("stat $M/old").exitCode == 1)
         #expect(try mount.output("stat -c %s $M/changed") == "3\n")
         #expect(try mount.end() == .requested)
         // There is no observer any more, which is not an error.
         #expect(tree.state.withLock { $0.observer == nil })
         observer.nameChanged("changed", in: .root)
-        observer.waitUntilTold()
+        observer.waitUntilNotified()
     }
 
     @Test func `the kernel keeps the target of a link until it is told`() throws {
@@ -77,19 +77,19 @@ struct KernelCacheTests {
         #expect(try target() == "one\n")
         tree.state.withLock { $0.nodes[link]?.content = .symbolicLink(Array("two".utf8)) }
         let observer = try #require(tree.state.withLock { $0.observer })
-        #expect(observer.tellsOfLinks)
+        #expect(observer.notifiesOfLinks)
         // Another suite may have the kernel let go of what it keeps just then.
         #expect(try ["one\n", "two\n"].contains(target()))
         for number in 0..<50 {
             let next = "n\(number % 10)x"
             tree.state.withLock { $0.nodes[link]?.content = .symbolicLink(Array(next.utf8)) }
             observer.linkReplaced(link)
-            observer.waitUntilLinksAreTold()
+            observer.waitUntilLinksNotified()
             #expect(try target() == next + "\n")
         }
         // What the kernel does not know is no error.
         observer.linkReplaced(InodeNumber(99))
-        observer.waitUntilTold()
+        observer.waitUntilNotified()
         #expect(try mount.end() == .requested)
     }
 

@@ -17,7 +17,7 @@ struct AnnouncementTests {
         }
         func attributesChanged(_ inode: InodeNumber) { news.withLock { $0.append("attributes") } }
         func pendingEnded() {}
-        func waitUntilTold() { waits.withLock { $0 += 1 } }
+        func waitUntilNotified() { waits.withLock { $0 += 1 } }
         func take() -> [String] {
             news.withLock { news in
                 defer { news = [] }

@@ -12,16 +12,16 @@ struct LatestLinkTests {
     private final class Observer: TreeObserver {
         let replaced = Mutex<[InodeNumber]>([])
         let waits = Mutex<[Int]>([])
-        let tellsOfLinks: Bool
+        let notifiesOfLinks: Bool
 
-        init(tellsOfLinks: Bool = true) { self.tellsOfLinks = tellsOfLinks }
+        init(notifiesOfLinks: Bool = true) { self.notifiesOfLinks = notifiesOfLinks }
 
         func nameChanged(_ name: FileName, in parent: InodeNumber) {}
         func attributesChanged(_ inode: InodeNumber) {}
-        func waitUntilTold() {}
+        func waitUntilNotified() {}
         func pendingEnded() {}
         func linkReplaced(_ inode: InodeNumber) { replaced.withLock { $0.append(inode) } }
-        func waitUntilLinksAreTold() {
+        func waitUntilLinksNotified() {
             let count = replaced.withLock { $0.count }
             waits.withLock { $0.append(count) }
         }
@@ -79,14 +79,14 @@ struct LatestLinkTests {
         let test = try TestTree()
         func timeout() throws -> Double { try test.tree.find("snapshots/latest").entryTimeoutSeconds }
         #expect(try timeout() == 0)
-        test.tree.setToldOfChanges(true)
+        test.tree.setNotifiedOfChanges(true)
         #expect(try timeout() == 0)
-        test.tree.setObserver(Observer(tellsOfLinks: false))
+        test.tree.setObserver(Observer(notifiesOfLinks: false))
         #expect(try timeout() == 0)
         test.tree.setObserver(Observer())
         #expect(try timeout() == 1)
         #expect(try test.tree.find("snapshots/latest").attributeTimeoutSeconds == 0)
-        test.tree.setToldOfChanges(false)
+        test.tree.setNotifiedOfChanges(false)
         #expect(try timeout() == 0)
     }
 
@@ -114,7 +114,7 @@ struct LatestLinkTests {
             try isDropped {
                 try other.renameSnapshot(try #require(other.snapshot(named: "second")).id, to: "third")
                 _ = try test.tree.extendedAttribute("user.backupfs.generation", of: snapshots)
-                observer.waitUntilLinksAreTold()
+                observer.waitUntilLinksNotified()
             })
         #expect(observer.replaced.withLock { $0.first } == first && observer.replaced.withLock { Set($0).count } == 4)
     }

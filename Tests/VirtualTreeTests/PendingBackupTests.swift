@@ -246,7 +246,7 @@ struct PendingBackupTests {
             let endedCount = Atomic(0)
             func nameChanged(_ name: FileName, in parent: InodeNumber) {}
             func attributesChanged(_ inode: InodeNumber) {}
-            func waitUntilTold() {}
+            func waitUntilNotified() {}
             func pendingEnded() { endedCount.add(1, ordering: .relaxed) }
         }
         try withGate { (test, gate, snapshots) throws in

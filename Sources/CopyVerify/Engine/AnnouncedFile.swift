@@ -19,8 +19,7 @@ final class AnnouncedFile {
     convenience init(opening name: FileName, in folder: SourceFolder, _ handle: DirectoryHandle) throws(BackupError) {
         var status: FileStatus?
         let file = try handle.openFile(name, noting: &status)
-        if status == nil { status = try file.status() }
-        guard let status else { throw BackupError(.badHandle, "the file has no status", path: handle.path) }
-        self.init(name, in: folder, file, status)
+        let found = if let status { status } else { try file.status() }
+        self.init(name, in: folder, file, found)
     }
 }

@@ -19,7 +19,7 @@ final class KernelNotifier: Sendable {
         var news: [News] = []
         /// The total numbers of notifications queued and sent.
         var givenCount: UInt64 = 0
-        var toldCount: UInt64 = 0
+        var sentCount: UInt64 = 0
         var isEnding = false
     }
 
@@ -64,9 +64,9 @@ final class KernelNotifier: Sendable {
 
     func linkReplaced(_ inode: InodeNumber) { give(.link(inode)) }
 
-    func waitUntilTold() {
+    func waitUntilNotified() {
         let count = state.withLock { $0.givenCount }
-        _ = state.wait(until: { $0.toldCount >= count || $0.isEnding }, forNanoseconds: Self.waitNanoseconds)
+        _ = state.wait(until: { $0.sentCount >= count || $0.isEnding }, forNanoseconds: Self.waitNanoseconds)
     }
 
     private func give(_ news: News) {
@@ -89,7 +89,7 @@ final class KernelNotifier: Sendable {
             for item in news {
                 guard waitUntilFree(item) else { return }
                 send(item)
-                state.changeWakingAll { $0.toldCount += 1 }
+                state.changeWakingAll { $0.sentCount += 1 }
             }
         }
     }
@@ -136,11 +136,11 @@ final class SessionObserver: TreeObserver {
     func nameChanged(_ name: FileName, in parent: InodeNumber) { names?.nameChanged(name, in: parent) }
     func attributesChanged(_ inode: InodeNumber) { names?.attributesChanged(inode) }
     func linkReplaced(_ inode: InodeNumber) { links?.linkReplaced(inode) }
-    var tellsOfLinks: Bool { links != nil }
-    func waitUntilLinksAreTold() { links?.waitUntilTold() }
-    func waitUntilTold() {
-        names?.waitUntilTold()
-        links?.waitUntilTold()
+    var notifiesOfLinks: Bool { links != nil }
+    func waitUntilLinksNotified() { links?.waitUntilNotified() }
+    func waitUntilNotified() {
+        names?.waitUntilNotified()
+        links?.waitUntilNotified()
     }
     func pendingEnded() { loop.servePending() }
 }

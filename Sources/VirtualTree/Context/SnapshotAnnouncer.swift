@@ -26,10 +26,10 @@ final class SnapshotAnnouncer: Sendable {
     func linkReplaced(_ inode: InodeNumber) { state.withLock { $0.observer }?.linkReplaced(inode) }
 
     /// Whether there is an observer that passes that on.
-    var tellsOfLinks: Bool { state.withLock { $0.observer }?.tellsOfLinks ?? false }
+    var notifiesOfLinks: Bool { state.withLock { $0.observer }?.notifiesOfLinks ?? false }
 
     /// Returns when the kernel keeps none of the links replaced so far, or after a second.
-    func waitUntilLinksAreTold() { state.withLock { $0.observer }?.waitUntilLinksAreTold() }
+    func waitUntilLinksNotified() { state.withLock { $0.observer }?.waitUntilLinksNotified() }
 
     /// - Parameter snapshots: all current snapshots.
     func announce(_ snapshots: [Snapshot]) {
@@ -63,7 +63,7 @@ final class SnapshotAnnouncer: Sendable {
     /// - Returns: the generation of a list that the kernel knows, at least.
     func settledGeneration() -> UInt64 {
         let (generation, observer) = state.withLock { ($0.generation, $0.observer) }
-        observer?.waitUntilTold()
+        observer?.waitUntilNotified()
         return generation
     }
 }

@@ -27,7 +27,7 @@ final class TreeContext: Sendable {
     private let look: StorageQuery<Look>
     private let wasNewestKnown = Monitor(false)
     private let latestLinks = LatestLinks()
-    private let isToldOfChanges = Atomic(false)
+    private let isNotifiedOfChanges = Atomic(false)
     /// The repositories of the store's remotes, as far as they are open.
     let remotes: RemoteContexts
     /// When the tree was mounted: the time of folders without a time of their own.
@@ -177,16 +177,16 @@ final class TreeContext: Sendable {
     func settleLatest() {
         _ = try? isRepositoryAnswering()
         noteLatest()
-        announcer.waitUntilLinksAreTold()
+        announcer.waitUntilLinksNotified()
     }
 
     /// Whether changes of the repository by other processes are noticed as they happen.
-    func setToldOfChanges(_ isTold: Bool) { isToldOfChanges.store(isTold, ordering: .relaxed) }
+    func setNotifiedOfChanges(_ isNotified: Bool) { isNotifiedOfChanges.store(isNotified, ordering: .relaxed) }
 
     /// How long the kernel may keep that `latest` is a certain link, in seconds: as long as another backup's name, if a change is
     /// noticed and the kernel is told; otherwise it has to ask each time.
     var latestTimeoutSeconds: Double {
-        isToldOfChanges.load(ordering: .relaxed) && announcer.tellsOfLinks ? Self.snapshotTimeoutSeconds : 0
+        isNotifiedOfChanges.load(ordering: .relaxed) && announcer.notifiesOfLinks ? Self.snapshotTimeoutSeconds : 0
     }
 
     /// Resumes requests that waited for a backup. If it failed, they must not find it as `latest`.

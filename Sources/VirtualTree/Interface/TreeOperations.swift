@@ -306,23 +306,23 @@ public protocol TreeObserver: AnyObject, Sendable {
     func attributesChanged(_ inode: InodeNumber)
     /// Returns when the kernel has received all notifications so far, or after a second: the
     /// kernel does not accept notifications about a folder while a change is being made in it.
-    func waitUntilTold()
+    func waitUntilNotified()
     /// A node for which `TreeOperations.isPending` was true is no longer pending.
     func pendingEnded()
     /// The symbolic link with this number has no target any more: the kernel must not keep the one that it has.
     func linkReplaced(_ inode: InodeNumber)
     /// Whether `linkReplaced` has an effect.
-    var tellsOfLinks: Bool { get }
+    var notifiesOfLinks: Bool { get }
     /// Returns when the effect of `linkReplaced` was reached for all links so far, or after a second. Do not call it while the
     /// kernel waits for an answer about one of them.
-    func waitUntilLinksAreTold()
+    func waitUntilLinksNotified()
 }
 
 /// An observer of a kernel that keeps no targets of links.
 extension TreeObserver {
     public func linkReplaced(_ inode: InodeNumber) {}
-    public var tellsOfLinks: Bool { false }
-    public func waitUntilLinksAreTold() {}
+    public var notifiesOfLinks: Bool { false }
+    public func waitUntilLinksNotified() {}
 }
 
 /// A tree without links of its users.
