@@ -309,6 +309,31 @@ import Testing
         }
     }
 
+    @Test func `a killed program does not stay while the file is copied for another one`() throws {
+        try Sandbox.use { sandbox in
+            try Self.make(in: sandbox)
+            try sandbox.sh("touch $R/hold")
+            try sandbox.mount(Self.soon.merging(["BACKUPFS_FAULT": "copy.batch-durable:1=pause:\(sandbox("hold"))"]) { $1 })
+            try sandbox.python(
+                #"""
+                path = M + "/copy/cards/x"
+                closing = "import os, sys; f = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT); os.write(f, b'whole'); input(); os.close(f)"
+                closer = subprocess.Popen([sys.executable, "-c", closing, path], stdin=subprocess.PIPE, text=True)
+                assert until(lambda: os.path.exists(path), 20)
+                keeping = "import os, sys, time; f = os.open(sys.argv[1], os.O_WRONLY); print('open', flush=True); time.sleep(600)"
+                keeper = subprocess.Popen([sys.executable, "-c", keeping, path], stdout=subprocess.PIPE, text=True)
+                assert keeper.stdout.readline() == "open\n"
+                closer.stdin.write("\n"); closer.stdin.flush()
+                assert until(lambda: os.path.exists(R + "/hold.reached"), 20)
+                keeper.kill(); keeper.wait(20)
+                assert closer.poll() is None
+                os.unlink(R + "/hold"); assert closer.wait(20) == 0
+                """#)
+            #expect(try sandbox.sh("cat $R/a/x $R/b/x") == "wholewhole")
+            try sandbox.unmount()
+        }
+    }
+
     @Test func `a destination that is missing, in the store or twice refuses all files`() throws {
         try Sandbox.use { sandbox in
             try Self.make(in: sandbox)

@@ -99,9 +99,11 @@ final class DroppedCopy: Sendable {
         state.changeWakingAll { $0.phase = .over(failure) }
     }
 
-    /// The file is not copied: its name was removed, or its process was killed.
-    func giveUp() {
-        let isMine = state.wait(until: { !$0.isCopying && $0.changeCount == 0 }) { state in
+    /// The file is not copied: its name was removed, or its process was killed. If it is being copied already, it stays.
+    /// - Parameter waits: whether to wait for the end of such a copy. A killed process must not stay as long as the copy for
+    ///   another one takes.
+    func giveUp(waits: Bool = true) {
+        let isMine = state.wait(until: { $0.isCopying ? !waits : $0.changeCount == 0 }) { state in
             guard state.isWriting else { return false }
             state.phase = .copying
             return true
@@ -117,7 +119,7 @@ final class DroppedCopy: Sendable {
         try FaultInjection.reached("copy-set.closing")
         let process = ProcessIdentity.process(ofThread: closer)
         if let opener, let process, opener != process, ProcessIdentity.process(ofThread: opener) != nil { return }
-        if ClosingProcess.wasKilled(closer) { return giveUp() }
+        if ClosingProcess.wasKilled(closer) { return giveUp(waits: false) }
         if let isOpenStill = ClosingProcess.keepsDescriptor(closer, forPathEndingWith: pathEnding) {
             if isOpenStill { return }
         } else if try draft.status().size == 0 {
