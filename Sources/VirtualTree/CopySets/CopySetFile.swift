@@ -71,6 +71,8 @@ final class CopySetLink: LinkNode, CopySetNode {
     func attributes() throws(BackupError) -> NodeAttributes {
         var attributes = place.attributes(.symbolicLink, try place.folder().status(place.name()), permissions: 0o777)
         attributes.inode = inode
+        // Another link may be there by now, and older kernels cut the target that they keep off at this length.
+        attributes.size = UInt64(path.count)
         return attributes
     }
 
