@@ -226,16 +226,16 @@ public final class VirtualTree: TreeOperations {
         guard let file = try nodes.node(inode) as? any FileNode, file.givesContent else {
             return try openFile(inode, flags: flags, process: process)
         }
-        return try firstOpenings.run(inode) { () throws(BackupError) in
-            let open = try file.open(flags: flags, process: process)
-            // Noted in any case: once the file is open, a program may read it at any time.
-            if nodes.noteOpening(inode), !flags.asksForDirectReads,
-                let content = FirstOpenings.content(of: open, size: try file.attributes().size)
-            {
-                content.withUnsafeBytes(give)
+        let open = try file.open(flags: flags, process: process)
+        // Noted in any case: once the file is open, a program may read it at any time.
+        if let opening = firstOpenings.run(inode, { nodes.noteOpening(inode) }), !flags.asksForDirectReads,
+            let content = FirstOpenings.content(of: open, size: try file.attributes().size)
+        {
+            firstOpenings.run(inode) {
+                if nodes.isOnlyOpening(opening, of: inode) { content.withUnsafeBytes(give) }
             }
-            return opened(open)
         }
+        return opened(open)
     }
 
     public func createFile(

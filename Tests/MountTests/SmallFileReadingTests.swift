@@ -112,4 +112,31 @@ struct SmallFileReadingTests {
             #expect(result == "0 True True True ok")
         }
     }
+
+    @Test func `programs that open one file do not keep all threads waiting for storage that does not respond`() throws {
+        try Sandbox.use { sandbox in
+            try sandbox.withDisk { disk in
+                sandbox.variables["S"] = "\(disk.path)/store"
+                try sandbox.sh("backupfs init --store $S --sample; backupfs backup --store $S --label one")
+                try sandbox.mount()
+                try sandbox.sh("ls -lR $M/snapshots/one > /dev/null")
+                disk.stall()
+                let result = Result {
+                    try sandbox.looks(
+                        """
+                        readers = [start("cat", "snapshots/one/data/cars.json") for number in range(20)]
+                        opened = lambda: sum(os.path.exists(f"/proc/{one.pid}/fd/3") for one in readers)
+                        # All but the first, which waits for the bytes.
+                        assert until(lambda: opened() == 19, 20), opened()
+                        answers(("ls", "snapshots/one/data/"))
+                        assert all(one.poll() is None for one in readers)
+                        """)
+                }
+                disk.goOn()
+                _ = try result.get()
+                try sandbox.sh("jq -e . $M/snapshots/one/data/cars.json > /dev/null")
+                try sandbox.unmountStore()
+            }
+        }
+    }
 }

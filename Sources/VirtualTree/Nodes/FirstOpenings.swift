@@ -5,20 +5,20 @@ import SystemIO
 /// completely and at once, and a request for each read costs more than the bytes.
 ///
 /// The kernel takes the content only while it is not reading it: it waits for the answer to a read of the same page, which
-/// could itself wait here. So the content is handed over before any program has the file open, and meanwhile every other opening
-/// of that file waits.
+/// could itself wait here. So the content is handed over only if no other program has opened the file by then, and meanwhile
+/// every other opening of that file waits. It does not wait while the content is read from the storage, which may not respond.
 final class FirstOpenings: Sendable {
     /// In bytes. The kernel would read a larger file ahead, in few requests.
     static let sizeLimitBytes: UInt64 = 64 << 10
 
-    /// The files that are being opened now.
+    /// The files of which an opening is being noted, or whose content is being handed over.
     private let busy = Monitor(Set<InodeNumber>())
 
-    /// Opens a file that no other thread is opening meanwhile.
-    func run<Result>(_ inode: InodeNumber, _ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
+    /// Runs `body`, which must not wait for the storage, while no other thread does this for that file.
+    func run<Result>(_ inode: InodeNumber, _ body: () -> Result) -> Result {
         busy.wait(until: { !$0.contains(inode) }) { _ = $0.insert(inode) }
         defer { busy.changeWakingAll { _ = $0.remove(inode) } }
-        return try body()
+        return body()
     }
 
     /// The whole content, checked as in any read; `nil` if the file is not small, or cannot be read: the program's own read then

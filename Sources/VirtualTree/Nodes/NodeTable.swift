@@ -7,13 +7,17 @@ final class NodeTable: Sendable {
     private struct Entry {
         let node: any Node
         var lookUpCount: UInt64
-        var wasOpened = false
+        /// The number of its only opening so far; 0 before it, and `manyOpenings` after another one.
+        var opening: UInt32 = 0
     }
+
+    private static let manyOpenings = UInt32.max
 
     private let root: any Node
     private let entries = Monitor<[UInt64: Entry]>([:])
     /// The largest number of nodes since the table was last shrunk.
     private let peakCount = Atomic(0)
+    private let openingCount = Atomic<UInt32>(0)
 
     /// A table smaller than this is not shrunk.
     private static let smallCount = 10_000
@@ -35,20 +39,27 @@ final class NodeTable: Sendable {
         let count = entries.withLock { entries in
             let known = entries[node.inode.rawValue]
             entries[node.inode.rawValue] = Entry(
-                node: node, lookUpCount: (known?.lookUpCount ?? 0) + 1, wasOpened: known?.wasOpened ?? false)
+                node: node, lookUpCount: (known?.lookUpCount ?? 0) + 1, opening: known?.opening ?? 0)
             return entries.count
         }
         if count > peakCount.load(ordering: .relaxed) { peakCount.store(count, ordering: .relaxed) }
     }
 
     /// Notes that a file is being opened.
-    /// - Returns: whether that is the first time since the kernel got the node.
-    func noteOpening(_ inode: InodeNumber) -> Bool {
-        entries.withLock { entries in
-            guard entries[inode.rawValue]?.wasOpened == false else { return false }
-            entries[inode.rawValue]?.wasOpened = true
-            return true
+    /// - Returns: a number for the opening if it is the first one since the kernel got the node.
+    func noteOpening(_ inode: InodeNumber) -> UInt32? {
+        let number = openingCount.wrappingAdd(1, ordering: .relaxed).newValue % (Self.manyOpenings - 1) + 1
+        return entries.withLock { entries in
+            guard let known = entries[inode.rawValue]?.opening else { return nil }
+            entries[inode.rawValue]?.opening = known == 0 ? number : Self.manyOpenings
+            return known == 0 ? number : nil
         }
+    }
+
+    /// Whether a file has not been opened again since.
+    /// - Parameter opening: from `noteOpening`.
+    func isOnlyOpening(_ opening: UInt32, of inode: InodeNumber) -> Bool {
+        entries.withLock { $0[inode.rawValue]?.opening == opening }
     }
 
     func forget(_ inode: InodeNumber, count: UInt64) {
