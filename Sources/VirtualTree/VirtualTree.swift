@@ -229,7 +229,7 @@ public final class VirtualTree: TreeOperations {
         let open = try file.open(flags: flags, process: process)
         // Noted in any case: once the file is open, a program may read it at any time.
         if let opening = firstOpenings.run(inode, { nodes.noteOpening(inode) }), !flags.asksForDirectReads,
-            let content = FirstOpenings.content(of: open, size: try file.attributes().size)
+            let size = (try? file.attributes())?.size, let content = FirstOpenings.content(of: open, size: size)
         {
             firstOpenings.run(inode) {
                 if nodes.isOnlyOpening(opening, of: inode) { content.withUnsafeBytes(give) }
