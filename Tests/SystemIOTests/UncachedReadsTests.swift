@@ -1,7 +1,8 @@
 import BackupCore
-import SystemIO
 import TestSupport
 import Testing
+
+@testable import SystemIO
 
 /// Many small files that are read from their storage at once.
 struct UncachedReadsTests {
@@ -35,5 +36,18 @@ struct UncachedReadsTests {
         let others = found[middle..<(middle + 5)]
         #expect(others.allSatisfy { $0 == nil }, "\(others)")
         #expect(Array(found[..<middle] + found[(middle + 5)...]) == contents)
+    }
+
+    /// A file system that has no such reads refuses them also of empty files.
+    @Test func `files whose reads the kernel refuses are left to others`() throws {
+        let root = try TemporaryFolder.make("/var/tmp/uncached")
+        defer { try? FileSystem.removeTree(root) }
+        let folder = try DirectoryHandle(path: root)
+        try folder.createFile("empty", upTo: 0o600).synchronize()
+        try folder.createFile("other", upTo: 0o600).writeAll([1])
+        let found = UncachedReads(queue: 0).read([
+            UncachedReads.Request("empty", in: folder, size: 0), UncachedReads.Request("other", in: folder, size: 1),
+        ])
+        #expect(found.map { $0 == nil } == [true, true])
     }
 }

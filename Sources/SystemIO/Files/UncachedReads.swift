@@ -51,9 +51,14 @@ public final class UncachedReads {
     private let memory: UnsafeMutableRawBufferPointer
 
     /// - Returns: `nil` where the kernel has no such reads, or no room for more of them.
-    public init?() {
+    public convenience init?() {
         var queue: UInt = 0
         guard backupfs_make_read_queue(UInt32(Self.fileCountLimit), &queue) == 0 else { return nil }
+        self.init(queue: queue)
+    }
+
+    /// - Parameter queue: of io_setup(2), which is ended with this; of another one, the kernel refuses all reads.
+    init(queue: UInt) {
         self.queue = queue
         memory = .allocate(byteCount: Self.byteCount, alignment: UncachedFile.alignmentBytes)
     }
@@ -84,7 +89,8 @@ public final class UncachedReads {
         return parts.map { part in
             guard let part else { return nil }
             defer { next += 1 }
-            guard UInt64(max(0, results[next])) == part.status.size else { return nil }
+            // Also the read of an empty file can fail.
+            guard results[next] >= 0, UInt64(results[next]) == part.status.size else { return nil }
             return Found(status: part.status, bytes: UnsafeRawBufferPointer(rebasing: part.memory[..<results[next]]))
         }
     }
