@@ -99,4 +99,19 @@ struct CopyFaultTests {
             )
                 == "open verified\nsecret fileAccessDenied\n1\nErrors: 2\n1")
     }
+
+    /// Only root may set extended attributes of a file that its owner may not write.
+    @Test(.enabled(if: Machine.isRoot))
+    func `files without write permission keep their extended attributes when an ordinary user copies them`() throws {
+        let sandbox = try CopySandbox.make(
+            """
+            mkdir -p $R/card $R/a; cd $R/card; echo 1 > one; echo 2 > two; setfattr -n user.note -v hello one two
+            chmod 444 one; chmod 0640 two; chown -R 65534:65534 $R/card $R/a $R/home; chmod 755 $R
+            """)
+        let output = try sandbox.sh("setpriv --reuid=65534 --regid=65534 --clear-groups backupfs copy $R/card $R/a 2>&1")
+        #expect(!output.contains("warning"), "\(output)")
+        #expect(
+            try sandbox.sh("cd $R/a; stat -c '%n %a' *; getfattr --only-values -n user.note one two")
+                == "one 444\ntwo 640\nhellohello")
+    }
 }

@@ -13,9 +13,11 @@ struct CopiedAttributes {
     let problems: ProblemList
 
     /// The permissions that a copy may have before its attributes are set: none for others while it has another owner.
-    static func firstPermissions(_ status: FileStatus) -> mode_t {
+    /// A file that its owner may not write takes no extended attributes.
+    static func firstPermissions(_ task: FileTask) -> mode_t {
+        let status = task.status
         let isOwn = !keepsOwner || (status.owner == ownUser && status.group == ownGroup)
-        return isOwn ? mode_t(status.mode & 0o777) : 0o600
+        return isOwn && task.attributes.isEmpty ? mode_t(status.mode & 0o777) : 0o600
     }
 
     /// Sets what differs. What a file system cannot keep is a warning, one for each destination; `warn` finds what it has

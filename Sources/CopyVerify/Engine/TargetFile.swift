@@ -84,7 +84,7 @@ final class TargetFile {
 
     private func makeFile(after earlier: UncachedFile?) throws(BackupError) -> Sink {
         let name = CopyNames.temporary(of: task.name, token: context.token, number: destination.nextNumber())
-        let file = OpenFile(try folder.createFile(name, upTo: CopiedAttributes.firstPermissions(task.status)))
+        let file = OpenFile(try folder.createFile(name, upTo: CopiedAttributes.firstPermissions(task)))
         do throws(BackupError) {
             if let earlier { try copyStart(of: earlier, to: file) }
         } catch {
