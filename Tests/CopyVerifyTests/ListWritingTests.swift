@@ -82,9 +82,14 @@ struct ListWritingTests {
             "mkdir $R/other; printf x > $R/other/new; backupfs copy --manifest bagit $R/other $R/a",
             saying: "the destination is a bag already, and it lacks files of the source", exitCode: 1)
         #expect(try sandbox.sh("diff -r $R/a $R/before") == "")
+        // The bag has a file of the name and the size; a copy under another name would not be in its list.
+        try sandbox.fails(
+            "rm $R/other/new; mkdir $R/other/DCIM; printf two > $R/other/DCIM/one.txt; backupfs copy --manifest bagit --on-conflict rename $R/other $R/a",
+            saying: "another file has the name in the destination", exitCode: 1)
+        #expect(try sandbox.sh("diff -r $R/a $R/before") == "")
         // Nothing is added, and yet the bag has more than the source.
         try sandbox.fails(
-            "rm $R/other/new; mkdir $R/other/MISC; cp -p $R/a/data/MISC/1.txt $R/other/MISC/; backupfs copy --manifest bagit $R/other $R/a",
+            "rm -r $R/other/DCIM; mkdir $R/other/MISC; cp -p $R/a/data/MISC/1.txt $R/other/MISC/; backupfs copy --manifest bagit $R/other $R/a",
             saying: "the folder of a bag has a file that is not of this job", exitCode: 3)
     }
 

@@ -37,7 +37,7 @@ final class DropJob: Sendable {
         self.run = run
         var destinations: [Destination] = []
         for (index, place) in places.enumerated() {
-            destinations.append(try Destination(place, madeFolders: MadeFolders(folder.madeFolders(index))))
+            destinations.append(try Destination(place, set.options, madeFolders: MadeFolders(folder.madeFolders(index))))
         }
         self.destinations = destinations
         info = Monitor(DropInfo(set.source))

@@ -131,7 +131,7 @@ public struct CopyJob: Sendable {
                 try FileSystem.makeDirectories(FileSystem.parentPath(place.path), permissions: 0o755)
             }
             let index = record.destinations.firstIndex { $0.path == place.path } ?? 0
-            destinations.append(try Destination(place, madeFolders: MadeFolders(folder.madeFolders(index))))
+            destinations.append(try Destination(place, record.options, madeFolders: MadeFolders(folder.madeFolders(index))))
         }
         for destination in absent { problems.add(destination.error) }
         let belief = RowBelief(source, destinations, absent: Set(absent.map(\.place.path)))

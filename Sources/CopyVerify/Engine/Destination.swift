@@ -8,6 +8,8 @@ final class Destination: Sendable {
     let place: DestinationPlace
     let root: DirectoryHandle
     let identity: FileIdentity
+    /// Whether a copy whose name is taken may get another one. It would be a file that the list of a bag that is there lacks.
+    let mayRename: Bool
     private let failure = Mutex<BackupError?>(nil)
     private let lastNumber = Atomic<UInt64>(0)
 
@@ -28,8 +30,13 @@ final class Destination: Sendable {
     let waitingBytes = Atomic<UInt64>(0)
 
     /// Opens the folder, and makes it if the job does that.
-    init(_ place: DestinationPlace, madeFolders: MadeFolders) throws(BackupError) {
+    init(_ place: DestinationPlace, _ options: CopyOptions, madeFolders: MadeFolders) throws(BackupError) {
         self.place = place
+        var isBag = false
+        if options.manifests.contains(.bagit) {
+            isBag = try FileSystem.exists("\(FileSystem.parentPath(place.path))/\(CopyOptions.bagDeclaration)")
+        }
+        mayRename = options.conflicts == .rename && !isBag
         self.madeFolders = madeFolders
         if place.isMade {
             try FileSystem.makeDirectory(place.path)

@@ -150,7 +150,7 @@ final class DestinationWriter {
                     return
                 }
                 number += 1
-                guard context.options.conflicts == .rename, number < 10_000 else { throw TargetFile.conflict(folder, target) }
+                guard destination.mayRename, number < 10_000 else { throw TargetFile.conflict(folder, target) }
                 target = CopyNames.numbered(task.name, number)
             }
             try makeLink(task, target, in: folder)

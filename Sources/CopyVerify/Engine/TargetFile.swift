@@ -72,7 +72,7 @@ final class TargetFile {
 
     private func useNextName() throws(BackupError) {
         number += 1
-        guard context.options.conflicts == .rename, number < Self.numberLimit else { throw Self.conflict(folder, target) }
+        guard destination.mayRename, number < Self.numberLimit else { throw Self.conflict(folder, target) }
         target = CopyNames.numbered(task.name, number)
     }
 
