@@ -36,6 +36,8 @@ struct BackupCommand: ParsableCommand {
     var dryRun = false
     @Flag(name: .long, help: "Back up only if a backup is due by the schedule.")
     var ifDue = false
+    @Flag(name: .long, help: "Make no backup if nothing has changed since the newest one.")
+    var skipIfUnchanged = false
 
     @Flag(name: .long, help: "Read every media file, even those that look unchanged.")
     var readAll = false
@@ -45,9 +47,10 @@ struct BackupCommand: ParsableCommand {
     var noSync = false
 
     func validate() throws {
-        if ifDue, label != nil || tag != nil || channel != nil || dryRun || readAll || skipRoomCheck {
+        if ifDue, label != nil || tag != nil || channel != nil || dryRun || readAll || skipRoomCheck || skipIfUnchanged {
             throw ValidationError(
-                "--if-due takes neither --label, --tag, --channel, --dry-run, --read-all nor --skip-room-check.")
+                "--if-due takes neither --label, --tag, --channel, --dry-run, --read-all, --skip-room-check nor --skip-if-unchanged."
+            )
         }
     }
 
@@ -114,14 +117,23 @@ struct BackupCommand: ParsableCommand {
         }
     }
 
-    private func runNow(_ store: Store, _ printer: ProgressPrinter) throws(BackupError) -> BackupResult {
-        do {
-            return try BackupOperation(store: store, channel: channel, readsAll: readAll, checksRoom: !skipRoomCheck).run(
-                label: label, tag: tag, progress: printer.handler)
+    /// - Returns: `nil` when nothing has changed, which has been reported.
+    private func runNow(_ store: Store, _ printer: ProgressPrinter) throws -> BackupResult? {
+        do throws(BackupError) {
+            let operation = BackupOperation(store: store, channel: channel, readsAll: readAll, checksRoom: !skipRoomCheck)
+            switch try operation.run(label: label, tag: tag, skipsUnchanged: skipIfUnchanged, progress: printer.handler) {
+            case .made(let result): return result
+            case .unchanged(let name): skippedAsUnchanged(since: name)
+            }
         } catch {
             OperationNotification(.backup, named: label ?? "", of: store, error: error).send()
             throw error
         }
+        return nil
+    }
+
+    private func skippedAsUnchanged(since name: FileName) {
+        skipped("unchanged", "Nothing has changed since the backup \(name).", next: nil)
     }
 
     /// - Returns: `nil` when none was made, which has been reported.
@@ -141,7 +153,7 @@ struct BackupCommand: ParsableCommand {
                 next: nil)
         case .notDue(let next):
             skipped("not_due", next.map { "Not due until \(SystemClock.localTime($0))." } ?? "Never due again.", next: next)
-        case .unchanged(let name): skipped("unchanged", "Nothing has changed since the backup \(name).", next: nil)
+        case .unchanged(let name): skippedAsUnchanged(since: name)
         }
         return nil
     }

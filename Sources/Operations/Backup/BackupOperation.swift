@@ -35,29 +35,67 @@ public struct BackupOperation: Sendable {
     ///   - tag: stored with the snapshot.
     /// - Throws: `busy` while another operation runs, `alreadyExists` for a label that is taken, …; leaves no snapshot then.
     public func run(label: String?, tag: String?, progress: ProgressHandler?) throws(BackupError) -> BackupResult {
+        guard case .made(let result) = try run(label: label, tag: tag, skipsUnchanged: false, progress: progress) else {
+            throw Self.notMade
+        }
+        return result
+    }
+
+    /// What came of a backup that may be skipped.
+    public enum Outcome: Sendable {
+        case made(BackupResult)
+        /// Nothing has changed since this backup, the newest of the channel.
+        case unchanged(FileName)
+    }
+
+    /// - Parameters:
+    ///   - label: the snapshot's name; the local time if not given.
+    ///   - tag: stored with the snapshot.
+    ///   - skipsUnchanged: whether no snapshot is made when nothing has changed since the newest one of the channel.
+    /// - Throws: as the other `run`.
+    public func run(
+        label: String?, tag: String?, skipsUnchanged: Bool, progress: ProgressHandler?
+    ) throws(BackupError) -> Outcome {
         try store.recorded(.backup) { (facts) throws(BackupError) in
             let lock = try store.lockForOperation()
             defer { withExtendedLifetime(lock) {} }
             // If a restore in another process died between records and media, a backup would mix two states.
             try store.requireWholeData()
-            let result = try store.monitor.run(
+            let newest = skipsUnchanged ? try newestOfChannel() : nil
+            let made = try store.monitor.run(
                 "backup", phase: BackupProgress.firstMessage(store.definition), percent: 0,
-                retry: store.command(["backup"] + options(label, tag)), progress
-            ) { (report) throws(BackupError) in
-                removingOld(try make(.snapshot, label: label, tag: tag, report), report)
+                retry: store.command(["backup"] + options(label, tag, skipsUnchanged)), progress
+            ) { (report) throws(BackupError) -> BackupResult? in
+                try make(.snapshot, label: label, tag: tag, unlessAs: newest, report).map { removingOld($0, report) }
             }
-            facts.note(result)
-            store.recordWarnings(of: result, isAutomatic: false)
             // The user asked for this backup, so the store is in use. From the next backup on, its retention rules apply.
-            try? store.identityFile.change { $0.isQuiet = false }
-            return result
+            defer { try? store.identityFile.change { $0.isQuiet = false } }
+            guard let made else {
+                guard let newest else { throw Self.notMade }
+                facts.result = .skipped
+                facts.snapshot = newest.name.description
+                return .unchanged(newest.name)
+            }
+            facts.note(made)
+            store.recordWarnings(of: made, isAutomatic: false)
+            return .made(made)
         }
     }
 
-    private func options(_ label: String?, _ tag: String?) -> [String] {
+    private static var notMade: BackupError { BackupError(.invalidArgument, "the backup was not made") }
+
+    private func newestOfChannel() throws(BackupError) -> Snapshot? {
+        // Another process may have made one.
+        try store.repository.refresh()
+        let channel = try store.channel(channel) ?? .production
+        return store.ownSnapshots(kind: .snapshot).last { $0.channel == channel }
+    }
+
+    private func options(_ label: String?, _ tag: String?, _ skipsUnchanged: Bool) -> [String] {
         [("label", label), ("tag", tag), ("channel", channel?.rawValue)].compactMap { name, value in
             value.map { "--\(name)=\($0)" }
         } + (readsAll ? ["--read-all"] : []) + (checksRoom ? [] : ["--skip-room-check"])
+            + (skipsUnchanged ? ["--skip-if-unchanged"] : [])
     }
 
     /// Removes the backups that retention no longer keeps after a new one. For the holder of the operation lock.
@@ -79,7 +117,7 @@ public struct BackupOperation: Sendable {
         guard
             let result = try make(
                 kind, label: label, tag: tag, unlessAs: nil, requiresAllFiles: requiresAllFiles, report)
-        else { throw BackupError(.invalidArgument, "the backup was not made") }
+        else { throw Self.notMade }
         return result
     }
 
