@@ -176,6 +176,8 @@ public final class VirtualTree: TreeOperations {
     public func rename(
         _ name: FileName, in parent: InodeNumber, to newName: FileName, in newParent: InodeNumber, mayReplace: Bool
     ) throws(BackupError) {
+        // The kernel answers this by itself, but not where the node of a name has changed between its two look-ups.
+        if mayReplace, parent == newParent, name == newName { return }
         try folder(parent).rename(name, to: newName, in: folder(newParent), mayReplace: mayReplace)
     }
 

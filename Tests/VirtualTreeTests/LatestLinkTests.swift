@@ -56,6 +56,20 @@ struct LatestLinkTests {
         #expect(errorCode { _ = try test.tree.find("snapshots/latest") } == .notFound)
     }
 
+    /// The kernel asks for it when the link has changed between the look-ups of its two names.
+    @Test func `it can be renamed to itself, and to nothing else`() throws {
+        let test = try TestTree()
+        let snapshots = try test.tree.find("snapshots").inode
+        try test.tree.rename("latest", in: snapshots, to: "latest", in: snapshots, mayReplace: true)
+        #expect(
+            errorCode { try test.tree.rename("latest", in: snapshots, to: "x", in: snapshots, mayReplace: true) }
+                == .notADirectory)
+        #expect(
+            errorCode { try test.tree.rename("latest", in: snapshots, to: "latest", in: snapshots, mayReplace: false) }
+                == .notADirectory)
+        #expect(try target(test.tree, test.tree.find("snapshots/latest").inode) == "second")
+    }
+
     @Test func `a listing has the number that a lookup gives, also when the link has changed since`() throws {
         let test = try TestTree()
         let shown = try test.tree.find("snapshots/latest").shownInode
