@@ -225,13 +225,13 @@ public final class VirtualTree: TreeOperations {
     public func openFile(
         _ inode: InodeNumber, flags: Int32, process: Int32, givingContent give: (UnsafeRawBufferPointer) -> Void
     ) throws(BackupError) -> OpenedFile {
-        guard let file = try nodes.node(inode) as? any FileNode, file.givesContent else {
-            return try openFile(inode, flags: flags, process: process)
-        }
+        guard let file = try nodes.node(inode) as? any FileNode, file.givesContent,
+            let size = (try? file.attributes())?.size, FirstOpenings.isSmall(size)
+        else { return try openFile(inode, flags: flags, process: process) }
         let open = try file.open(flags: flags, process: process)
         // Noted in any case: once the file is open, a program may read it at any time.
         if let opening = firstOpenings.run(inode, { nodes.noteOpening(inode) }), !flags.asksForDirectReads,
-            let size = (try? file.attributes())?.size, let content = FirstOpenings.content(of: open, size: size)
+            let content = FirstOpenings.content(of: open, size: size)
         {
             firstOpenings.run(inode) {
                 if nodes.isOnlyOpening(opening, of: inode) { content.withUnsafeBytes(give) }

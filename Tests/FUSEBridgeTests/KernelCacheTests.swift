@@ -69,7 +69,7 @@ struct KernelCacheTests {
         observer.waitUntilNotified()
     }
 
-    @Test func `the kernel keeps the target of a link until it is told`() throws {
+    @Test func `the kernel caches the target of a link until it is invalidated`() throws {
         let tree = MemoryTree(timeoutSeconds: Self.hour)
         let link = tree.add("link", .symbolicLink(Array("one".utf8)))
         let mount = try MountedTree(tree)

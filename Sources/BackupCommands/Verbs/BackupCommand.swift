@@ -70,8 +70,8 @@ struct BackupCommand: ParsableCommand {
                 text: Self.intention(counts.map { "\($0.count) \($0.plural)" }.joined(separator: ", "), store.mediaPath))
             return
         }
-        // A backup that may not be due should not ask a server anything.
-        let looks = ifDue || noSync ? [] : AutomaticSync(store: store).lookAhead()
+        // A backup that may be skipped should not ask a server anything.
+        let looks = ifDue || skipIfUnchanged || noSync ? [] : AutomaticSync(store: store).lookAhead()
         let made = try ifDue ? runIfDue(store, printer) : runNow(store, printer)
         printer.finish()
         guard let result = made else {

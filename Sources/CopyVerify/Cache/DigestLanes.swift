@@ -8,7 +8,7 @@ enum DigestLanes {
 
     // Blocks that are in the processor's cache still when the second thread gets them.
     private static let blockByteCount = 256 << 10
-    // The reading thread is ahead by so many: the other one never waits.
+    // How many blocks the reading thread may be ahead, so that the other one always has work.
     private static let blockLimit = 32
 
     /// Reads a file to its end.

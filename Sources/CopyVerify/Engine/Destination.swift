@@ -32,11 +32,8 @@ final class Destination: Sendable {
     /// Opens the folder, and makes it if the job does that.
     init(_ place: DestinationPlace, _ options: CopyOptions, madeFolders: MadeFolders) throws(BackupError) {
         self.place = place
-        var isBag = false
-        if options.manifests.contains(.bagit) {
-            isBag = try FileSystem.exists("\(FileSystem.parentPath(place.path))/\(CopyOptions.bagDeclaration)")
-        }
-        mayRename = options.conflicts == .rename && !isBag
+        let isInBag = options.manifests.contains(.bagit) ? try place.isInBag : false
+        mayRename = options.conflicts == .rename && !isInBag
         self.madeFolders = madeFolders
         if place.isMade {
             try FileSystem.makeDirectory(place.path)

@@ -54,7 +54,7 @@ public struct CopyCheck {
         for problem in scan.problems { note(problem) }
         problemCount += scan.problemCount - scan.problems.count
         checkSpace(scan, places)
-        if options.manifests.contains(.bagit) { checkBags(scan, places) }
+        if options.manifests.contains(.bagit) { try checkBags(scan, places) }
         try throwProblems()
         return CopyPlan(info: scan.info, destinations: places, hiddenCount: scan.hiddenCount, labelled: labelled)
     }
@@ -224,14 +224,13 @@ public struct CopyCheck {
     }
 
     /// The list of a bag that exists is not written again.
-    private mutating func checkBags(_ scan: SourceScan, _ places: [DestinationPlace]) {
+    private mutating func checkBags(_ scan: SourceScan, _ places: [DestinationPlace]) throws(BackupError) {
         for (place, need) in zip(places, scan.needs) where need.files > 0 {
-            let bag = FileSystem.parentPath(place.path)
-            guard FileSystem.statusIfPresent("\(bag)/\(CopyOptions.bagDeclaration)") != nil else { continue }
+            guard try place.isInBag else { continue }
             note(
                 BackupError(
-                    .conflict, "the destination is a bag already, and it lacks files of the source", path: bag,
-                    remedy: "Name another folder."))
+                    .conflict, "the destination is a bag already, and it lacks files of the source",
+                    path: FileSystem.parentPath(place.path), remedy: "Name another folder."))
         }
     }
 

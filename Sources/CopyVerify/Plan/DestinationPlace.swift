@@ -54,6 +54,14 @@ public struct DestinationPlace: Sendable, Equatable {
         return isMade ? String(path.dropFirst(existing == "/" ? 1 : existing.count + 1)) : ""
     }
 
+    /// Whether the folder that holds it is a bag already.
+    /// - Throws: when that cannot be determined.
+    var isInBag: Bool {
+        get throws(BackupError) {
+            try FileSystem.exists("\(FileSystem.parentPath(path))/\(CopyOptions.bagDeclaration)")
+        }
+    }
+
     /// Whether the file system that is there now is the one that the job began with. A device gets another number when it is
     /// plugged in again, but an empty mountpoint belongs to another file system.
     func isSameFileSystem(as other: DestinationPlace) -> Bool {

@@ -10,10 +10,10 @@ enum FileRequests {
     static func open(_ raw: OpaquePointer?, inode: fuse_ino_t, info: inout fuse_file_info) {
         let request = Request(raw)
         do throws(BackupError) {
-            let session = request.server.session
+            let server = request.server
             let inode = InodeNumber(inode)
-            let file = try request.tree.openFile(inode, flags: info.flags, process: request.process) { content in
-                session?.store(content, in: inode)
+            let file = try server.tree.openFile(inode, flags: info.flags, process: request.process) { content in
+                server.session?.store(content, in: inode)
             }
             request.reply(opened: file, info: &info)
         } catch {

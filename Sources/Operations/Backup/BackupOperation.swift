@@ -61,7 +61,9 @@ public struct BackupOperation: Sendable {
             defer { withExtendedLifetime(lock) {} }
             // If a restore in another process died between records and media, a backup would mix two states.
             try store.requireWholeData()
-            let newest = skipsUnchanged ? try newestOfChannel() : nil
+            // Another process may have made one.
+            if skipsUnchanged { try store.repository.refresh() }
+            let newest = skipsUnchanged ? try store.newestOwnSnapshot(in: channel) : nil
             let made = try store.monitor.run(
                 "backup", phase: BackupProgress.firstMessage(store.definition), percent: 0,
                 retry: store.command(["backup"] + options(label, tag, skipsUnchanged)), progress
@@ -72,8 +74,7 @@ public struct BackupOperation: Sendable {
             defer { try? store.identityFile.change { $0.isQuiet = false } }
             guard let made else {
                 guard let newest else { throw Self.notMade }
-                facts.result = .skipped
-                facts.snapshot = newest.name.description
+                facts.noteUnchanged(since: newest)
                 return .unchanged(newest.name)
             }
             facts.note(made)
@@ -83,13 +84,6 @@ public struct BackupOperation: Sendable {
     }
 
     private static var notMade: BackupError { BackupError(.invalidArgument, "the backup was not made") }
-
-    private func newestOfChannel() throws(BackupError) -> Snapshot? {
-        // Another process may have made one.
-        try store.repository.refresh()
-        let channel = try store.channel(channel) ?? .production
-        return store.ownSnapshots(kind: .snapshot).last { $0.channel == channel }
-    }
 
     private func options(_ label: String?, _ tag: String?, _ skipsUnchanged: Bool) -> [String] {
         [("label", label), ("tag", tag), ("channel", channel?.rawValue)].compactMap { name, value in

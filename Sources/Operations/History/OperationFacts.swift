@@ -51,6 +51,12 @@ public struct OperationFacts: Sendable, Equatable {
         causes = failure.causeChain
     }
 
+    /// No backup was made, since nothing has changed since the newest one.
+    mutating func noteUnchanged(since newest: Snapshot?) {
+        result = .skipped
+        snapshot = newest?.name.description
+    }
+
     mutating func note(_ backup: BackupResult) {
         note(backup.snapshot)
         storedByteCount = backup.storedBytes

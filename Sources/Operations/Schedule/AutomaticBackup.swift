@@ -152,17 +152,11 @@ public struct AutomaticBackup: Sendable {
     }
 
     private func make(_ state: inout ScheduleState, _ progress: ProgressHandler?) throws(BackupError) -> Outcome {
-        let channel = try store.channel() ?? .production
-        let newest = store.ownSnapshots(kind: .snapshot).last { $0.channel == channel }
+        let newest = try store.newestOwnSnapshot()
         let result = try store.recorded(.backup, isAutomatic: true) { (facts) throws(BackupError) in
             try store.requireWholeData()
             let result = try makeUnlessUnchanged(since: newest, progress)
-            if let result {
-                facts.note(result)
-            } else {
-                facts.result = .skipped
-                facts.snapshot = newest?.name.description
-            }
+            if let result { facts.note(result) } else { facts.noteUnchanged(since: newest) }
             return result
         }
         guard var result else {

@@ -30,6 +30,13 @@ extension Store {
     /// This store's own backups in order of creation, as of the last refresh of the repository.
     public func ownSnapshots(kind: SnapshotKind? = nil) -> [Snapshot] { own(repository.snapshots(kind: kind)) }
 
+    /// The newest of this store's own backups in a channel, as of the last refresh of the repository.
+    /// - Parameter channel: `nil` for the one in the settings.
+    func newestOwnSnapshot(in channel: Channel? = nil) throws(BackupError) -> Snapshot? {
+        let channel = try self.channel(channel) ?? .production
+        return ownSnapshots(kind: .snapshot).last { $0.channel == channel }
+    }
+
     /// Whether a rule may remove a snapshot: only one that names this store as its source. Unmarked ones in a repository outside
     /// the store may belong to another store.
     func mayRemoveByRule(_ snapshot: Snapshot) -> Bool {

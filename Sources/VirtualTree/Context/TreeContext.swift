@@ -183,8 +183,8 @@ final class TreeContext: Sendable {
     /// Whether changes of the repository by other processes are noticed as they happen.
     func setNotifiedOfChanges(_ isNotified: Bool) { isNotifiedOfChanges.store(isNotified, ordering: .relaxed) }
 
-    /// How long the kernel may keep that `latest` is a certain link, in seconds: as long as another backup's name, if a change is
-    /// noticed and the kernel is told; otherwise it has to ask each time.
+    /// How long the kernel may cache which link `latest` is, in seconds: as long as the name of a backup if this process notices
+    /// each change and notifies the kernel, and otherwise 0.
     var latestTimeoutSeconds: Double {
         isNotifiedOfChanges.load(ordering: .relaxed) && announcer.notifiesOfLinks ? Self.snapshotTimeoutSeconds : 0
     }

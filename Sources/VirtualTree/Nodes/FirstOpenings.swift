@@ -21,11 +21,14 @@ final class FirstOpenings: Sendable {
         return body()
     }
 
-    /// The whole content, checked as in any read; `nil` if the file is not small, or cannot be read: the program's own read then
-    /// gets the error.
+    /// Whether a file of this size comes with its opening, in bytes. An empty one needs no read anyway.
+    static func isSmall(_ size: UInt64) -> Bool { size > 0 && size <= sizeLimitBytes }
+
+    /// The whole content of a small file, checked as in any read; `nil` if it cannot be read: the program's own read then gets
+    /// the error.
     /// - Parameter size: that the kernel knows, in bytes.
     static func content(of open: any OpenFile, size: UInt64) -> [UInt8]? {
-        guard size > 0, size <= sizeLimitBytes, open.keepsCache, open.size == size else { return nil }
+        guard open.keepsCache, open.size == size else { return nil }
         var bytes = [UInt8](repeating: 0, count: Int(size))
         let count = try? bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
             try open.read(at: 0, into: buffer)
