@@ -21,15 +21,24 @@ extension Sandbox {
         def start(*words):
             return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-        def answers(words, bound=10):
-            "What it printed; it must succeed in time. The machine may be busy with something else for a moment."
-            told, code, took = look(*words)
-            assert code == 0 and took < bound, (words, told, code, took)
+        def look_within(bound, words, limit=10):
+            "A look that took less than a bound. While the machine is busy with something else, it gets more attempts, and a limit."
+            end = time.monotonic() + 30
+            while True:
+                told, code, took = look(*words)
+                assert took < limit, (words, told, code, took)
+                if took < bound: return told, code, took
+                assert time.monotonic() < end, (words, told, code, took)
+
+        def answers(words, bound=3):
+            "What it printed; it must succeed in time."
+            told, code, took = look_within(bound, words)
+            assert code == 0, (words, told, code, took)
             return told
 
-        def fails(words, bound=10):
-            told, code, took = look(*words)
-            assert code not in (0, None) and took < bound, (words, told, code, took)
+        def fails(words, bound=3):
+            told, code, took = look_within(bound, words)
+            assert code not in (0, None), (words, told, code, took)
             return told
 
         # The mount as any program sees it first.
