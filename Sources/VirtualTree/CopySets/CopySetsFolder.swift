@@ -115,7 +115,7 @@ final class CopySetFolder: FolderNode, CopySetNode {
         switch kind {
         case .directory: CopySetFolder(place)
         case .regular: CopySetFile(place)
-        case .symbolicLink: CopySetLink(place, to: try place.folder().readLink(place.name()))
+        case .symbolicLink: try place.folder().readLinkIfPresent(place.name()).map { CopySetLink(place, to: $0) }
         case .other: nil
         }
     }
@@ -135,8 +135,7 @@ final class CopySetFolder: FolderNode, CopySetNode {
         var nodes = copied.map { (name: $0, node: CopySetFile(place.child($0)) as any Node) }
         let known = Set(copied)
         for name in try handle.names() where !CopySet.isUnfinished(name) && !known.contains(name) {
-            // A link may have gone meanwhile.
-            guard let kind = try handle.statusIfPresent(name)?.kind, let node = try? Self.node(place.child(name), kind) else {
+            guard let kind = try handle.statusIfPresent(name)?.kind, let node = try Self.node(place.child(name), kind) else {
                 continue
             }
             nodes.append((name, node))
