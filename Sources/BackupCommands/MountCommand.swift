@@ -152,7 +152,9 @@ struct MountCommand: ParsableCommand {
             services.jobs.end()
             services.copySets.end()
         }
-        _ = try session.run(reactions: daemon.reactions, onEnding: endDaemon) { () throws(BackupError) in
+        _ = try session.run(
+            reactions: daemon.reactions, onEnding: endDaemon, onSignalWhileEnding: { daemon.hurry() }
+        ) { () throws(BackupError) in
             // Not before: during an automount, only its own process group may access the folder.
             if channel != nil { setsid() }
             log.noteMount()

@@ -1,5 +1,6 @@
 import BackupCore
 import Glibc
+import Synchronization
 import SystemIO
 import TestSupport
 import Testing
@@ -127,6 +128,28 @@ struct MountEndTests {
             let session = try MountSession(tree: MemoryTree(), mountpoint: folder)
             let end = try session.run { kill(getpid(), signal) }
             exit(end == .signal(signal) ? 7 : 1)
+        }
+        #expect(try !isMounted(folder))
+    }
+
+    /// Such as `backupfs cancel` for a backup that is still to be finished.
+    @Test(arguments: [SIGUSR1, SIGTERM]) func signalWhileItEnds(_ signal: Int32) async throws {
+        try Machine.requireFUSE()
+        let folder = try TestMachine.makeTemporaryFolder()
+        let cleaner = try TestMachine.startCleaner(folder)
+        defer { close(cleaner) }
+        await #expect(processExitsWith: .exitCode(7)) { [folder = folder as String, signal = signal as Int32] in
+            let session = try MountSession(tree: MemoryTree(), mountpoint: folder)
+            let seen = Atomic<Int32>(0)
+            let end = try session.run(
+                reactions: [SIGUSR1: { seen.store(SIGUSR1, ordering: .relaxed) }],
+                onEnding: { _ in
+                    kill(getpid(), signal)
+                    for _ in 0..<1000 where seen.load(ordering: .relaxed) == 0 { usleep(10_000) }
+                },
+                onSignalWhileEnding: { seen.store(SIGTERM, ordering: .relaxed) }
+            ) { session.requestEnd() }
+            exit(end == .requested && seen.load(ordering: .relaxed) == signal ? 7 : 1)
         }
         #expect(try !isMounted(folder))
     }

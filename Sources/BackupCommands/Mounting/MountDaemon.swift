@@ -47,8 +47,8 @@ final class MountDaemon: Sendable {
 
     /// SIGHUP reads the settings again, and SIGUSR1 cancels the running operation. In the foreground of a terminal, SIGHUP means
     /// that the terminal is gone.
-    var reactions: [Int32: () -> Void] {
-        var reactions: [Int32: () -> Void] = [SIGUSR1: { [store] in _ = store.monitor.cancel() }]
+    var reactions: [Int32: @Sendable () -> Void] {
+        var reactions: [Int32: @Sendable () -> Void] = [SIGUSR1: { [store] in _ = store.monitor.cancel() }]
         if !Terminal.isInputTerminal {
             reactions[SIGHUP] = { [self] in
                 store.reloadSettings()
@@ -72,6 +72,12 @@ final class MountDaemon: Sendable {
         uploader.withLock { $0 }?.end()
         deviceSync.withLock { $0 }?.end()
         photoUploader.withLock { $0 }?.end()
+    }
+
+    /// Call for a signal that comes while the mount ends, as if it had ended for that signal.
+    func hurry() {
+        store.monitor.cancel()
+        watchEnd(true)
     }
 
     /// Call when the mount has ended. Finishes a backup that `mkdir` began. From now on signals cancel it, as in a command. After

@@ -54,17 +54,19 @@ public final class MountSession: Sendable {
     /// - Parameters:
     ///   - endsOnSignals: whether SIGTERM, SIGINT, SIGHUP and SIGUSR1 end the mount. Only one
     ///     session of a process may use this; while it runs, these signals have no other effect.
-    ///   - reactions: actions for some of these signals instead of ending; called on this thread.
+    ///   - reactions: actions for some of these signals instead of ending; called on this thread, and on another one while the
+    ///     mount ends.
     ///   - onEnding: called on this thread when the mount is about to end, before it
     ///     waits for requests in progress; with the reason, which is `nil` for an error.
+    ///   - onSignalWhileEnding: called on another thread for a signal without a reaction that comes after that.
     ///   - onReady: called on this thread as soon as the mount responds: later code finds the tree. If it throws, the mount ends
     ///     and the error is rethrown.
     /// - Returns: why it ended. Requests in progress at that time have been answered, and the mountpoint is free. Handles and
     ///   lookups that the kernel still held are not released one by one: the tree must release them itself.
     /// - Throws: `inputOutput` when the kernel refused to mount or the connection broke; nothing is left mounted then either.
     public func run(
-        endsOnSignals: Bool = true, reactions: [Int32: () -> Void] = [:], onEnding: (End?) -> Void = { _ in },
-        onReady: () throws(BackupError) -> Void
+        endsOnSignals: Bool = true, reactions: [Int32: @Sendable () -> Void] = [:], onEnding: (End?) -> Void = { _ in },
+        onSignalWhileEnding: @escaping @Sendable () -> Void = {}, onReady: () throws(BackupError) -> Void
     ) throws(BackupError) -> End {
         let served = try mount()
         let session = served.pointer
@@ -76,7 +78,14 @@ public final class MountSession: Sendable {
             try? Unmounter.detach(mountpoint, lazily: true)
         }
         let isRelaying = endsOnSignals && SignalRelay.begin(writer: events.writer.rawValue)
-        defer { if isRelaying { SignalRelay.end() } }
+        var lateSignals: SystemThread?
+        defer {
+            if isRelaying { SignalRelay.end() }
+            if let lateSignals {
+                send(.ended)
+                lateSignals.join()
+            }
+        }
         let loop: SessionLoop
         let probe: ReadinessProbe
         let notifiers = (names: try? KernelNotifier(served, server.changes), links: try? KernelNotifier(served, server.changes))
@@ -108,6 +117,10 @@ public final class MountSession: Sendable {
             throw error
         }
         let end = Result { () throws(BackupError) in try waitForEnd(reactions, onReady) }
+        // Ending can take as long as a backup. Without a thread more, signals have no effect meanwhile.
+        lateSignals = try? SystemThread { [self] in
+            serveLateSignals { signal in (reactions[signal] ?? onSignalWhileEnding)() }
+        }
         onEnding(try? end.get())
         // Before the serving threads: they may be waiting for a process whose request those have to answer.
         endNotifiers()
@@ -130,6 +143,8 @@ public final class MountSession: Sendable {
     /// The meaning of the bytes in the pipe; other values are signal numbers.
     fileprivate enum Event: UInt8 {
         case loopEnded = 0
+        /// Nothing is left to end.
+        case ended = 253
         case ready = 254
         case requested = 255
     }
@@ -171,14 +186,13 @@ public final class MountSession: Sendable {
 
     /// Waits until the mount has ended or has to end.
     private func waitForEnd(
-        _ reactions: [Int32: () -> Void], _ onReady: () throws(BackupError) -> Void
+        _ reactions: [Int32: @Sendable () -> Void], _ onReady: () throws(BackupError) -> Void
     ) throws(BackupError) -> End {
         while true {
-            var byte: UInt8 = 0
-            guard read(events.reader.rawValue, &byte, 1) == 1 else { continue }
+            let byte = nextEvent()
             switch Event(rawValue: byte) {
             case .loopEnded: return .unmounted
-            case .requested: return .requested
+            case .requested, .ended: return .requested
             case nil:
                 guard let react = reactions[Int32(byte)] else { return .signal(Int32(byte)) }
                 react()
@@ -187,6 +201,24 @@ public final class MountSession: Sendable {
                 try onReady()
             }
         }
+    }
+
+    /// Passes the signals on that come while the mount ends, until it has ended.
+    private func serveLateSignals(_ handle: (Int32) -> Void) {
+        while true {
+            let byte = nextEvent()
+            switch Event(rawValue: byte) {
+            case .ended: return
+            case nil: handle(Int32(byte))
+            case .loopEnded, .requested, .ready: break
+            }
+        }
+    }
+
+    private func nextEvent() -> UInt8 {
+        var byte: UInt8 = 0
+        while read(events.reader.rawValue, &byte, 1) != 1 {}
+        return byte
     }
 
     /// Ends the session and unmounts it, unless it was unmounted from outside.
