@@ -48,8 +48,9 @@ final class MemoryTree: TreeOperations {
     }
 
     let state: Mutex<State>
-    /// Folders that are being removed: while removals stall, each waits, as for storage that does not answer.
-    let removals = Monitor((doStall: false, count: 0))
+    /// Folders that are being removed, and lookups of names that begin with `stalls`: while `doStall`, each waits, as for storage
+    /// that does not answer.
+    let stalls = Monitor((doStall: false, count: 0))
     /// What open tells the kernel of every file.
     private let usesDirectIO: Bool
     private let timeoutSeconds: Double
@@ -122,7 +123,13 @@ final class MemoryTree: TreeOperations {
         return children
     }
 
+    private func stall() {
+        stalls.changeWakingAll { $0.count += 1 }
+        stalls.wait(until: { !$0.doStall }) { _ in }
+    }
+
     func lookUp(_ name: FileName, in parent: InodeNumber) throws(BackupError) -> NodeAttributes {
+        if name.description.hasPrefix("stalls") { stall() }
         if name.description.hasPrefix("error-"), let code = BackupError.Code(rawValue: String(name.description.dropFirst(6))) {
             throw BackupError(code, "asked for")
         }
@@ -303,8 +310,7 @@ final class MemoryTree: TreeOperations {
     func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait? { aim == .change ? .change : nil }
 
     func removeDirectory(_ name: FileName, in parent: InodeNumber) throws(BackupError) {
-        removals.changeWakingAll { $0.count += 1 }
-        removals.wait(until: { !$0.doStall }) { _ in }
+        stall()
         try locked { state throws(BackupError) in
             state.lookedUp.append(name)
             guard let inode = try Self.children(of: parent, state)[name] else { throw BackupError(.notFound, "no such name") }

@@ -176,6 +176,41 @@ struct MountEndTests {
         #expect(try !isMounted(folder))
     }
 
+    /// A process does not end while one of its threads waits in the kernel for a folder that a program has locked. The program
+    /// waits for an answer of the process.
+    @Test func killedWhileAProgramLocksAFolder() async throws {
+        try Machine.requireFUSE()
+        let folder = try TestMachine.makeTemporaryFolder()
+        let cleaner = try TestMachine.startCleaner(folder)
+        defer { close(cleaner) }
+        let hasEnded = Monitor(false)
+        let rescuer = try SystemThread {
+            guard !hasEnded.wait(until: { $0 }, forNanoseconds: 60_000_000_000) else { return }
+            Issue.record("the killed process does not end")
+            // Aborts the connection.
+            umount2(folder, Int32(MNT_FORCE))
+        }
+        await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in
+            let tree = MemoryTree(timeoutSeconds: 3600)
+            tree.stalls.withLock { $0.doStall = true }
+            let session = try MountSession(tree: tree, mountpoint: folder)
+            _ = try session.run { () throws(BackupError) in
+                let looker = try SystemThread { _ = try? TestMachine.sh("stat \(folder)/stalls") }
+                looker.detach()
+                _ = tree.stalls.wait(until: { $0.count > 0 }, forNanoseconds: 30_000_000_000)
+                let observer = tree.state.withLock { $0.observer }
+                observer?.namesChanged()
+                observer?.attributesChanged(.root)
+                observer?.waitUntilNotified()
+                kill(getpid(), SIGKILL)
+            }
+        }
+        hasEnded.changeWakingAll { $0 = true }
+        rescuer.join()
+        #expect(try TestMachine.sh("ls \(folder)").output.contains("Transport endpoint is not connected"))
+        try Unmounter.unmount(folder)
+    }
+
     @Test func deadMountIsUnmounted() async throws {
         try Machine.requireFUSE()
         let folder = try TestMachine.makeTemporaryFolder()

@@ -11,17 +11,17 @@ struct StalledChangeTests {
         let tree = MemoryTree()
         tree.add("folder", .directory([:]))
         let mount = try MountedTree(tree)
-        tree.removals.withLock { $0.doStall = true }
+        tree.stalls.withLock { $0.doStall = true }
         let removal = Monitor<(exitCode: Int32, output: String)?>(nil)
         let thread = try SystemThread { [path = mount.path] in
             let result = try? TestMachine.sh("rmdir $M/folder", mountpoint: path)
             removal.changeWakingAll { $0 = result }
         }
         defer {
-            tree.removals.changeWakingAll { $0.doStall = false }
+            tree.stalls.changeWakingAll { $0.doStall = false }
             thread.join()
         }
-        #expect(tree.removals.wait(until: { $0.count == 1 }, forNanoseconds: 10_000_000_000))
+        #expect(tree.stalls.wait(until: { $0.count == 1 }, forNanoseconds: 10_000_000_000))
         let began = SystemClock.monotonicNanoseconds()
         #expect(try mount.output("ls $M") == "folder\n")
         // It was ten to fifteen.
@@ -29,7 +29,7 @@ struct StalledChangeTests {
         #expect(removal.wait(until: { $0 != nil }, forNanoseconds: 1_000_000_000))
         #expect(removal.withLock { $0?.output.contains("Input/output error") } == true)
         // The storage answers again, and the change is made.
-        tree.removals.changeWakingAll { $0.doStall = false }
+        tree.stalls.changeWakingAll { $0.doStall = false }
         for _ in 0..<1_000 where try mount.sh("test -e $M/folder").exitCode == 0 { usleep(10_000) }
         #expect(try mount.output("ls $M") == "")
     }

@@ -16,7 +16,8 @@ struct LatestLinkTests {
 
         init(notifiesOfLinks: Bool = true) { self.notifiesOfLinks = notifiesOfLinks }
 
-        func nameChanged(_ name: FileName, in parent: InodeNumber) {}
+        let forgetsNames = true
+        func namesChanged() {}
         func attributesChanged(_ inode: InodeNumber) {}
         func waitUntilNotified() {}
         func pendingEnded() {}

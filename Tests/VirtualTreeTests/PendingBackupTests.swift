@@ -244,7 +244,8 @@ struct PendingBackupTests {
     @Test func `each waiter learns when it has ended`() throws {
         final class Observer: TreeObserver {
             let endedCount = Atomic(0)
-            func nameChanged(_ name: FileName, in parent: InodeNumber) {}
+            let forgetsNames = true
+            func namesChanged() {}
             func attributesChanged(_ inode: InodeNumber) {}
             func waitUntilNotified() {}
             func pendingEnded() { endedCount.add(1, ordering: .relaxed) }

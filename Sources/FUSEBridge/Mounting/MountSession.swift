@@ -88,7 +88,7 @@ public final class MountSession: Sendable {
         }
         let loop: SessionLoop
         let probe: ReadinessProbe
-        let notifiers = (names: try? KernelNotifier(served, server.changes), links: try? KernelNotifier(served, server.changes))
+        let notifiers = (names: try? KernelNotifier(served), links: try? KernelNotifier(served))
         func endNotifiers() {
             notifiers.names?.end()
             notifiers.links?.end()
@@ -102,7 +102,7 @@ public final class MountSession: Sendable {
                 isPending: { tree.isPending(InodeNumber($0.node), forAttributes: $1 == .attributes) },
                 onStalled: { [server] in server.reportStall($0.name) }, onEnd: { [self] in send(.loopEnded) },
                 requests: requests)
-            tree.setObserver(SessionObserver(names: notifiers.names, links: notifiers.links, loop: loop))
+            tree.setObserver(SessionObserver(served, names: notifiers.names, links: notifiers.links, loop: loop))
         } catch {
             endNotifiers()
             unmount(session, entry)

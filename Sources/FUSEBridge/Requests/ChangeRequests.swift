@@ -11,10 +11,6 @@ enum ChangeRequests {
     /// - Parameter mode: after the umask of the program.
     static func makeDirectory(_ raw: OpaquePointer?, parent: fuse_ino_t, name: UnsafePointer<CChar>?, mode: mode_t) {
         let request = Request(raw)
-        let changes = request.server.changes
-        changes.begin()
-        // After the reply.
-        defer { changes.end() }
         do throws(BackupError) {
             let name = try request.server.name(name)
             let attributes = try request.tree.makeDirectory(
@@ -27,9 +23,6 @@ enum ChangeRequests {
 
     static func removeDirectory(_ raw: OpaquePointer?, parent: fuse_ino_t, name: UnsafePointer<CChar>?) {
         let request = Request(raw)
-        let changes = request.server.changes
-        changes.begin()
-        defer { changes.end() }
         do throws(BackupError) {
             let name = try request.server.name(name)
             try request.tree.removeDirectory(name, in: InodeNumber(parent))
@@ -60,9 +53,6 @@ enum ChangeRequests {
             request.fail(number: EINVAL)
             return
         }
-        let changes = request.server.changes
-        changes.begin()
-        defer { changes.end() }
         do throws(BackupError) {
             let name = try request.server.name(name)
             let newName = try request.server.name(newName)

@@ -14,7 +14,6 @@ final class TreeServer: Sendable {
     /// For replies: a fresh buffer of this size would cost 256 page faults each time. There are never more than requests served
     /// concurrently, which the number of threads limits.
     let buffers: BlockPool
-    let changes = FolderChanges()
     private let reportFailure: FailureReport?
     private let served = Monitor<ServedSession?>(nil)
     /// The session whose requests are served; `nil` before the first and after the last one.
@@ -84,15 +83,3 @@ final class TreeServer: Sendable {
 /// Called for every request that failed with an input/output error, with the request's name and the error. The calls come from
 /// the requests' threads, concurrently; they must return quickly.
 public typealias FailureReport = @Sendable (_ request: String, _ error: BackupError) -> Void
-
-/// The number of requests that are currently creating or renaming something. The kernel keeps the folder locked meanwhile, which
-/// may take a whole backup, and a notification about the folder would block in the kernel for that time.
-final class FolderChanges: Sendable {
-    private let count = Monitor(0)
-
-    func begin() { count.withLock { $0 += 1 } }
-    func end() { count.changeWakingAll { $0 -= 1 } }
-
-    /// - Returns: whether none is in progress.
-    func waitUntilNone(forNanoseconds limit: UInt64) -> Bool { count.wait(until: { $0 == 0 }, forNanoseconds: limit) }
-}

@@ -1,5 +1,6 @@
 import BackupCore
 import CFUSE
+import Glibc
 import VirtualTree
 
 /// libfuse's session of a mount, and what can be sent through it to the kernel besides replies.
@@ -9,14 +10,30 @@ import VirtualTree
 struct ServedSession: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    /// Takes back a name. Blocks while a program changes the folder, or looks up a name that the kernel does not have.
-    func invalidate(_ name: FileName, in parent: InodeNumber) {
-        // libfuse sends one byte more than the length: the NUL at the end of a C string.
-        // The result says whether the kernel knew the name at all; both are fine.
-        _ = (name.bytes + [0]).withUnsafeBytes { bytes in
-            fuse_lowlevel_notify_inval_entry(
-                pointer, parent.rawValue, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), name.bytes.count)
-        }
+    /// `FUSE_NOTIFY_INC_EPOCH`, which the library does not know.
+    private static let newEpoch: Int32 = 8
+    /// For tests: as with Linux before 6.16.
+    private static let keepsNames = getenv("BACKUPFS_KEEPS_NAMES") != nil
+
+    /// Takes back all names: the kernel looks each up again when a program next uses it. Never blocks. Taking back a single name
+    /// waits in the kernel for each program that changes the folder or looks up a name in it: for ever, if this process is killed
+    /// meanwhile.
+    /// - Returns: false when the kernel cannot do that.
+    @discardableResult
+    func invalidateNames() -> Bool {
+        guard !Self.keepsNames else { return false }
+        return Self.send(fuse_session_fd(pointer), Self.newEpoch, request: 0)
+    }
+
+    /// Sends the kernel a message that is only a header (`struct fuse_out_header`), past the library.
+    /// - Parameters:
+    ///   - value: for an answer, the negated errno; for a notification, its code.
+    ///   - request: the number of the request that it answers; 0 for a notification.
+    /// - Returns: whether the kernel accepted it.
+    @discardableResult
+    static func send(_ descriptor: Int32, _ value: Int32, request: UInt64) -> Bool {
+        let message = (length: UInt32(16), value: value, request: request)
+        return withUnsafeBytes(of: message) { write(descriptor, $0.baseAddress, 16) } == 16
     }
 
     /// Takes back the attributes. Never blocks.

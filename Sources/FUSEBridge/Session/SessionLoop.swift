@@ -212,11 +212,10 @@ final class SessionLoop: Sendable {
         Self.answer(number, EINTR, descriptor, requests)
     }
 
-    /// `struct fuse_out_header`: libfuse does not know the request, or its thread's own reply comes too late and has no effect.
+    /// libfuse does not know the request, or its thread's own reply comes too late and has no effect.
     private static func answer(_ number: UInt64, _ error: Int32, _ descriptor: Int32, _ requests: RequestMonitor) {
         requests.noteFailure(error)
-        var answer = (length: UInt32(16), error: -error, number: number)
-        _ = withUnsafeBytes(of: &answer) { write(descriptor, $0.baseAddress, 16) }
+        ServedSession.send(descriptor, -error, request: number)
     }
 
     private func process(_ request: UnsafeMutableRawBufferPointer) {

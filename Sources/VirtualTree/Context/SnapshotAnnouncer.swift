@@ -1,6 +1,8 @@
 import BackupCore
 import BackupRepository
+import Glibc
 import Synchronization
+import SystemIO
 
 /// Compares the list of snapshots with the previous one, and notifies the observer of names that are stale in the kernel's cache.
 final class SnapshotAnnouncer: Sendable {
@@ -10,8 +12,8 @@ final class SnapshotAnnouncer: Sendable {
         /// How often the list has changed.
         var generation: UInt64 = 0
         var hasBegun = false
-        /// The number of changes in progress in `snapshots/`.
-        var heldBackCount = 0
+        /// Until then, the kernel may keep names that are gone: on the monotonic clock.
+        var namesKeptUntilNanoseconds: UInt64 = 0
         var observer: (any TreeObserver)?
     }
 
@@ -34,16 +36,17 @@ final class SnapshotAnnouncer: Sendable {
     /// - Parameter snapshots: all current snapshots.
     func announce(_ snapshots: [Snapshot]) {
         let root = InodeNumber.root
-        let folder = root.child("snapshots")
         state.withLock { state in
-            guard state.heldBackCount == 0, !state.hasBegun || !state.list.sharesStorage(with: snapshots) else { return }
+            guard !state.hasBegun || !state.list.sharesStorage(with: snapshots) else { return }
             state.list = snapshots
             var names: [FileName: SnapshotID] = [:]
             for snapshot in snapshots { names[snapshot.name] = snapshot.id }
             guard names != state.names || !state.hasBegun else { return }
             // Before the first access the kernel cannot have cached anything.
             if state.hasBegun, let observer = state.observer {
-                for (name, id) in state.names where names[name] != id { observer.nameChanged(name, in: folder) }
+                if state.names.contains(where: { names[$0.key] != $0.value }) {
+                    if observer.forgetsNames { observer.namesChanged() } else { state.namesKeptUntilNanoseconds = Self.expiry }
+                }
                 for name in ["snapshots", "exports", "safety"] as [FileName] { observer.attributesChanged(root.child(name)) }
             }
             state.names = names
@@ -52,18 +55,18 @@ final class SnapshotAnnouncer: Sendable {
         }
     }
 
-    /// Sends no notifications while `body` runs, which may take minutes: the kernel keeps a folder locked while something is
-    /// created in it. A notification about the folder would block for that time, even if this program were killed.
-    func holdingBack<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
-        state.withLock { $0.heldBackCount += 1 }
-        defer { state.withLock { $0.heldBackCount -= 1 } }
-        return try body()
+    /// When names expire that the kernel has just looked up.
+    private static var expiry: UInt64 {
+        // The kernel counts in steps of up to 10 ms.
+        SystemClock.monotonicNanoseconds() + UInt64(TreeContext.snapshotTimeoutSeconds * 1e9) + 20_000_000
     }
 
     /// - Returns: the generation of a list that the kernel knows, at least.
     func settledGeneration() -> UInt64 {
-        let (generation, observer) = state.withLock { ($0.generation, $0.observer) }
+        let (generation, observer, expiry) = state.withLock { ($0.generation, $0.observer, $0.namesKeptUntilNanoseconds) }
         observer?.waitUntilNotified()
+        let now = SystemClock.monotonicNanoseconds()
+        if expiry > now { usleep(UInt32((expiry - now) / 1000)) }
         return generation
     }
 }

@@ -96,38 +96,35 @@ final class SnapshotsFolder: FolderNode {
         let label = try Self.label(name)
         defer { context.settleLatest() }
         let looks = context.pending.looks
-        // The kernel has locked the folder before the first lookup in it.
-        return try context.announcer.holdingBack { () throws(BackupError) in
-            guard try isFree(name) else { throw Self.taken(label) }
-            let backup = try context.pending.begin(name, in: inode, onEnd: context.pendingEnded) {
-                [context] (backup) throws(BackupError) in
-                let milestones = BackupMilestones(hasBegun: backup.noteBegun) { name in
-                    if name != backup.name {
-                        context.pending.rename(backup, to: name)
-                        context.noteLatest()
-                    }
-                    return backup.settlePin()
+        guard try isFree(name) else { throw Self.taken(label) }
+        let backup = try context.pending.begin(name, in: inode, onEnd: context.pendingEnded) {
+            [context] (backup) throws(BackupError) in
+            let milestones = BackupMilestones(hasBegun: backup.noteBegun) { name in
+                if name != backup.name {
+                    context.pending.rename(backup, to: name)
+                    context.noteLatest()
                 }
-                let made = try context.services.createSnapshot(named: label, milestones)
-                // It must be listed before it counts as finished. Its pin was written with it, if there was space for that.
-                _ = try? context.repository.refresh()
-                guard backup.settlePin(), let snapshot = context.repository.snapshot(id: made.id), !snapshot.isPinned else {
-                    return made
-                }
-                do throws(BackupError) {
-                    try context.services.setPinned(snapshot, true)
-                    return made
-                } catch {
-                    // The backup exists all the same.
-                    let others = made.incompleteness.map { [$0.message] + $0.findings } ?? []
-                    return MadeSnapshot(
-                        id: made.id,
-                        incompleteness: error.with(
-                            nil, "the backup is not pinned: \(error.message)", findings: error.findings + others))
-                }
+                return backup.settlePin()
             }
-            return try answer(backup, looks: looks, unless: isCancelled)
+            let made = try context.services.createSnapshot(named: label, milestones)
+            // It must be listed before it counts as finished. Its pin was written with it, if there was space for that.
+            _ = try? context.repository.refresh()
+            guard backup.settlePin(), let snapshot = context.repository.snapshot(id: made.id), !snapshot.isPinned else {
+                return made
+            }
+            do throws(BackupError) {
+                try context.services.setPinned(snapshot, true)
+                return made
+            } catch {
+                // The backup exists all the same.
+                let others = made.incompleteness.map { [$0.message] + $0.findings } ?? []
+                return MadeSnapshot(
+                    id: made.id,
+                    incompleteness: error.with(
+                        nil, "the backup is not pinned: \(error.message)", findings: error.findings + others))
+            }
         }
+        return try answer(backup, looks: looks, unless: isCancelled)
     }
 
     /// After a cancellation, a backup may have to undo something.
