@@ -23,7 +23,9 @@ struct ChecksumCommandTests {
             mkdir $R/l; cd $R/l; for size in 0 1 1048576 1048577 5000000; do head -c $size /dev/urandom > $size; done
             for f in *; do for a in sha1 md5 sha256 sha1; do ${a}sum $f; done; done > $R/expected
             """)
-        for option in ["--no-cache", "", ""] {
+        // What has just been written is not kept in the cache where the file system's clock is too coarse to tell a later change.
+        let all = "7097154"
+        for (option, bytesRead) in [("--no-cache", [all]), ("", [all]), ("", [all, "0"])] {
             try sandbox.sh(
                 """
                 cd $R/l; rm -f $R/trace*
@@ -31,8 +33,10 @@ struct ChecksumCommandTests {
                 cmp $R/own $R/expected
                 """)
             let read = try sandbox.sh(
-                "cat $R/trace.* | grep -F \"<$R/l/\" | grep -oE '= [0-9]+$' | awk '{ s += $2 } END { print s }'")
-            #expect(["7097154", "", "0"].contains(read), "\(option)")
+                """
+                cat $R/trace.* | awk -v folder="<$R/l/" 'index($0, folder) && match($0, /= [0-9]+$/) { s += substr($0, RSTART + 2) } END { print s + 0 }'
+                """)
+            #expect(bytesRead.contains(read), "\(option)")
         }
     }
 
