@@ -42,6 +42,19 @@ public final class DatabaseSnapshot: RecordSource {
         try MediaRecords(definition: definition, reader: reader, catalog: media).forEachRecord(of: description, body)
     }
 
+    /// Where the rows of a collection are; `nil` unless its records are written in the order of row numbers, each from its row
+    /// alone.
+    public func rowTree(of collection: Int) throws(BackupError) -> RowTree? { try reader.rowTree(of: collection) }
+
+    /// The records of a collection with a `rowTree` whose row numbers are in these ranges; the buffer is valid only during the
+    /// call.
+    /// - Parameter ranges: in ascending order, without overlaps.
+    public func forEachRecord(
+        of collection: Int, in ranges: [ClosedRange<Int64>], _ body: (RecordBuffer) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        try reader.forEachRecord(of: collection, in: ranges, body)
+    }
+
     /// Records that name a file missing from the media folder.
     public func missingFiles() throws(BackupError) -> MissingFiles {
         guard let media, definition.describesMedia else { return MissingFiles() }

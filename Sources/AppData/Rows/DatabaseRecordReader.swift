@@ -23,12 +23,37 @@ struct DatabaseRecordReader {
     func forEachRecord(
         of collection: Int, _ body: (RecordBuffer) throws(BackupError) -> Void
     ) throws(BackupError) {
+        let statement = try statement(of: collection, where: "")
+        try forEachRecord(of: collection, statement, body)
+    }
+
+    /// The records with a row number in these ranges, which are in ascending order. For a collection with a `rowTree`.
+    func forEachRecord(
+        of collection: Int, in ranges: [ClosedRange<Int64>], _ body: (RecordBuffer) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        let key = Self.expression(definition.collections[collection].keyField, on: connection)
+        let statement = try statement(of: collection, where: " WHERE \(key) BETWEEN ?1 AND ?2")
+        for range in ranges {
+            statement.reset()
+            statement.bind(1, integer: range.lowerBound)
+            statement.bind(2, integer: range.upperBound)
+            try forEachRecord(of: collection, statement, body)
+        }
+    }
+
+    private func statement(of collection: Int, where condition: String) throws(BackupError) -> DatabaseStatement {
         let description = definition.collections[collection]
         let columns = description.fields.map { Self.expression($0, on: connection) }.joined(separator: ", ")
         let key = Self.expression(description.keyField, on: connection)
         // BINARY regardless of the column's own collation: comparisons of two exports rely on the order.
-        let statement = try connection.statement(
-            "SELECT \(columns) FROM \(source(description.table)) ORDER BY \(key) COLLATE BINARY")
+        return try connection.statement(
+            "SELECT \(columns) FROM \(source(description.table))\(condition) ORDER BY \(key) COLLATE BINARY")
+    }
+
+    private func forEachRecord(
+        of collection: Int, _ statement: DatabaseStatement, _ body: (RecordBuffer) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        let description = definition.collections[collection]
         let buffer = RecordBuffer(fieldCount: description.fields.count)
         let types = description.fields.map(\.type)
         while try statement.step() {
@@ -36,6 +61,22 @@ struct DatabaseRecordReader {
             for index in 0..<types.count { Self.read(statement, Int32(index), types[index], into: buffer, index) }
             try body(buffer)
         }
+    }
+
+    /// Where the rows of a collection are, if they are written in the order of row numbers.
+    func rowTree(of collection: Int) throws(BackupError) -> RowTree? {
+        let description = definition.collections[collection]
+        guard !avoidsIndexes, description.source == .table, description.keyField.keyColumns.isEmpty else { return nil }
+        let schema = try DatabaseSchema.read(connection)
+        guard let table = schema.table(exactly: description.table) else { return nil }
+        let column = try schema.rowNumberColumn(of: table)?.name.text ?? DatabaseSchema.rowNumberName(notAmong: table.columns)
+        guard column.map({ $0.utf8.elementsEqual(description.keyField.column.utf8) }) == true else { return nil }
+        let statement = try connection.statement(
+            "SELECT rootpage, sql FROM sqlite_master WHERE type = 'table' AND name = ?1")
+        try statement.bind([table.name.text])
+        guard try statement.step(), let page = UInt32(exactly: statement.integer(0)), page > 1 else { return nil }
+        let sql = statement.text(1)
+        return RowTree(rootPage: page, form: "\(try connection.text("PRAGMA encoding") ?? "") \(sql)")
     }
 
     /// For statements on this connection.
@@ -162,6 +203,15 @@ struct DatabaseRecordReader {
             }
         }
     }
+}
+
+/// Where the rows of a table are.
+public struct RowTree: Sendable, Equatable {
+    /// Of the b-tree.
+    public let rootPage: UInt32
+    /// What the values of a row depend on, besides its bytes: the table's SQL, which has defaults of columns that were added, and
+    /// how texts are stored.
+    public let form: String
 }
 
 extension AppDefinition {

@@ -180,6 +180,17 @@ extension DatabaseSchema {
         return indexes
     }
 
+    /// The column that is the row number itself: the only one of the key, of the type INTEGER, unless SQLite keeps an index for
+    /// it.
+    /// - Returns: `nil` also for a table without row numbers.
+    func rowNumberColumn(of table: Table) throws(BackupError) -> Column? {
+        let key = table.columns.filter { $0.keyPosition > 0 }
+        guard key.count == 1, key[0].isStored, key[0].declaredType.uppercased() == "INTEGER",
+            try !indexes(of: table.name.text).contains(where: \.isOfKey)
+        else { return nil }
+        return key[0]
+    }
+
     /// Whether an index has computed entries: it is partial, or on an expression.
     func isComputed(_ index: Index) throws(BackupError) -> Bool {
         if index.isPartial { return true }

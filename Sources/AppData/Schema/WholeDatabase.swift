@@ -43,10 +43,8 @@ struct WholeDatabase {
         }
         let key = columns.filter { $0.column.keyPosition > 0 }.sorted { $0.column.keyPosition < $1.column.keyPosition }
         let isWithoutRowID = withoutRowID.contains(SchemaName(name))
-        // A single INTEGER column is the row number itself, unless SQLite keeps an index for it.
-        let hasKeyIndex = try schema.indexes(of: name).contains(where: \.isOfKey)
-        let isKeyRowNumber =
-            !isWithoutRowID && !hasKeyIndex && key.count == 1 && key[0].column.declaredType.uppercased() == "INTEGER"
+        let rowNumberColumn = try schema.rowNumberColumn(of: table)
+        let isKeyRowNumber = !isWithoutRowID && rowNumberColumn != nil
         let rowNumber = isKeyRowNumber ? key[0].name : nil
         var fields = columns.map { column in
             column.name == rowNumber

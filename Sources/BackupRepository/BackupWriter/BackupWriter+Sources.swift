@@ -16,9 +16,9 @@ extension BackupWriter {
             let stored = try storeSmall(first, policy, earlier)
             return StoredDerivedFile(content: stored.content, recorded: .all(stored.checksums))
         }
-        let (content, crc32) = try storeLarge(
-            source, first, blocks, policy, earlier, hashing: ContentCRC32Lane.self, progress)
-        return StoredDerivedFile(content: content, recorded: .crc32(crc32))
+        let (content, crc32, chunkCRC32s) = try storeLarge(
+            source, first, blocks, policy, earlier, hashing: ContentCRC32Lane.self, keepsCRC32s: true, progress)
+        return StoredDerivedFile(content: content, recorded: .crc32(crc32), chunkCRC32s: chunkCRC32s)
     }
 
     /// Reads the first block of a file.
@@ -42,19 +42,23 @@ extension BackupWriter {
     }
 
     /// Stores a file with all processors.
-    /// - Parameter first: the file's first block, from `blocks`.
+    /// - Parameters:
+    ///   - first: the file's first block, from `blocks`.
+    ///   - keepsCRC32s: whether to return those of the chunks.
     func storeLarge<Hashes: ContentHashing>(
         _ source: any ByteSource, _ first: BlockPool.Block, _ blocks: BlockPool, _ policy: ChunkingPolicy,
-        _ earlier: FileContent?, hashing: Hashes.Type, _ progress: (UInt64) throws(BackupError) -> Void
-    ) throws(BackupError) -> (content: FileContent, sums: Hashes.Sums) {
+        _ earlier: FileContent?, hashing: Hashes.Type, keepsCRC32s: Bool = false,
+        _ progress: (UInt64) throws(BackupError) -> Void
+    ) throws(BackupError) -> (content: FileContent, sums: Hashes.Sums, chunkCRC32s: [UInt32]) {
         let pipeline = ContentPipeline<Hashes>(
             store: store, pool: workers, blocks: blocks, cutter: makeCutter(policy), policy: policy,
-            base: makeMatcher(policy, earlier))
-        return try pipeline.run(first: first) { (offset, block) throws(BackupError) in
+            base: makeMatcher(policy, earlier), keepsCRC32s: keepsCRC32s)
+        let (content, sums) = try pipeline.run(first: first) { (offset, block) throws(BackupError) in
             try cancellation?.check()
             let count = try source.read(at: offset, into: block)
             try progress(UInt64(count))
             return count
         }
+        return (content, sums, pipeline.crc32s)
     }
 }

@@ -8,7 +8,7 @@ import SystemIO
 /// A writer that fails or is released without `commit` leaves nothing behind. After a crash, completed packs stay, and the next
 /// backup reuses them.
 public final class BackupWriter: Sendable {
-    private let repository: Repository
+    let repository: Repository
     let store: ChunkStore
     /// Where chunks of earlier backups are, of those that were looked for.
     public var knownPlaces: KnownPlaces { store.knownPlaces }
@@ -95,7 +95,7 @@ public final class BackupWriter: Sendable {
         let blocks = ContentBlocks.make()
         let first = try readFirst(source, blocks, progress)
         if first.count < ContentBlocks.sizeBytes { return try storeSmall(first, policy, earlier) }
-        let (content, checksums) = try storeLarge(
+        let (content, checksums, _) = try storeLarge(
             source, first, blocks, policy, earlier, hashing: ContentHashLanes.self, progress)
         return StoredFile(content: content, checksums: checksums)
     }

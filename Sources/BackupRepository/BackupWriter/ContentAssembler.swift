@@ -14,6 +14,8 @@ final class ContentAssembler: Sendable {
     struct NamedChunk: Sendable {
         let id: ChunkID
         let bytes: [UInt8]
+        /// 0 where it is not kept.
+        var crc32: UInt32 = 0
     }
 
     private struct State {
@@ -22,13 +24,17 @@ final class ContentAssembler: Sendable {
         /// Chunks that arrived before their predecessors.
         var early: [Int: NamedChunk] = [:]
         var next = 0
+        var crc32s: [UInt32] = []
     }
 
     private let store: ChunkStore
+    private let keepsCRC32s: Bool
     private let state: Mutex<State>
 
-    init(store: ChunkStore, policy: ChunkingPolicy, base: sending BaseMatcher?) {
+    /// - Parameter keepsCRC32s: of each chunk, for `crc32s`.
+    init(store: ChunkStore, policy: ChunkingPolicy, base: sending BaseMatcher?, keepsCRC32s: Bool = false) {
         self.store = store
+        self.keepsCRC32s = keepsCRC32s
         let list = ContentListBuilder(isPositional: policy.isPositional) { [store] (list, earlier) throws(BackupError) in
             try store.storeList(list, earlier: earlier)
         }
@@ -36,11 +42,14 @@ final class ContentAssembler: Sendable {
     }
 
     /// Takes the next chunk of a file that a single thread reads.
-    func append(_ id: ChunkID, length: Int) throws(BackupError) -> Verdict {
+    func append(_ id: ChunkID, length: Int, crc32: UInt32 = 0) throws(BackupError) -> Verdict {
         try state.withLock { (state) throws(BackupError) in
-            try take(id, length, &state)
+            try take(id, length, crc32, &state)
         }
     }
+
+    /// Of all chunks so far, in order; empty unless they are kept.
+    var crc32s: [UInt32] { state.withLock { $0.crc32s } }
 
     /// Takes chunk number `index`, in any order.
     /// - Returns: the chunks that are now in order and must be stored.
@@ -52,7 +61,9 @@ final class ContentAssembler: Sendable {
             var result: [(chunk: NamedChunk, similar: StoredChunk?)] = []
             while let chunk = state.early.removeValue(forKey: state.next) {
                 state.next += 1
-                if case .store(let similar) = try take(chunk.id, chunk.bytes.count, &state) { result.append((chunk, similar)) }
+                if case .store(let similar) = try take(chunk.id, chunk.bytes.count, chunk.crc32, &state) {
+                    result.append((chunk, similar))
+                }
             }
             return result
         }
@@ -62,7 +73,10 @@ final class ContentAssembler: Sendable {
         try state.withLock { (state) throws(BackupError) in try state.list.finish() }
     }
 
-    private func take(_ id: ChunkID, _ length: Int, _ state: inout State) throws(BackupError) -> Verdict {
+    private func take(
+        _ id: ChunkID, _ length: Int, _ crc32: UInt32, _ state: inout State
+    ) throws(BackupError) -> Verdict {
+        if keepsCRC32s { state.crc32s.append(crc32) }
         var verdict = Verdict.store(similar: nil)
         if state.base != nil, let match = try state.base?.observe(id) {
             switch match {

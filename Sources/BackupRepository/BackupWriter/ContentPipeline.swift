@@ -20,6 +20,7 @@ final class ContentPipeline<Hashes: ContentHashing>: Sendable {
     private let assembler: ContentAssembler
     private let blocks: BlockPool
     private let hashes: Hashes
+    private let keepsCRC32s: Bool
     private let cutting: Mutex<Cutting>
 
     private struct Cutting {
@@ -29,17 +30,20 @@ final class ContentPipeline<Hashes: ContentHashing>: Sendable {
         var count = 0
     }
 
-    /// - Parameter blocks: from `ContentBlocks`; the file's first block may have been taken from it.
+    /// - Parameters:
+    ///   - blocks: from `ContentBlocks`; the file's first block may have been taken from it.
+    ///   - keepsCRC32s: of each chunk, for `crc32s`.
     init(
         store: ChunkStore, pool: WorkerPool, blocks: BlockPool, cutter: ChunkCutter, policy: ChunkingPolicy,
-        base: sending BaseMatcher?
+        base: sending BaseMatcher?, keepsCRC32s: Bool = false
     ) {
+        self.keepsCRC32s = keepsCRC32s
         self.store = store
         self.blocks = blocks
         self.policy = policy
         group = WorkGroup(pool)
         hashes = Hashes(group)
-        assembler = ContentAssembler(store: store, policy: policy, base: base)
+        assembler = ContentAssembler(store: store, policy: policy, base: base, keepsCRC32s: keepsCRC32s)
         cutting = Mutex(Cutting(cutter: cutter))
     }
 
@@ -74,6 +78,9 @@ final class ContentPipeline<Hashes: ContentHashing>: Sendable {
         }
         return (content, hashes.finish())
     }
+
+    /// Of the file's chunks, once it is stored; empty unless they are kept.
+    var crc32s: [UInt32] { assembler.crc32s }
 
     private func submit(_ block: BlockPool.Block, _ cutLane: SerialLane) {
         cutLane.submit { [self] () throws(BackupError) in try cut(block.bytes) }
@@ -112,7 +119,8 @@ final class ContentPipeline<Hashes: ContentHashing>: Sendable {
 
     private func name(_ bytes: [UInt8], _ index: Int) throws(BackupError) {
         let id = bytes.withUnsafeBytes { store.name(of: $0) }
-        for (chunk, similar) in try assembler.insert(ContentAssembler.NamedChunk(id: id, bytes: bytes), at: index) {
+        let chunk = ContentAssembler.NamedChunk(id: id, bytes: bytes, crc32: keepsCRC32s ? CRC32.of(bytes) : 0)
+        for (chunk, similar) in try assembler.insert(chunk, at: index) {
             group.submit { [self] () throws(BackupError) in
                 try chunk.bytes.withUnsafeBytesThrowing { (plain) throws(BackupError) in
                     try store.store(

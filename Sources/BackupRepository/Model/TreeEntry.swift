@@ -157,6 +157,8 @@ public struct StoredFile: Hashable, Sendable {
 public struct StoredDerivedFile: Sendable {
     public let content: FileContent
     let recorded: RecordedChecksums
+    /// Of the content's chunks, in order, for `BackupWriter.storeSpliced`; empty for a small file.
+    public private(set) var chunkCRC32s: [UInt32] = []
 }
 
 /// What a folder records of a file's bytes.

@@ -97,17 +97,27 @@ final class OutputBuffer {
 
     private let storage = UnsafeMutablePointer<UInt8>.allocate(capacity: OutputBuffer.capacity)
     private var count = 0
+    /// The bytes before those in the block.
+    private var forwardedByteCount: UInt64 = 0
     private let receiver: (UnsafeRawBufferPointer) throws(BackupError) -> Void
 
     init(_ receiver: @escaping (UnsafeRawBufferPointer) throws(BackupError) -> Void) { self.receiver = receiver }
 
     deinit { storage.deallocate() }
 
+    /// All bytes that were appended.
+    var byteCount: UInt64 { forwardedByteCount + UInt64(count) }
+
     func flush() throws(BackupError) {
         guard count > 0 else { return }
         let full = UnsafeRawBufferPointer(start: storage, count: count)
         count = 0
-        try receiver(full)
+        try forward(full)
+    }
+
+    private func forward(_ bytes: UnsafeRawBufferPointer) throws(BackupError) {
+        forwardedByteCount += UInt64(bytes.count)
+        try receiver(bytes)
     }
 
     @inline(__always)
@@ -126,7 +136,7 @@ final class OutputBuffer {
 
     private func appendSlowly(_ bytes: UnsafePointer<UInt8>, count length: Int) throws(BackupError) {
         try flush()
-        if length >= Self.capacity { return try receiver(UnsafeRawBufferPointer(start: bytes, count: length)) }
+        if length >= Self.capacity { return try forward(UnsafeRawBufferPointer(start: bytes, count: length)) }
         storage.update(from: bytes, count: length)
         count = length
     }

@@ -11,16 +11,35 @@ public struct WireWriter {
     /// - Parameters:
     ///   - createdAt: the creation time in the metadata; a fraction of a second is dropped.
     ///   - omittingRecords: whether to write only the text around the collections, whose records are stored elsewhere.
+    ///   - omittedCollections: the collections, by their index, of which only the text around them is written.
     ///   - recordWritten: called after every 1,000 records with the count so far, for progress.
+    ///   - recordEnded: called after each record with its collection, and the bytes of this collection so far.
     /// - Throws: errors of the database or the sink.
     public func write(
         _ snapshot: DatabaseSnapshot, createdAt: Timestamp, to sink: any WireSink, omittingRecords: Bool = false,
-        recordWritten: ((Int) -> Void)? = nil
+        omittedCollections: Set<Int> = [], recordWritten: ((Int) -> Void)? = nil,
+        recordEnded: ((_ collection: Int, _ byteCount: UInt64) -> Void)? = nil
     ) throws(BackupError) -> WireStatistics {
         let pass = WireWriterPass(
-            definition: snapshot.definition, snapshot: snapshot, sink: sink, omitsRecords: omittingRecords,
-            recordWritten: recordWritten)
+            definition: snapshot.definition, snapshot: snapshot, sink: sink,
+            omitted: omittingRecords ? Set(snapshot.definition.collections.indices) : omittedCollections,
+            recordWritten: recordWritten, recordEnded: recordEnded)
         return try pass.run(createdAt: createdAt)
+    }
+
+    /// Writes some records of a collection, with the separator before each, as they are in the whole collection; and its end.
+    /// - Parameters:
+    ///   - collection: its index; it must have a `rowTree`.
+    ///   - ranges: of row numbers, in ascending order.
+    ///   - includingFirst: whether the first of these records is the first one of the collection.
+    ///   - recordEnded: called after each record with the bytes so far.
+    /// - Throws: errors of the database or the sink.
+    public func writeRecords(
+        of collection: Int, in ranges: [ClosedRange<Int64>], includingFirst: Bool, of snapshot: DatabaseSnapshot,
+        to sink: any WireSink, recordEnded: (_ byteCount: UInt64) -> Void
+    ) throws(BackupError) -> WireStatistics {
+        let pass = WireWriterPass(definition: snapshot.definition, snapshot: snapshot, sink: sink)
+        return try pass.records(of: collection, in: ranges, includingFirst: includingFirst, recordEnded: recordEnded)
     }
 }
 
@@ -30,23 +49,27 @@ private final class WireWriterPass {
     private let spelling: WireSpelling
     private let snapshot: DatabaseSnapshot
     private let sink: any WireSink
-    private let omitsRecords: Bool
+    private let omitted: Set<Int>
     private let recordWritten: ((Int) -> Void)?
+    private let recordEnded: ((Int, UInt64) -> Void)?
     private let literal: OutputBuffer
     private let records: OutputBuffer
     private var statistics: WireStatistics
     private var totalCount = 0
+    /// After the last record of a collection that has any.
+    private static let endOfRecords: StaticString = "\n  ]"
 
     init(
-        definition: AppDefinition, snapshot: DatabaseSnapshot, sink: any WireSink, omitsRecords: Bool,
-        recordWritten: ((Int) -> Void)?
+        definition: AppDefinition, snapshot: DatabaseSnapshot, sink: any WireSink, omitted: Set<Int> = [],
+        recordWritten: ((Int) -> Void)? = nil, recordEnded: ((Int, UInt64) -> Void)? = nil
     ) {
         self.definition = definition
         spelling = WireSpelling(definition.style)
         self.snapshot = snapshot
         self.sink = sink
-        self.omitsRecords = omitsRecords
+        self.omitted = omitted
         self.recordWritten = recordWritten
+        self.recordEnded = recordEnded
         literal = OutputBuffer { bytes throws(BackupError) in try sink.write(literal: bytes) }
         records = OutputBuffer { bytes throws(BackupError) in try sink.write(collection: bytes) }
         statistics = WireStatistics(recordCounts: Array(repeating: 0, count: definition.collections.count))
@@ -125,23 +148,50 @@ private final class WireWriterPass {
         try name(collection.name, to: literal)
         try literal.flush()
         try sink.beginCollection(collection.name)
-        if omitsRecords { return try sink.endCollection(collection.name) }
+        if omitted.contains(index) { return try sink.endCollection(collection.name) }
+        let start = records.byteCount
         try records.append("[")
         let parts = MemberParts(collection.fields, indentation: 6, spelling)
         var count = 0
         try snapshot.forEachRecord(of: index) { (record) throws(BackupError) in
-            try records.append(count == 0 ? "\n    " : ",\n    ")
-            try members(collection.fields, parts, record, to: records, closing: "\n    }") {
-                Self.label(record, collection)
-            }
+            try self.record(record, of: collection, parts, isFirst: count == 0)
             count += 1
             totalCount += 1
             if let recordWritten, totalCount.isMultiple(of: 1_000) { recordWritten(totalCount) }
+            recordEnded?(index, records.byteCount - start)
         }
-        try records.append(count == 0 ? spelling.endOfEmptyArray(indentation: 2) : "\n  ]")
+        if count == 0 {
+            try records.append(spelling.endOfEmptyArray(indentation: 2))
+        } else {
+            try records.append(Self.endOfRecords)
+        }
         try records.flush()
         try sink.endCollection(collection.name)
         statistics.recordCounts[index] = count
+    }
+
+    @inline(__always)
+    private func record(
+        _ record: RecordBuffer, of collection: CollectionDefinition, _ parts: MemberParts, isFirst: Bool
+    ) throws(BackupError) {
+        try records.append(isFirst ? "\n    " : ",\n    ")
+        try members(collection.fields, parts, record, to: records, closing: "\n    }") { Self.label(record, collection) }
+    }
+
+    func records(
+        of index: Int, in ranges: [ClosedRange<Int64>], includingFirst: Bool, recordEnded: (UInt64) -> Void
+    ) throws(BackupError) -> WireStatistics {
+        let collection = definition.collections[index]
+        let parts = MemberParts(collection.fields, indentation: 6, spelling)
+        if includingFirst { try records.append("[") }
+        try snapshot.forEachRecord(of: index, in: ranges) { (record) throws(BackupError) in
+            try self.record(record, of: collection, parts, isFirst: includingFirst && statistics.recordCounts[index] == 0)
+            statistics.recordCounts[index] += 1
+            recordEnded(records.byteCount)
+        }
+        try records.append(Self.endOfRecords)
+        try records.flush()
+        return statistics
     }
 
     private static func label(_ record: RecordBuffer, _ collection: CollectionDefinition) -> String {
@@ -320,6 +370,13 @@ public struct WireStatistics: Sendable, Equatable {
     public var anomalies: [String] = []
     /// Their number, also beyond the first 100.
     public var anomalyCount = 0
+
+    /// Adds those of records that were written separately.
+    public mutating func add(_ other: WireStatistics) {
+        for index in recordCounts.indices { recordCounts[index] += other.recordCounts[index] }
+        anomalies = Array((anomalies + other.anomalies).prefix(100))
+        anomalyCount += other.anomalyCount
+    }
 }
 
 /// Receives an export piece by piece. All pieces joined are `export.json`; those between `beginCollection` and `endCollection`

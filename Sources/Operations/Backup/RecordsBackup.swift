@@ -31,7 +31,12 @@ struct RecordsBackup {
             return records
         }
         expectBytes()
-        return try render(state)
+        if let records = try render(state, usingEarlier: true) { return records }
+        // The earlier rows were not what they should be, or their chunks are not there.
+        guard let records = try render(state, usingEarlier: false) else {
+            throw BackupError(.inputOutput, "the records were not stored", path: store.database.path)
+        }
+        return records
     }
 
     /// The database is read once; the export is written, then read when it is stored. Its size is estimated from the earlier one.
@@ -75,7 +80,13 @@ struct RecordsBackup {
 // MARK: - From the database
 
 extension RecordsBackup {
-    private func render(_ state: String?) throws(BackupError) -> StoredRecords {
+    /// - Parameter usesEarlier: whether rows that have not changed may be taken from the newest backup.
+    /// - Returns: `nil` when that was not possible.
+    private func render(_ state: String?, usingEarlier usesEarlier: Bool) throws(BackupError) -> StoredRecords? {
+        let rows = RowRendering(
+            folder: store.paths.renderedRows, form: "\(Self.renderingVersion) \(store.definition.digest.hexadecimal)",
+            previous: earlier, usesEarlier: usesEarlier)
+        var isPossible = true
         // Storing the database runs beside writing the export and storing its collections.
         let aside = WorkGroup(WorkerPool(threadCount: 1, queueLimit: 1))
         let storedDatabase = Mutex<StoredFile?>(nil)
@@ -84,7 +95,7 @@ extension RecordsBackup {
         do throws(BackupError) {
             let rendered = try store.withWorkFolder { (folder) throws(BackupError) in
                 try AppRendering(
-                    of: database, in: folder, createdAt: createdAt, checksDatabase: true,
+                    of: database, in: folder, createdAt: createdAt, checksDatabase: true, rows: rows,
                     progress: { [progress] bytes in progress.update { $0[.data].processedBytes += bytes } }
                 ) {
                     (copy) throws(BackupError) in
@@ -100,15 +111,20 @@ extension RecordsBackup {
                 }
             }
             rendering = rendered
-            try writer.requireStorable(byteCount: rendered.export.size, policy: .structuredText)
-            let collectionBytes = rendered.collections.reduce(0) { $0 + $1.file.size }
+            let splices = rendered.collections.map { rows.splice($0.name, in: store.repository) }
+            let splicedBytes = splices.reduce(0) { $0 + ($1?.file.size ?? 0) }
+            try writer.requireStorable(byteCount: rendered.export.size + splicedBytes, policy: .structuredText)
+            let collectionBytes = rendered.collections.reduce(splicedBytes) { $0 + $1.file.size }
             progress.update { $0[.data].totalBytes = rendered.database.size + rendered.export.size + collectionBytes }
-            for (name, source) in rendered.collections {
+            isPossible = rows.isConsistent
+            for ((name, rendered), splice) in zip(rendered.collections, splices) where isPossible {
                 let fileName = FileName("\(name).json")
-                let earlierContent = earlier.content(["data", fileName])
-                let stored = try writer.storeDerived(source, policy: .structuredText, earlier: earlierContent) { bytes in
-                    progress.update { $0[.data].processedBytes += bytes }
+                let source: any ByteSource = splice?.file ?? rendered
+                guard let stored = try store(rendered, splice, earlier: earlier.content(["data", fileName])) else {
+                    isPossible = false
+                    continue
                 }
+                rows.keep(name, stored: stored)
                 let entry = TreeEntry.derivedFile(
                     name: fileName, mode: 0o600, modificationTime: createdAt, stored: stored)
                 collections.append(StoredRecords.Collection(collection: name, entry: entry, source: source))
@@ -118,6 +134,7 @@ extension RecordsBackup {
             aside.fail(error)
         }
         try aside.wait()
+        guard isPossible || !usesEarlier else { return nil }
         guard let rendering, let database = storedDatabase.withLock({ $0 }) else {
             throw BackupError(.inputOutput, "the records were not stored", path: store.database.path)
         }
@@ -131,6 +148,27 @@ extension RecordsBackup {
         stored.inexact = rendering.inexact
         stored.refused = rendering.refused
         return stored
+    }
+
+    /// - Parameters:
+    ///   - rendered: the whole collection.
+    ///   - splice: what it is instead, if only a part was rendered.
+    /// - Returns: `nil` when it cannot be that.
+    private func store(
+        _ rendered: SpoolFile, _ splice: RowRendering.SplicedCollection?, earlier: FileContent?
+    ) throws(BackupError) -> StoredDerivedFile? {
+        func note(_ bytes: UInt64) { progress.update { $0[.data].processedBytes += bytes } }
+        guard let splice else {
+            return try writer.storeDerived(rendered, policy: .structuredText, earlier: earlier, progress: note)
+        }
+        try FaultInjection.reached("records.spliced")
+        do throws(BackupError) {
+            return try writer.storeSpliced(
+                splice.file, earlier: splice.earlier, chunkCRC32s: splice.chunkCRC32s, policy: .structuredText, progress: note)
+        } catch {
+            guard error.code == .repositoryDamaged || error.code == .unsupportedVersion else { throw error }
+            return nil
+        }
     }
 
     /// The export consists of the collections' own chunks; only what is between them is stored separately.

@@ -34,12 +34,13 @@ final class AppRendering: Sendable {
     ///   - checksDatabase: whether SQLite checks the copy of the database, and the definition whether a restore would accept its
     ///     values.
     ///   - fillsChecksums: whether to make `placeholderExport`.
+    ///   - rows: decides which collections are not rendered as a whole. In the export, they are empty ranges.
     ///   - progress: receives the number of export bytes as they are written.
     ///   - databaseIsReady: receives the copy of the database before it is checked and the export is written, so that it can be
     ///     used meanwhile.
     init(
         of database: AppDatabase, in folder: String, createdAt: Timestamp, checksDatabase: Bool = false,
-        fillsChecksums: Bool = false, progress: @escaping (UInt64) -> Void = { _ in },
+        fillsChecksums: Bool = false, rows: RowRendering? = nil, progress: @escaping (UInt64) -> Void = { _ in },
         databaseIsReady: (SpoolFile) throws(BackupError) -> Void = { _ in }
     ) throws(BackupError) {
         self.createdAt = createdAt
@@ -54,7 +55,8 @@ final class AppRendering: Sendable {
         let copy = try SpoolFile(keeping: databasePath)
         // It can be stored while SQLite checks it: both only read.
         try databaseIsReady(copy)
-        damage = checksDatabase ? try DroppedDatabase.damage(ofCopy: databasePath) : nil
+        let damage = checksDatabase ? try DroppedDatabase.damage(ofCopy: databasePath) : nil
+        self.damage = damage
         let aside = WorkGroup(WorkerPool(threadCount: 1, queueLimit: 1))
         let found = Mutex<RefusedValues?>(nil)
         do throws(BackupError) {
@@ -68,7 +70,11 @@ final class AppRendering: Sendable {
                 }
             }
             (facts, inexact) = try copied.readSnapshot { (snapshot) throws(BackupError) in
-                let statistics = try WireWriter().write(snapshot, createdAt: createdAt, to: sink)
+                if damage == nil { try rows?.prepare(snapshot, copy) }
+                var statistics = try WireWriter().write(
+                    snapshot, createdAt: createdAt, to: sink, omittedCollections: rows?.omittedCollections ?? [],
+                    recordEnded: rows?.recordEnded)
+                for more in try rows?.renderChanged(snapshot, in: folder) ?? [] { statistics.add(more) }
                 try FaultInjection.reached("records.rendered")
                 return (try RecordFacts(of: snapshot), InexactValues(statistics))
             }

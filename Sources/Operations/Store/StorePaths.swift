@@ -32,6 +32,8 @@ public struct StorePaths: Sendable {
     public var spool: String { "\(root)/spool" }
     /// The catalogs of repositories that must not have them beside their packs.
     var catalogs: String { "\(root)/catalog" }
+    /// What is known of the newest backup's collections (`RenderedRows`).
+    var renderedRows: String { "\(root)/rendered" }
     /// The crash journal of a restore.
     var restoreJournal: String { "\(root)/restore.journal" }
     /// Exists during a restore after its command `before-restore` was started, until `after-restore` has run.
@@ -107,7 +109,7 @@ public struct StorePaths: Sendable {
         [
             settings, identity, operationLock, mountLock, mountRecord, requestRecord, mountLog, operationRecord, lastErrorRecord,
             spool,
-            catalogs,
+            catalogs, renderedRows,
             restoreJournal, hookRecord, history, scheduleState, noticeState, noticeLock, backupWarnings, lastBackup, lastRestore,
             mediaReadRecord,
             migrationRecord, restoreReports, appDefinition, remotes,
