@@ -19,9 +19,10 @@ final class ManifestIndex {
         let entry: ManifestEntry
         /// Below the source, for people.
         let list: String
-        /// Of an ASC MHL history: the first digest of each algorithm counts. In other lists, all do.
-        let isHistory: Bool
-        /// The file was renamed later on.
+        /// The folder of its ASC MHL history: the first digest of each algorithm in it counts. `nil` for another list, of which
+        /// all do.
+        let history: String?
+        /// The file was renamed later on; the digests are those that it has under its new name.
         let isGone: Bool
     }
 
@@ -50,7 +51,7 @@ final class ManifestIndex {
             if let text = line.entry.digests.text(algorithm) { members.append(.init(algorithm.rawValue, text)) }
         }
         members.append(.init("list", line.list))
-        if line.isHistory { members.append(.init("history", true)) }
+        if let history = line.history { members.append(.init("history", history)) }
         if line.isGone { members.append(.init("gone", true)) }
         algorithms.formUnion(line.entry.digests.algorithms)
         slots.append(Slot(hash: line.entry.path.hashValue, offset: offset))
@@ -89,9 +90,11 @@ final class ManifestIndex {
         return lines
     }
 
-    /// Passes on the entries of files that were not asked for.
-    func forEachLeft(_ body: (Line) throws(BackupError) -> Void) throws(BackupError) {
-        for offset in slots.filter({ !$0.isTaken }).map(\.offset).sorted() { try body(read(offset)) }
+    /// Passes on what is said of each file that was not asked for.
+    func forEachLeft(_ body: ([Line]) throws(BackupError) -> Void) throws(BackupError) {
+        for index in slots.indices.sorted(by: { slots[$0].offset < slots[$1].offset }) where !slots[index].isTaken {
+            try body(take(read(slots[index].offset).entry.path))
+        }
     }
 
     private func read(_ offset: UInt64) throws(BackupError) -> Line {
@@ -106,7 +109,7 @@ final class ManifestIndex {
         }
         return Line(
             entry: ManifestEntry(path: path, size: members.number("size"), digests: FileDigests(members)), list: list,
-            isHistory: members.flag("history"), isGone: members.flag("gone"))
+            history: members.text("history"), isGone: members.flag("gone"))
     }
 }
 

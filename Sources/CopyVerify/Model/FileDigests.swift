@@ -72,6 +72,11 @@ public struct FileDigests: Sendable, Equatable {
     /// The algorithms whose digests are known.
     public var algorithms: Set<HashAlgorithm> { Set(HashAlgorithm.allCases.filter(has)) }
 
+    /// Whether they have a digest of one algorithm that is not the same.
+    func contradict(_ other: FileDigests) -> Bool {
+        algorithms.intersection(other.algorithms).contains { bytes($0) != other.bytes($0) }
+    }
+
     /// These digests, and those of `other` that are missing here.
     func filled(from other: FileDigests) -> FileDigests {
         var filled = self

@@ -14,6 +14,22 @@ final class MHLReader: XMLStreamHandler {
         let isFolder: Bool
     }
 
+    /// What a generation says besides its files.
+    struct Remainder {
+        /// Patterns of names that the history leaves out.
+        var ignoredPatterns: [String] = []
+        /// Generations of histories below this one.
+        var references: [Reference] = []
+    }
+
+    struct Reference {
+        /// Below the folder that the list is about.
+        let path: [UInt8]
+        let c4: SHA512Digest
+    }
+
+    private static let referenceLimit = 100_000
+
     private let path: String
     private let body: (Hash) throws(BackupError) -> Void
     private var hash: Hash?
@@ -22,10 +38,10 @@ final class MHLReader: XMLStreamHandler {
     /// The depth of the element whose content is not looked at.
     private var skippedDepth: Int?
     private var isHashList = false
-    private var isInReferences = false
-
-    /// Patterns of names that the history leaves out.
-    private(set) var ignoredPatterns: [String] = []
+    /// The path of the reference whose C4 ID comes next.
+    private var referencePath: [UInt8]?
+    private var isInReference = false
+    private var remainder = Remainder()
 
     /// - Parameter body: called for each file and folder.
     private init(_ path: String, _ body: @escaping (Hash) throws(BackupError) -> Void) {
@@ -33,11 +49,10 @@ final class MHLReader: XMLStreamHandler {
         self.body = body
     }
 
-    /// - Returns: the patterns of names that the history leaves out.
     @discardableResult
     static func read(
         _ path: String, _ body: @escaping (Hash) throws(BackupError) -> Void
-    ) throws(BackupError) -> [String] {
+    ) throws(BackupError) -> Remainder {
         let reader = MHLReader(path, body)
         do throws(BackupError) {
             try XMLStream.read(SharedFile(path: path), path: path, reader)
@@ -45,7 +60,7 @@ final class MHLReader: XMLStreamHandler {
             throw ManifestEntry.invalid(error.message, path)
         }
         guard reader.isHashList else { throw ManifestEntry.invalid("it is no ASC MHL list", path) }
-        return reader.ignoredPatterns
+        return reader.remainder
     }
 
     func begin(_ name: String, _ attributes: [String: String]) throws(BackupError) {
@@ -56,7 +71,8 @@ final class MHLReader: XMLStreamHandler {
         case "hashlist" where depth == 1: isHashList = true
         case "hash": hash = Hash(isFolder: false)
         case "directoryhash": hash = Hash(isFolder: true)
-        case "metadata", "roothash", "references", "creatorinfo", "content", "structure": skippedDepth = depth
+        case "hashlistreference": isInReference = true
+        case "metadata", "roothash", "creatorinfo", "content", "structure": skippedDepth = depth
         default: break
         }
     }
@@ -68,7 +84,12 @@ final class MHLReader: XMLStreamHandler {
             return
         }
         switch name {
-        case "pattern": ignoredPatterns.append(text)
+        case "pattern": remainder.ignoredPatterns.append(text)
+        case "path" where isInReference: referencePath = try ManifestEntry.safePath(text.utf8, in: path)
+        case "c4" where isInReference: try takeReference(text)
+        case "hashlistreference":
+            isInReference = false
+            guard referencePath == nil else { throw ManifestEntry.invalid("a reference to another list has no C4 ID", path) }
         // The folder itself has its hash elsewhere.
         case "path" where hash?.isFolder == true && (text == "." || text == "./"): hash = nil
         case "path" where hash != nil:
@@ -82,6 +103,17 @@ final class MHLReader: XMLStreamHandler {
             try body(hash)
         default: try take(name, text)
         }
+    }
+
+    private func takeReference(_ text: String) throws(BackupError) {
+        guard let place = referencePath, let c4 = C4ID.decode(text) else {
+            throw ManifestEntry.invalid("a reference to another list has no path and C4 ID", path)
+        }
+        guard remainder.references.count < Self.referenceLimit else {
+            throw ManifestEntry.invalid("it refers to too many lists", path)
+        }
+        remainder.references.append(Reference(path: place, c4: c4))
+        referencePath = nil
     }
 
     private func take(_ name: String, _ text: String) throws(BackupError) {

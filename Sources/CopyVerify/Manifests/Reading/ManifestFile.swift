@@ -53,7 +53,7 @@ public struct ManifestFile {
                     ManifestEntry(path: Array(entry.path.dropFirst(payload.count)), size: entry.size, digests: entry.digests))
             }
         case .mhl:
-            try MHLHistory.read(path, list: path, isHistory: false, prefix: []) { (line) throws(BackupError) in
+            try MHLHistory.read(path, list: path, history: nil, prefix: []) { (line) throws(BackupError) in
                 if !line.isGone { try body(line.entry) }
             }
         case .history: for entry in try newest() { try body(entry) }

@@ -10,12 +10,16 @@ struct SourceLists {
 
     let root: DirectoryHandle
     let index: ManifestIndex
+    let problems: ProblemList
 
     /// Reads the ASC MHL histories, also those of folders in the source, and the other lists in the source's own folder.
     /// - Returns: their names.
     func readAll() throws(BackupError) -> [String] {
         var found: [String] = []
-        if try readHistories(root, []) { found.append(MHLFormat.folder.description) }
+        var histories = Histories()
+        try readHistories(root, [], &histories)
+        try require(histories)
+        if !histories.generations.isEmpty { found.append(MHLFormat.folder.description) }
         let names = try root.names()
         if names.contains(where: { $0.description == BagFiles.declaration }) { found += try readBag(names) }
         for name in names where Self.isSums(name) && !BagFiles.isTagFile(name) {
@@ -39,7 +43,7 @@ struct SourceLists {
         if isMHL, FileSystem.lastComponent(folder) == MHLFormat.folder.description { folder = FileSystem.parentPath(folder) }
         let prefix = folder.hasPrefix("\(source)/") ? Array(folder.utf8.dropFirst(source.utf8.count + 1)) : []
         if isMHL {
-            try MHLHistory.read(path, list: name, isHistory: false, prefix: prefix, index.add)
+            try MHLHistory.read(path, list: name, history: nil, prefix: prefix, index.add)
         } else if BagFiles.isList(name), try FileSystem.exists("\(FileSystem.parentPath(path))/\(BagFiles.declaration)") {
             try readBagList(path, list: name, prefix, BagFiles.encodesPercent(FileSystem.parentPath(path)))
         } else {
@@ -52,24 +56,49 @@ struct SourceLists {
         return endings.contains { text.hasSuffix($0) && !text.hasPrefix("._") }
     }
 
-    /// - Returns: whether there is one.
-    private func readHistories(_ folder: DirectoryHandle, _ prefix: [UInt8]) throws(BackupError) -> Bool {
+    // MARK: ASC MHL histories
+
+    private struct Histories {
+        /// By their paths below the source.
+        var generations: [[UInt8]: SHA512Digest] = [:]
+        var references: [MHLHistory.Reference] = []
+    }
+
+    private func readHistories(_ folder: DirectoryHandle, _ prefix: [UInt8], _ found: inout Histories) throws(BackupError) {
         try Cancellation.check()
-        var isFound = false
         // One that cannot be read is named by the copy.
-        guard let names = try? folder.folderNames() else { return false }
+        guard let names = try? folder.folderNames() else { return }
         for name in names {
             guard let inner = try? folder.openFolder(name) else { continue }
-            if name == MHLFormat.folder {
-                let chain = try MHLChain.read(inner)
-                try MHLHistory.read(inner, chain, prefix: prefix, index.add)
-                isFound = isFound || !chain.generations.isEmpty
-            } else if try readHistories(inner, BytePath.join(prefix, name.bytes)) {
-                isFound = true
+            let path = BytePath.join(prefix, name.bytes)
+            guard name == MHLFormat.folder else {
+                try readHistories(inner, path, &found)
+                continue
+            }
+            let chain = try MHLChain.read(inner)
+            found.references += try MHLHistory.read(inner, chain, prefix: prefix, index.add).references
+            for generation in chain.generations { found.generations[BytePath.join(path, generation.name.bytes)] = generation.c4 }
+        }
+    }
+
+    /// A history leaves the files of a history below it to that one: without it, none would be missed.
+    private func require(_ histories: Histories) throws(BackupError) {
+        for reference in histories.references {
+            let place = MessageText.name(reference.path)
+            if let present = histories.generations[reference.path] {
+                guard present == reference.c4 else {
+                    throw ManifestEntry.invalid("its C4 ID is not the one that \(reference.list) has", "\(root.path)/\(place)")
+                }
+            } else if reference.isOfLast {
+                problems.add(
+                    BackupError(
+                        .notFound, "it refers to a generation that is not in the source: \(place)",
+                        path: "\(root.path)/\(reference.list)", remedy: "Look for it where the source comes from."))
             }
         }
-        return isFound
     }
+
+    // MARK: Other lists
 
     private func readBag(_ names: [FileName]) throws(BackupError) -> [String] {
         let encodesPercent = try BagFiles.encodesPercent(root.path)
@@ -94,6 +123,6 @@ struct SourceLists {
 
     private func add(_ entry: ManifestEntry, _ list: String, _ prefix: [UInt8]) throws(BackupError) {
         let inSource = ManifestEntry(path: BytePath.join(prefix, entry.path), size: entry.size, digests: entry.digests)
-        try index.add(ManifestIndex.Line(entry: inSource, list: list, isHistory: false, isGone: false))
+        try index.add(ManifestIndex.Line(entry: inSource, list: list, history: nil, isGone: false))
     }
 }

@@ -35,7 +35,7 @@ final class SourceManifest {
     ) throws(BackupError) -> SourceManifest? {
         if choice == .off { return nil }
         let index = try ManifestIndex(path)
-        let reader = SourceLists(root: root, index: index)
+        let reader = SourceLists(root: root, index: index, problems: problems)
         var lists: [String] = []
         if case .file(let list) = choice {
             try reader.read(list)
@@ -49,9 +49,7 @@ final class SourceManifest {
 
     /// What the lists say of a file or link of the source. To be called for each of them once.
     func expectation(_ path: [UInt8], _ status: FileStatus) throws(BackupError) -> ExpectedFile? {
-        let all = try index.take(path)
-        // Before it got another name, the path was that of another file.
-        let lines = all[(all.lastIndex(where: \.isGone).map { $0 + 1 } ?? 0)...]
+        let lines = try SaidOfPath(index.take(path)).expected
         guard status.kind == .regular else {
             // A list has the file that the link leads to.
             if !lines.isEmpty { linkCount += 1 }
@@ -61,7 +59,7 @@ final class SourceManifest {
             noteUnlisted(path)
             return nil
         }
-        return ExpectedFile(lines: Array(lines))
+        return ExpectedFile(lines: lines)
     }
 
     private func noteUnlisted(_ path: [UInt8]) {
@@ -86,13 +84,9 @@ final class SourceManifest {
         }
         if linkCount > 0 { problems.warn("\(linkCount) links are in a list of checksums, and were not compared with it") }
         var hiddenCount: UInt64 = 0
-        var reported: Set<[UInt8]> = []
-        try index.forEachLeft { (line) throws(BackupError) in
+        try index.forEachLeft { (lines) throws(BackupError) in
+            guard let line = SaidOfPath(lines).missing else { return }
             let path = line.entry.path
-            guard !line.isGone, !reported.contains(path) else { return }
-            // It got another name later.
-            let isGoneLater = try index.take(path).last?.isGone ?? false
-            guard !isGoneLater else { return }
             let names = BytePath.components(of: path)
             // What cannot be looked at is not where the list says that it is.
             if let name = names.last, (try? root.openFolder(at: names.dropLast())?.statusIfPresent(name)) ?? nil != nil {
@@ -100,8 +94,7 @@ final class SourceManifest {
                 return
             }
             missingCount += 1
-            guard reported.count < Self.namedLimit else { return }
-            reported.insert(path)
+            guard missingCount <= Self.namedLimit else { return }
             problems.add(
                 BackupError(
                     .notFound, "it is in \(line.list) and not in the source", path: "\(root.path)/\(MessageText.name(path))",
@@ -119,6 +112,33 @@ final class SourceManifest {
     }
 }
 
+/// What histories and lists say of a path. Each history is for itself: one that was made after a file was damaged says that all
+/// is well, whichever of them is in the folder above.
+private struct SaidOfPath {
+    /// Those that are about a file which the path still has.
+    private(set) var expected: [ManifestIndex.Line] = []
+    /// Of histories whose last word is that the file has another name.
+    private var gone: [ManifestIndex.Line] = []
+
+    init(_ lines: [ManifestIndex.Line]) {
+        for line in lines {
+            if line.isGone {
+                // The path was that of another file before.
+                expected.removeAll { $0.history == line.history }
+                gone.append(line)
+            } else {
+                gone.removeAll { $0.history == line.history }
+                expected.append(line)
+            }
+        }
+    }
+
+    /// A line that says that the file should be there, if no other history knows its new name.
+    var missing: ManifestIndex.Line? {
+        expected.first { line in !gone.contains { !$0.entry.digests.contradict(line.entry.digests) } }
+    }
+}
+
 /// What lists say of one file.
 struct ExpectedFile: Sendable {
     let lines: [ManifestIndex.Line]
@@ -126,16 +146,15 @@ struct ExpectedFile: Sendable {
     /// A digest whose algorithm this program does not have proves nothing.
     /// - Returns: `nil` when the file is what each list says.
     func difference(size: UInt64, _ digests: FileDigests) -> Message? {
-        var seen: Set<HashAlgorithm> = []
-        var hasSize = false
+        var seen: [String: Seen] = [:]
         for line in lines {
-            if let expected = line.entry.size, !(line.isHistory && hasSize) {
-                hasSize = hasSize || line.isHistory
-                if expected != size { return "it has \(size) bytes, and \(line.list) says \(expected)" }
+            // Of a history the first one counts: later generations were compared with it.
+            let earlier = line.history.flatMap { seen[$0] } ?? Seen()
+            if let history = line.history { seen[history] = earlier.with(line.entry) }
+            if let expected = line.entry.size, !earlier.hasSize, expected != size {
+                return "it has \(size) bytes, and \(line.list) says \(expected)"
             }
-            for algorithm in line.entry.digests.algorithms {
-                // Of a history the first one counts: later generations were compared with it.
-                if line.isHistory, !seen.insert(algorithm).inserted { continue }
+            for algorithm in line.entry.digests.algorithms.subtracting(earlier.algorithms) {
                 guard let found = digests.text(algorithm), let expected = line.entry.digests.text(algorithm) else { continue }
                 if found != expected {
                     return "its \(algorithm.rawValue) is \(found), and \(line.list) says \(expected)"
@@ -143,5 +162,15 @@ struct ExpectedFile: Sendable {
             }
         }
         return nil
+    }
+
+    /// What a history has said already.
+    private struct Seen {
+        var hasSize = false
+        var algorithms: Set<HashAlgorithm> = []
+
+        func with(_ entry: ManifestEntry) -> Seen {
+            Seen(hasSize: hasSize || entry.size != nil, algorithms: algorithms.union(entry.digests.algorithms))
+        }
     }
 }

@@ -40,7 +40,7 @@ struct MHLGeneration {
         let earlier = try MHLHistory.read(folder, chain, history.add)
         try history.finish()
         let body = "\(job.path)/ascmhl-\(index).body"
-        let writer = try collect(history, MHLIgnore(earlier: earlier), own, into: body)
+        let writer = try collect(history, MHLIgnore(earlier: earlier.ignoredPatterns), own, into: body)
         let number = (chain.generations.map(\.number).max() ?? 0) + 1
         let now = SystemClock.now()
         let name = try name(number, now)
