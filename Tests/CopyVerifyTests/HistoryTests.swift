@@ -136,4 +136,56 @@ struct HistoryTests {
             ". $R/tools; flip $R/card/DCIM/large.mov 7; backupfs copy $R/card $R/e",
             saying: "DCIM/large.mov: sourceMismatch", exitCode: 3)
     }
+
+    @Test func `patterns of names are those that the ASC's program leaves out`() throws {
+        // The program of the ASC compares patterns with the whole path, also with the part above the card.
+        let sandbox = try ListTools.sandbox(
+            """
+            mkdir -p $R/card/cache/in $R/card/MISC/cache $R/card/sub/deep; cd $R/card; touch a.1-left-out MISC/b.1-left-out MISC/top.bin top.bin cache/in/x
+            touch MISC/cache/y sub/one.log sub/deep/two.log zz.x cz.x az.x 'esc*ape' escXape ü1 12 name.only MISC/name.only sub/name.only
+            mhl create -h md5 -i '*.1-left-out' -i /top.bin -i cache/ -i 'sub/*.log' -i '[!a-c]?.x' -i 'esc\\*ape' -i 'ü?' -i MISC/name.only . > $R/mhl.out
+            """)
+        let files = "grep -hoE '<path[^>]*>[^<]*' FILES | sed 's/.*>//' | sort"
+        try sandbox.sh(
+            """
+            backupfs copy --manifest ascmhl $R/card $R/a > $R/out 2> $R/err
+            for n in 1 2; do
+                sed -n '/<content>/,/<\\/structure>/p' $R/a/ascmhl/000${n}* | grep '<md5' | grep -o '>[0-9a-f]*<' | sort > $R/folders-$n
+            done
+            [ -s $R/folders-1 ]; diff $R/folders-1 $R/folders-2; \(files.replacing("FILES", with: "$R/a/ascmhl/0001*")) > $R/theirs
+            \(files.replacing("FILES", with: "$R/a/ascmhl/0002*")) > $R/ours; diff $R/theirs $R/ours
+            """)
+        #expect(
+            try sandbox.sh("grep -xE 'top.bin|MISC/top.bin|.*name.only|.*x|esc.*|.*log|ü1|.*left-out|cache.*|[a-c]z.x' $R/ours")
+                == "MISC/top.bin\naz.x\ncz.x\nescXape\nname.only\nsub/deep/two.log\nsub/name.only")
+    }
+
+    /// The patterns of a history can be any, and each name is compared with each of them.
+    @Test func `a hostile pattern takes no longer than others, and too many are refused`() throws {
+        let sandbox = try ListTools.sandbox(
+            """
+            mhl create -h md5 -i "$(printf '*a%.0s' $(seq 60))*b" -i "/$(printf '*a%.0s' $(seq 60))*b/c" $R/card > $R/mhl.out
+            name=$(printf 'a%.0s' $(seq 255)); printf x > $R/card/$name; mkdir -p $R/card/DCIM/$name; printf y > $R/card/DCIM/$name/c
+            """)
+        try sandbox.sh(
+            """
+            backupfs copy --manifest ascmhl $R/card $R/a > $R/out 2> $R/err; grep -cE 'path.*>(DCIM/)?a{255}(/c)?</path' $R/a/ascmhl/0002* | grep -qx 3
+            """)
+        // As a stranger's program would write it.
+        let patterns = "seq 300 | sed 's|.*|      <pattern>*&</pattern>|'"
+        let long = "for i in 1 2 3 4 5; do printf '<pattern>%s</pattern>' \"$(head -c 60000 /dev/zero | tr '\\0' '*')\"; done"
+        for (lines, message, code) in [
+            (patterns, "its history leaves out more than 256 patterns with wildcards", Int32(3)),
+            ("for j in $(seq 20); do \(long); done", "it has too many patterns of names that are left out", 1),
+        ] {
+            try sandbox.fails(
+                """
+                . $R/tools; rm -rf $R/card/ascmhl $R/b; mhl create -h md5 $R/card/MISC > $R/mhl.out; cd $R/card/MISC/ascmhl
+                { sed '/<ignore>/q' 0001*; \(lines); sed '1,/<ignore>/d' 0001*; } > $R/new; cat $R/new > 0001*
+                c4=$(mhl_hash c4 $(ls 0001*)); sed -i "s|<c4>.*</c4>|<c4>$c4</c4>|" ascmhl_chain.xml
+                cd $R; backupfs copy --manifest ascmhl $R/card/MISC $R/b
+                """, saying: message, exitCode: code)
+            try sandbox.sh("rm -r $R/card/MISC/ascmhl")
+        }
+    }
 }

@@ -10,23 +10,6 @@ import Testing
 
 /// Examining and comparing backups, without the commands.
 struct ExploreTests {
-    @Test(arguments: [
-        ("*", "", true), ("*", ".hidden", true), ("a*c", "abc", true), ("a*c", "abcb", false), ("a*b*c", "aXbYbZc", true),
-        ("?", "ü", true), ("??", "ü", false), ("[a-c]x", "bx", true), ("[!a-c]x", "bx", false), ("[^a-c]x", "dx", true),
-        ("[]]", "]", true), ("[", "[", true), ("a[", "a[", true), ("[ab", "[ab", true), ("[-a]", "-", true), ("\\*", "*", true),
-        ("\\*", "x", false), ("A", "a", false), ("**x", "x", true), ("", "", true), ("", "x", false),
-        ("*a*a*a*a*b", String(repeating: "a", count: 5000), false),
-    ])
-    func patterns(_ pattern: String, _ name: String, _ expected: Bool) {
-        #expect(GlobPattern(pattern).matches(Array(name.utf8)) == expected)
-    }
-
-    @Test func `a pattern meets names that are not UTF-8`() {
-        #expect(GlobPattern("a?b").matches([0x61, 0xFF, 0x62]))
-        #expect(GlobPattern("a*").matches([0x61, 0xFF]))
-        #expect(!GlobPattern("a\u{FF}b").matches([0x61, 0xFF, 0x62]))
-    }
-
     @Test func `fields that changed, as JSON`() throws {
         let long = String(repeating: "ü\"", count: 5_000)
         let old = MemorySource(

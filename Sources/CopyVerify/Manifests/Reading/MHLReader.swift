@@ -29,6 +29,8 @@ final class MHLReader: XMLStreamHandler {
     }
 
     private static let referenceLimit = 100_000
+    /// Of all patterns together.
+    private static let patternLimitBytes = 4 << 20
 
     private let path: String
     private let body: (Hash) throws(BackupError) -> Void
@@ -42,6 +44,7 @@ final class MHLReader: XMLStreamHandler {
     private var referencePath: [UInt8]?
     private var isInReference = false
     private var remainder = Remainder()
+    private var patternByteCount = 0
 
     /// - Parameter body: called for each file and folder.
     private init(_ path: String, _ body: @escaping (Hash) throws(BackupError) -> Void) {
@@ -84,7 +87,12 @@ final class MHLReader: XMLStreamHandler {
             return
         }
         switch name {
-        case "pattern": remainder.ignoredPatterns.append(text)
+        case "pattern":
+            patternByteCount += text.utf8.count + 1
+            guard patternByteCount <= Self.patternLimitBytes else {
+                throw ManifestEntry.invalid("it has too many patterns of names that are left out", path)
+            }
+            remainder.ignoredPatterns.append(text)
         case "path" where isInReference: referencePath = try ManifestEntry.safePath(text.utf8, in: path)
         case "c4" where isInReference: try takeReference(text)
         case "hashlistreference":

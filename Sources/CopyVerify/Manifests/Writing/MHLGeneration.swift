@@ -39,8 +39,10 @@ struct MHLGeneration {
         let history = try ManifestIndex("\(job.path)/history-\(index).jsonl")
         let earlier = try MHLHistory.read(folder, chain, history.add)
         try history.finish()
+        let ignore = try MHLIgnore(
+            earlier: earlier.ignoredPatterns, list: "\(folder.path)/\(chain.generations.last?.name ?? MHLFormat.chain)")
         let body = "\(job.path)/ascmhl-\(index).body"
-        let writer = try collect(history, MHLIgnore(earlier: earlier.ignoredPatterns), own, into: body)
+        let writer = try collect(history, ignore, own, into: body)
         let number = (chain.generations.map(\.number).max() ?? 0) + 1
         let now = SystemClock.now()
         let name = try name(number, now)
