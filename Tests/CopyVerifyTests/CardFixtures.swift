@@ -87,7 +87,8 @@ extension CardFixture {
             "Canon EOS R: a folder of its model", .canon, ["DCIM/100EOSR6/IMG_000{1..2}.JPG", "DCIM/100EOSR6/MVI_0003.MP4"],
             clips: 1, photos: 2),
         CardFixture("Canon: PRIVATE/CANON", .canon, ["PRIVATE/CANON/x.DAT", "DCIM/100___01/IMG_0001.JPG"], photos: 1),
-        CardFixture("DCIM and MISC alone: a guess", .canon, .low, ["DCIM/100ABCDE/F{1001..1003}.JPG", "MISC/"], photos: 3),
+        CardFixture(
+            "DCIM and MISC are of many makers", .genericDCIM, .medium, ["DCIM/100ABCDE/F{1001..1003}.JPG", "MISC/"], photos: 3),
     ]
 
     private static let p2Device =
@@ -182,6 +183,11 @@ extension CardFixture {
                 "DCIM/100MEDIA/DJI_000{1..3}.MP4", "DCIM/100MEDIA/DJI_000{1..3}.SRT", "DCIM/100MEDIA/DJI_0004.DNG",
                 "DCIM/100MEDIA/DJI_0004.JPG", "MISC/",
             ], clips: 3, photos: 1),
+        CardFixture(
+            "100MEDIA of another maker", .genericDCIM, .medium, ["DCIM/100MEDIA/YDXJ000{1..3}.MP4", "MISC/"], clips: 3),
+        CardFixture(
+            "100MEDIA with one photo of a DJI among others", .genericDCIM, .medium,
+            ["DCIM/100MEDIA/DJI_0001.JPG", "DCIM/100MEDIA/YDXJ00{01..20}.JPG"], photos: 21),
         CardFixture("DJI: DJI_001", .dji, ["DCIM/DJI_001/DJI_2024010112000{1..2}_000{1..2}_D.MP4", "MISC/"], clips: 4),
         CardFixture("DJI names alone", .dji, .medium, ["DJI_000{1..3}.MP4"], clips: 3),
         CardFixture(
@@ -213,6 +219,19 @@ extension CardFixture {
 
     private static let others: [CardFixture] = [
         CardFixture("DCIM of no known camera", .genericDCIM, .medium, ["DCIM/Camera/20240101_12000{1..3}.jpg"], photos: 3),
+        CardFixture(
+            "one photo, and lists of checksums", .nikon, .medium,
+            [
+                "DCIM/100ABCDE/DSC_0001.JPG", "MD5SUMS", "SHA256SUMS", "card.xxh64", "card.mhl",
+                "ascmhl/0001_card_2026-01-11_143000Z.mhl",
+                "ascmhl/ascmhl_chain.xml", "DCIM/ascmhl/0001_DCIM_2026-01-11_143000Z.mhl", "DCIM/ascmhl/ascmhl_chain.xml",
+            ], photos: 1),
+        CardFixture(
+            "one photo in a bag", .fujifilm, .medium,
+            [
+                "data/DSCF0001.JPG", "bagit.txt", "bag-info.txt", "manifest-sha256.txt", "manifest-md5.txt",
+                "tagmanifest-sha256.txt",
+            ], photos: 1),
         CardFixture("AVCHD alone", .genericMedia, .low, ["PRIVATE/AVCHD/BDMV/STREAM/00000.MTS"], clips: 1),
         CardFixture("PROAV", .genericMedia, .low, ["PROAV/CLIPS/x.dat"]),
         CardFixture("a folder of movies", .genericMedia, .low, ["Movies/holiday.mkv", "Movies/garden.mkv"], clips: 2),

@@ -86,8 +86,8 @@ struct CardLook: Sendable {
         let limit = min(Self.nameLimitInFolder, Self.nameLimit - nameCount)
         do throws(BackupError) {
             try handle.forEachFileAndFolder { (name, isFolder) throws(BackupError) in
-                // Programs and systems leave hidden files on cards; cameras do not.
-                guard name.bytes.first != UInt8(ascii: ".") else { return }
+                // Programs and systems leave hidden files and lists of checksums on cards; cameras do not.
+                guard name.bytes.first != UInt8(ascii: "."), !ListName.isOfList(name, isFolder: isFolder) else { return }
                 entryCount += 1
                 guard entryCount <= Self.entryLimitInFolder else { throw BackupError(.tooLarge, "enough names") }
                 if files.count + folders.count >= limit {

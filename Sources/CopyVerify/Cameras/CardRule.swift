@@ -94,7 +94,6 @@ struct CardRule: Sendable {
     private static let naming: [CardRule] = [
         CardRule(.goPro, .naming, files: ["GX######.*", "GH######.*", "GL######.*", "GS######.*", "GOPR####.*", "GP######.*"]),
         CardRule(.dji, .naming, files: ["DJI_####.*", "DJI_##############_####_*"]),
-        CardRule(.dji, .naming, folders: ["DCIM/###MEDIA"]),
         CardRule(.insta360, .naming, files: ["VID_########_######_##_###.*", "LRV_########_######_##_###.*"]),
         CardRule(.red, .naming, files: ["@###_C###_####??_###.*"]),
         CardRule(.arri, .naming, files: ["@###C###_######_????.*", "@_####C###_######_######_*"]),
@@ -110,7 +109,6 @@ struct CardRule: Sendable {
 
     private static let hints: [CardRule] = [
         CardRule(.canon, .hint, files: ["IMG_####.JPG"]),
-        CardRule(.canon, .hint, folders: ["DCIM", "MISC"]),
         CardRule(.panasonic, .hint, folders: ["PRIVATE/MISC", "DCIM"]),
         CardRule(.sony, .hint, folders: ["PRIVATE/AVCHD", "DCIM"]),
         CardRule(.sony, .hint, folders: ["XDCAM"]),

@@ -73,7 +73,7 @@ public struct CopyOptions: Sendable, Equatable {
     /// The folder of a bag that has the copies.
     static let payload = "data"
     /// A folder that has this file is a bag.
-    static let bagDeclaration = "bagit.txt"
+    static let bagDeclaration = ListName.bagDeclaration
 
     /// Where the copies are in a destination that becomes a bag.
     public static func payloadOfBag(_ destination: String) -> String { "\(destination)/\(payload)" }

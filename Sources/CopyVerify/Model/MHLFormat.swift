@@ -2,9 +2,9 @@ import BackupCore
 
 /// Names and limits of ASC MHL 2.
 enum MHLFormat {
-    static let folder: FileName = "ascmhl"
+    static let folder = ListName.history
     static let chain: FileName = "ascmhl_chain.xml"
-    static let ending = ".mhl"
+    static let ending = ListName.generationEnding
     /// Patterns of names that every generation leaves out.
     static let ignoredPatterns = [".DS_Store", "ascmhl", "ascmhl/"]
     /// Those that a history can have, in the order of its schema.

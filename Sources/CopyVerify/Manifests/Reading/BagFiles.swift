@@ -3,21 +3,11 @@ import SystemIO
 
 /// The lists of a bag (RFC 8493): `manifest-sha256.txt` and its relatives, and those of the tag files.
 enum BagFiles {
-    static let declaration = CopyOptions.bagDeclaration
+    static let declaration = ListName.bagDeclaration
     private static let declarationLimitBytes = 4_096
     private static let algorithms: [String: HashAlgorithm] = [
         "md5": .md5, "sha1": .sha1, "sha256": .sha256, "sha512": .c4, "xxh128": .xxh128, "xxh64": .xxh64,
     ]
-
-    /// Whether the name is that of a file of the bag itself, directly in its folder.
-    static func isTagFile(_ name: FileName) -> Bool {
-        let text = name.description
-        return text == declaration || text == "bag-info.txt" || text == "fetch.txt" || isList(text)
-    }
-
-    static func isList(_ name: String) -> Bool {
-        name.hasSuffix(".txt") && (name.hasPrefix("manifest-") || name.hasPrefix("tagmanifest-"))
-    }
 
     /// Whether names have percent signs encoded: since version 1.0.
     static func encodesPercent(_ folder: String) throws(BackupError) -> Bool {

@@ -17,7 +17,7 @@ public struct ManifestFile {
         let name = FileSystem.lastComponent(path)
         if name.hasSuffix(MHLFormat.ending), start.starts(with: Array("<?xml".utf8)) {
             kind = .mhl
-        } else if BagFiles.isList(name), FileSystem.statusIfPresent(Self.declaration(path)) != nil {
+        } else if ListName.isBagList(name), FileSystem.statusIfPresent(Self.declaration(path)) != nil {
             kind = .bag
         } else if SumsFile.isSums(start, path: path) {
             kind = .sums

@@ -3,11 +3,6 @@ import SystemIO
 
 /// Finds the lists of checksums that came with a source, and reads them.
 struct SourceLists {
-    private static let endings = [
-        ".md5", ".sha1", ".sha256", ".sha512", ".xxh64", ".xxh128", "md5sums", "sha1sums", "sha256sums", "sha512sums",
-        "md5sum.txt", "md5sums.txt", "sha1sums.txt", "sha256sums.txt", "sha512sums.txt",
-    ]
-
     let root: DirectoryHandle
     let index: ManifestIndex
     let problems: ProblemList
@@ -22,7 +17,7 @@ struct SourceLists {
         if !histories.generations.isEmpty { found.append(MHLFormat.folder.description) }
         let names = try root.names()
         if names.contains(where: { $0.description == BagFiles.declaration }) { found += try readBag(names) }
-        for name in names where Self.isSums(name) && !BagFiles.isTagFile(name) {
+        for name in names where ListName.isSums(name) && !ListName.isBagFile(name) {
             guard let status = try root.statusIfPresent(name), status.kind == .regular, status.size > 0 else { continue }
             try readSums("\(root.path)/\(name)", list: MessageText.name(name.bytes), prefix: [])
             found.append(MessageText.name(name.bytes))
@@ -44,16 +39,11 @@ struct SourceLists {
         let prefix = folder.hasPrefix("\(source)/") ? Array(folder.utf8.dropFirst(source.utf8.count + 1)) : []
         if isMHL {
             try MHLHistory.read(path, list: name, history: nil, prefix: prefix, index.add)
-        } else if BagFiles.isList(name), try FileSystem.exists("\(FileSystem.parentPath(path))/\(BagFiles.declaration)") {
+        } else if ListName.isBagList(name), try FileSystem.exists("\(FileSystem.parentPath(path))/\(BagFiles.declaration)") {
             try readBagList(path, list: name, prefix, BagFiles.encodesPercent(FileSystem.parentPath(path)))
         } else {
             try readSums(path, list: name, prefix: prefix)
         }
-    }
-
-    private static func isSums(_ name: FileName) -> Bool {
-        let text = name.description.lowercased()
-        return endings.contains { text.hasSuffix($0) && !text.hasPrefix("._") }
     }
 
     // MARK: ASC MHL histories
@@ -103,7 +93,7 @@ struct SourceLists {
     private func readBag(_ names: [FileName]) throws(BackupError) -> [String] {
         let encodesPercent = try BagFiles.encodesPercent(root.path)
         var found: [String] = []
-        for name in names.map(\.description) where BagFiles.isList(name) {
+        for name in names.map(\.description) where ListName.isBagList(name) {
             try readBagList("\(root.path)/\(name)", list: name, [], encodesPercent)
             found.append(name)
         }

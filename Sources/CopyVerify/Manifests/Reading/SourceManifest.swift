@@ -73,7 +73,7 @@ final class SourceManifest {
     private func isOwn(_ names: [FileName]) -> Bool {
         guard let first = names.first, let last = names.last else { return true }
         if last == ".DS_Store" || names.contains(MHLFormat.folder) { return true }
-        return names.count == 1 && (BagFiles.isTagFile(first) || lists.contains(MessageText.name(first.bytes)))
+        return names.count == 1 && (ListName.isBagFile(first) || lists.contains(MessageText.name(first.bytes)))
     }
 
     /// After the walk: names what the source lacks.
