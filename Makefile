@@ -168,11 +168,11 @@ soak: test-fuse check build
 property: test-fuse check build
 	$(TESTS) BACKUPFS_PROPERTY_MINUTES=$(or $(MINUTES),10) $(RUN_TESTS) --filter 'GeneratedDatabaseTests|GeneratedMetadataTests'
 
-# The picture in README.md, of a store and a mount that are there for this alone, and those of reports.
-screenshot: fuse build media
+# The picture in README.md, of a store and a mount that are there for this alone, and those of reports, which a test makes (as root).
+screenshot: fuse check build media
 	@mount-scripts/install-dependencies.sh screenshot
 	@mount-scripts/screenshot.sh $(CURDIR)/$(RELEASE_BINARY)
-	@mount-scripts/report-pictures.sh $(CURDIR)/$(RELEASE_BINARY)
+	$(TESTS) BACKUPFS_PICTURES=$(CURDIR)/Docs/images $(RUN_TESTS) --filter ReportPictureTests
 
 # No dependency on `build`: `sudo make install` must not build as root what was built by another user.
 install uninstall: export BINARY = $(CURDIR)/$(RELEASE_BINARY)
