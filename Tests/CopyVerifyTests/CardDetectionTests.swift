@@ -11,6 +11,7 @@ struct CardDetectionTests {
         return try CardInspection.inspect(fixture.make(in: folder, rename))
     }
 
+    /// Requirement COP-05.
     @Test(arguments: CardFixture.all)
     func `what a camera writes on a card identifies it`(fixture: CardFixture) throws {
         let card = try inspect(fixture)
@@ -115,6 +116,7 @@ struct CardDetectionTests {
 
     // MARK: Model types
 
+    /// Requirement FBM-02.
     @Test func `types, cards and labels are read as they were written`() throws {
         #expect(
             CameraType.allCases.map(\.rawValue) == [

@@ -15,6 +15,7 @@ struct ChecksumCacheTests {
         """
     }
 
+    /// Requirement CHK-04.
     @Test func `the second comparison reads no content, until a file was touched, changed, or an hour has passed`() throws {
         let sandbox = try CopySandbox.make(Self.folders)
         let compare = Self.bytesRead("backupfs compare --checksum $R/l $R/r")

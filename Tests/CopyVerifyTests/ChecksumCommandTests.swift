@@ -3,6 +3,7 @@ import Testing
 
 /// `backupfs checksum`, against the programs of coreutils.
 struct ChecksumCommandTests {
+    /// Requirement CHK-02.
     @Test(arguments: ["sha256", "sha1", "md5"])
     func `checksums are those of coreutils, for all sizes and names`(algorithm: String) throws {
         let sandbox = try CopySandbox.make(

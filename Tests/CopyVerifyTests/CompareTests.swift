@@ -9,6 +9,7 @@ struct CompareTests {
         ln -s DCIM/one.txt link; ln -s /nowhere dangling; cp -a $R/l $R/r
         """
 
+    /// Requirement COP-06.
     @Test func `the three sets are exact, hidden names are left out and counted`() throws {
         let sandbox = try CopySandbox.make(
             """
@@ -40,6 +41,7 @@ struct CompareTests {
     }
 
     /// The last byte, the first one, and one at the border of what is read at once.
+    /// Requirement CHK-07.
     @Test(arguments: [0, 4095, 1_048_575, 1_048_576, 2_999_999])
     func `one other byte in files of the same size and time is found only with the flag`(offset: Int) throws {
         let sandbox = try CopySandbox.make(

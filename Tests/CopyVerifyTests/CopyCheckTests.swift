@@ -3,6 +3,7 @@ import Testing
 
 /// What is looked at before anything is written.
 struct CopyCheckTests {
+    /// Requirement COP-03.
     @Test func `destinations that cannot be right are all named, and nothing is copied`() throws {
         let sandbox = try CopySandbox.make(CopySandbox.source, "mkdir $R/a; ln -s $R/a $R/again; printf x > $R/file")
         func refused(_ places: String, _ messages: [String], exitCode: Int32, at place: SourceLocation = #_sourceLocation) throws
@@ -27,6 +28,7 @@ struct CopyCheckTests {
         try refused("$R/card", ["Name the folder to copy"], exitCode: 2)
     }
 
+    /// Requirement COP-03.
     @Test(.enabled(if: Machine.isRoot))
     func `a disk that is too small, has no inodes or is read-only is named`() throws {
         let sandbox = try CopySandbox.make(CopySandbox.source, "mkdir $R/a $R/small $R/few $R/closed")

@@ -21,6 +21,7 @@ struct CopyDamageTests {
     }
 
     /// The bit is changed on its way to the disk, after it was hashed.
+    /// Requirement CHK-03.
     @Test(arguments: [("standard", 1), ("standard", 5), ("thorough", 3), ("paranoid", 2), ("paranoid", 10)])
     func `a bit that a disk changes is found, and the file has no name there`(mode: String, write: Int) throws {
         let sandbox = try CopySandbox.make(Self.card)

@@ -3,6 +3,7 @@ import Testing
 
 /// Destinations that corrupt, fill up or go, and sources that change or cannot be read.
 struct CopyFaultTests {
+    /// Requirements CHK-03, ERR-13.
     @Test(arguments: ["standard", "thorough", "paranoid"])
     func `a byte that changes after it was written is found, and the other destination is unharmed`(mode: String) throws {
         let sandbox = try CopySandbox.make("mkdir $R/card; head -c 300000 /dev/urandom > $R/card/x")
@@ -25,6 +26,7 @@ struct CopyFaultTests {
         #expect(try sandbox.sh("cmp $R/card/x $R/\(victim)/x; cat $J/state; jq length $J/results.json") == "completed\n2")
     }
 
+    /// Requirement ERR-13.
     @Test(.enabled(if: Machine.isRoot))
     func `a destination that fills up fails alone, and resume brings it up to date`() throws {
         let sandbox = try CopySandbox.make(CopySandbox.source, "mkdir $R/b")
@@ -85,6 +87,7 @@ struct CopyFaultTests {
         #expect(result == "3\nalways sourceChanged\nonce verified\nzz verified\nonce\nzz")
     }
 
+    /// Requirements ERR-13, ERR-14.
     @Test(.enabled(if: Machine.isRoot))
     func `a file that may not be read is named, and the rest is copied`() throws {
         let sandbox = try CopySandbox.make(
@@ -98,6 +101,18 @@ struct CopyFaultTests {
                 "jq -r '.[] | \"\\(.path) \\(.status)\"' $J/results.json | sort; cat $R/a/open; head -n 1 $J/errors.txt; grep -c closed $J/errors.txt"
             )
                 == "open verified\nsecret fileAccessDenied\n1\nErrors: 2\n1")
+    }
+
+    /// Requirement ERR-13.
+    @Test func `a file that goes while it is read is not found, and the rest is copied`() throws {
+        let sandbox = try CopySandbox.make("mkdir $R/card; for i in 1 2; do head -c 1000000 /dev/urandom > $R/card/$i; done")
+        let output = try sandbox.sh(
+            """
+            touch $R/hold; BACKUPFS_FAULT=copy.source-read:1=pause:$R/hold backupfs copy $R/card $R/a > $R/out 2> $R/err & process=$!
+            wait_paused $R/hold $process; echo more >> $R/card/1; rm $R/card/1 $R/hold; code=0; wait $process || code=$?; echo $code
+            \(CopySandbox.findJob); jq -r '.[] | "\\(.path) \\(.status)"' $J/results.json; ls $R/a; grep -c '^error: .*/1: fileNotFound' $J/errors.txt
+            """)
+        #expect(output == "3\n1 fileNotFound\n2 verified\n2\n1")
     }
 
     /// Only root may set extended attributes of a file that its owner may not write.

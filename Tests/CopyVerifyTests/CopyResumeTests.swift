@@ -79,6 +79,7 @@ struct CopyResumeTests {
         #expect(try sandbox.sh("cat $J/state; diff -r $R/card $R/a && echo same") == "completed\nsame")
     }
 
+    /// Requirement ERR-13.
     @Test func `a file that disappears while the source is copied is named`() throws {
         let sandbox = try CopySandbox.make(CopySandbox.source)
         let output = try sandbox.sh(
@@ -105,6 +106,7 @@ struct CopyResumeTests {
         #expect(output == "3\nfailed\n700\n755\ncompleted\n700\n555\n2001-01-01")
     }
 
+    /// Requirement ERR-13.
     @Test func `a signal stops the job, and resume goes on`() throws {
         let sandbox = try CopySandbox.make(CopySandbox.source)
         let output = try sandbox.sh(
@@ -119,6 +121,7 @@ struct CopyResumeTests {
         #expect(try sandbox.sh("diff -r $R/card $R/a; diff -r $R/card $R/b") == "")
     }
 
+    /// Requirement FBM-03.
     @Test func `a job pauses, survives its process, and is cancelled`() throws {
         let sandbox = try CopySandbox.make(CopySandbox.source)
         let output = try sandbox.sh(

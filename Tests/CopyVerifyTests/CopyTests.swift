@@ -3,6 +3,7 @@ import Testing
 
 /// `backupfs copy`, as users and scripts run it.
 struct CopyTests {
+    /// Requirements COP-01, COP-07, FBM-01, FBM-04.
     @Test func `everything arrives at three destinations, as it is in the source`() throws {
         let sandbox = try CopySandbox.make(CopySandbox.source, CopySandbox.oddities)
         try sandbox.sh("backupfs copy $R/card $R/a $R/b $R/c > $R/out; \(CopySandbox.findJob)")
@@ -43,6 +44,7 @@ struct CopyTests {
         #expect(try sandbox.sh("jq -r 'keys | join(\" \")' $J/progress.json") == members)
     }
 
+    /// Requirement COP-01.
     @Test func `the source is read once, for three destinations`() throws {
         let sandbox = try CopySandbox.make(CopySandbox.source)
         let size = try sandbox.sh("find $R/card -type f -printf '%s\\n' | awk '{ s += $1 } END { print s }'")
@@ -70,6 +72,7 @@ struct CopyTests {
         #expect(try sandbox.sh("\(row) .status") == (mode == "quick" ? "copied" : "verified"))
     }
 
+    /// Requirement COP-07.
     @Test func `hidden names are left out unless they are asked for; pipes always`() throws {
         let sandbox = try CopySandbox.make(
             "mkdir -p $R/card/.Trashes $R/card/d; cd $R/card; echo 1 > .hidden; echo 2 > d/.also; echo 3 > d/seen; echo 4 > .Trashes/x; mkfifo pipe"
@@ -127,6 +130,7 @@ struct CopyTests {
         #expect(try sandbox.sh("ls $R/outside; cat $R/a/y; readlink $R/a/sub") == "2\n\(sandbox("outside"))")
     }
 
+    /// Requirement COP-08.
     @Test func `after 1,000 files as many files are open as before`() throws {
         let sandbox = try CopySandbox.make("mkdir $R/card; cd $R/card; for i in $(seq 1000); do echo $i > $i; done; printf x > z")
         let count = try sandbox.sh(

@@ -33,6 +33,7 @@ struct LabelNameTests {
         return card
     }
 
+    /// Requirement FBM-02.
     @Test func `settings of labels are read as they were written`() {
         for position in CameraLabelSettings.Position.allCases {
             for separator in CameraLabelSettings.Separator.allCases {

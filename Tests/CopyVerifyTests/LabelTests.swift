@@ -11,6 +11,7 @@ struct LabelTests {
         touch -d '2024-01-01 10:00:00Z' *; touch -d '2023-05-06 07:08:09Z' A001C001_240101AB.MXF; mkdir $R/d $R/e; cd $R
         """
 
+    /// Requirements COP-04, COP-05, FBM-02.
     @Test func `the folder has the camera's name, and the job what was found out`() throws {
         let sandbox = try CopySandbox.make(Self.card)
         #expect(
@@ -138,6 +139,7 @@ struct LabelTests {
     }
 
     /// The fastest of three: the machine may be busy.
+    /// Requirements COP-02, FBM-01.
     @Test func `the source is known two seconds after the beginning, with 1,000 files`() throws {
         let sandbox = try CopySandbox.make(
             "mkdir -p $R/card/DCIM/100CANON; cd $R/card/DCIM/100CANON; for i in $(seq 1000 1999); do printf $i > IMG_$i.JPG; done"
