@@ -5,40 +5,28 @@ import SystemIO
 /// A file of any length that replaces another one when it is complete.
 final class DraftFile {
     private let path: String
-    private let file: OwnedDescriptor
-    private var text: [UInt8] = []
+    private let output: BufferedOutput
 
     private var draft: String { path + ".new" }
 
     /// - Parameter permissions: of the file, as far as the umask leaves them.
     init(_ path: String, permissions: mode_t = 0o600) throws(BackupError) {
         self.path = path
-        try FileSystem.removeFile(path + ".new")
-        file = try OwnedDescriptor.open(path + ".new", O_WRONLY | O_CREAT | O_EXCL, permissions: permissions)
+        output = try BufferedOutput(making: path + ".new", permissions: permissions)
     }
 
-    func add(_ bytes: some Collection<UInt8>) throws(BackupError) {
-        text += bytes
-        if text.count > 1 << 20 { try flush() }
-    }
-
-    func add(_ text: String) throws(BackupError) { try add(text.utf8) }
+    func add(_ bytes: some Collection<UInt8>) throws(BackupError) { try output.add(bytes) }
+    func add(_ text: String) throws(BackupError) { try output.add(text) }
 
     /// For a program that writes into it by itself.
     func withDescriptor<Result>(
         _ body: (borrowing OwnedDescriptor) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
-        try flush()
-        return try body(file)
-    }
-
-    private func flush() throws(BackupError) {
-        try file.writeAll(text)
-        text = []
+        try output.withDescriptor(body)
     }
 
     func finish() throws(BackupError) {
-        try complete()
+        try output.synchronize()
         try FileSystem.rename(draft, to: path)
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(path))
     }
@@ -46,16 +34,11 @@ final class DraftFile {
     /// The same, but replaces nothing.
     /// - Throws: `alreadyExists`; the draft stays then.
     func finishAsNew() throws(BackupError) {
-        try complete()
+        try output.synchronize()
         let folder = try DirectoryHandle(path: FileSystem.parentPath(path))
         let name = FileName(bytes: Array(FileSystem.lastComponent(path).utf8))
         try folder.move(FileName(bytes: name.bytes + Array(".new".utf8)), to: folder, as: name)
         try folder.synchronize()
-    }
-
-    private func complete() throws(BackupError) {
-        try flush()
-        try file.synchronize()
     }
 
     /// Removes what is not finished.

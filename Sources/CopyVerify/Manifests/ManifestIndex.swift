@@ -1,11 +1,9 @@
 import BackupCore
 import Formats
-import Glibc
 import SystemIO
 
 /// What lists of checksums say, by path: in a file of the job, with 17 bytes of memory for each entry. For one thread.
 final class ManifestIndex {
-    private static let flushByteCount = 1 << 20
     private static let linePartByteCount = 1_024
 
     private struct Slot {
@@ -27,8 +25,7 @@ final class ManifestIndex {
     }
 
     private let path: String
-    private let output: OwnedDescriptor
-    private var pending: [UInt8] = []
+    private let output: BufferedOutput
     private var offset: UInt64 = 0
     private var slots: [Slot] = []
     private var file: SharedFile?
@@ -40,8 +37,7 @@ final class ManifestIndex {
     /// - Parameter path: of the file; an earlier one is replaced.
     init(_ path: String) throws(BackupError) {
         self.path = path
-        try FileSystem.removeFile(path)
-        output = try OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL)
+        output = try BufferedOutput(making: path)
     }
 
     func add(_ line: Line) throws(BackupError) {
@@ -57,18 +53,12 @@ final class ManifestIndex {
         slots.append(Slot(hash: line.entry.path.hashValue, offset: offset))
         let text = OrderedJSON.object(members).compactText + [10]
         offset += UInt64(text.count)
-        pending += text
-        if pending.count > Self.flushByteCount { try flush() }
-    }
-
-    private func flush() throws(BackupError) {
-        try output.writeAll(pending)
-        pending = []
+        try output.add(text)
     }
 
     /// After the last entry.
     func finish() throws(BackupError) {
-        try flush()
+        try output.flush()
         slots.sort { ($0.hash, $0.offset) < ($1.hash, $1.offset) }
         file = try SharedFile(path: path)
     }

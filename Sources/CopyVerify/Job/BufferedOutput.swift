@@ -11,10 +11,12 @@ final class BufferedOutput {
 
     init(_ file: consuming OwnedDescriptor) { self.file = file }
 
-    /// - Parameter path: of a file of the job; an earlier one is replaced.
-    convenience init(making path: String) throws(BackupError) {
+    /// - Parameters:
+    ///   - path: of the file; an earlier one is replaced.
+    ///   - permissions: of the file, as far as the umask leaves them.
+    convenience init(making path: String, permissions: mode_t = 0o600) throws(BackupError) {
         try FileSystem.removeFile(path)
-        self.init(try OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL))
+        self.init(try OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL, permissions: permissions))
     }
 
     func add(_ bytes: some Collection<UInt8>) throws(BackupError) {
@@ -34,6 +36,14 @@ final class BufferedOutput {
             offset += UInt64(part.count)
             try add(part)
         }
+    }
+
+    /// For a program that writes into it by itself.
+    func withDescriptor<Result>(
+        _ body: (borrowing OwnedDescriptor) throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        try flush()
+        return try body(file)
     }
 
     func flush() throws(BackupError) {
