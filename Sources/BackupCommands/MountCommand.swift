@@ -149,6 +149,8 @@ struct MountCommand: ParsableCommand {
         func endDaemon(_ reason: MountSession.End?) {
             notify(manager, .stopping)
             daemon.end(reason)
+            // A disk that does not respond keeps only the jobs waiting that copy to it.
+            services.copySets.beginEnding()
             services.jobs.end()
             services.copySets.end()
         }

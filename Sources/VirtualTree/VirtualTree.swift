@@ -76,8 +76,9 @@ public final class VirtualTree: TreeOperations {
     public func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait? {
         guard let node = try? nodes.node(inode) else { return nil }
         switch aim {
-        case .closing: return node is CopiedPhoto ? .star : node is JobControl ? .drop : node is any CopySetNode ? .copySet : nil
         case _ where node is any CopySetNode: return wait(ofCopySet: node, for: aim)
+        case .closing: return node is CopiedPhoto ? .star : node is JobControl ? .drop : nil
+        case .making: return nil
         // The kernel keeps programs from looking into the folder meanwhile: it does not wait behind copies that are closed.
         case .change where node is StarredFolder || node is KeptPhoto: return .change
         default: break
@@ -100,11 +101,13 @@ public final class VirtualTree: TreeOperations {
     }
 
     /// What has come of a file so far is on the store's disk.
-    private func wait(ofCopySet node: any Node, for aim: RequestAim) -> RequestWait {
-        switch aim {
-        case .change, .closing: .copySet
-        case .writing: (node as? CopySetFile)?.place.copy == nil ? .copySet : .drop
-        case .attributes, .content, .extendedAttribute: .copySetView
+    private func wait(ofCopySet node: any Node, for aim: RequestAim) -> RequestWait? {
+        guard let place = (node as? any CopySetNode)?.place else { return nil }
+        let name = place.set.place.name
+        return switch aim {
+        case .change, .making, .closing: .copySet(name)
+        case .writing: node is CopySetFile && place.copy?.isBeingWritten == true ? .drop : .copySet(name)
+        case .attributes, .content, .extendedAttribute: .copySetView(name)
         }
     }
 

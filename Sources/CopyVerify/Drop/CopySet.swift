@@ -39,19 +39,24 @@ public final class CopySet: Sendable {
         var useCount = 0
         var lastUse: UInt64 = 0
         var isClosed = false
+        /// The set that this one has replaced, until its job has ended.
+        var predecessor: CopySet?
+
+        var hasEnded: Bool { job == nil && !isStarting }
     }
 
-    private let state = Monitor(State())
+    private let state: Monitor<State>
 
     /// - Parameters:
     ///   - spool: the folder for files while they are written; nothing else is in it.
     ///   - jobs: the folder of all jobs.
     ///   - store: has no destination in it.
     ///   - idleSeconds: how long after the last use its job ends.
+    ///   - predecessor: the set that this one replaces: its job ends before the first one begins here.
     ///   - onFailure: called for a file that has not come to every destination.
     ///   - onEnd: called on another thread when a job has ended.
     public init(
-        _ place: CopySetPlace, spool: String, jobs: String, store: String, idleSeconds: Double,
+        _ place: CopySetPlace, spool: String, jobs: String, store: String, idleSeconds: Double, after predecessor: CopySet? = nil,
         onFailure: @escaping @Sendable (_ path: [UInt8], BackupError) -> Void,
         onEnd: @escaping @Sendable (JobFolder, Result<JobState, BackupError>) -> Void
     ) {
@@ -60,6 +65,7 @@ public final class CopySet: Sendable {
         self.jobs = jobs
         self.store = store
         idleNanoseconds = UInt64(max(0.01, idleSeconds) * 1e9)
+        state = Monitor(State(predecessor: predecessor))
         self.onFailure = onFailure
         self.onEnd = onEnd
     }
@@ -97,6 +103,9 @@ public final class CopySet: Sendable {
     }
 
     private func start() throws(BackupError) -> DropJob {
+        // Both have one place in the spool.
+        state.withLock { $0.predecessor }?.waitForEnd()
+        state.withLock { $0.predecessor = nil }
         let job = try DropJob(place, spool: spool, jobs: jobs, awayFrom: [("the store", store)])
         do throws(BackupError) {
             try SystemThread { [self] in endWhenIdle(job) }.detach()
@@ -142,13 +151,25 @@ public final class CopySet: Sendable {
         }
     }
 
-    /// Ends the job, and takes no more files. Returns when its record says how it has ended.
-    public func close() {
-        state.changeWakingAll { $0.isClosed = true }
-        state.wait(until: { $0.job == nil && !$0.isStarting }) { _ in }
+    /// Lets the job end, and takes no more files.
+    public func close() { state.changeWakingAll { $0.isClosed = true } }
+
+    /// After `close`: returns when the record of the job says how it has ended. As long as a disk does not respond, it has not.
+    public func waitForEnd() {
+        let predecessor = state.wait(until: { $0.hasEnded }) { $0.predecessor }
+        predecessor?.waitForEnd()
     }
 
-    /// The same, unless a file is open, a job begins, or one ends.
+    /// Whether it takes no more files.
+    public var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// Whether no job is left, of those that it has replaced neither.
+    public var hasEnded: Bool {
+        let (hasEnded, predecessor) = state.withLock { ($0.hasEnded, $0.predecessor) }
+        return hasEnded && predecessor?.hasEnded ?? true
+    }
+
+    /// The same as `close`, unless a file is open, a job begins, or one ends. Never waits.
     /// - Returns: whether it takes no more files.
     public func closeIfUnused() -> Bool {
         state.changeWakingAll { state in

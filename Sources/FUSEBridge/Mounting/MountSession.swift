@@ -17,14 +17,6 @@ public final class MountSession: Sendable {
         case signal(Int32)
     }
 
-    /// Requests served concurrently. A backup or a restore occupies one of them for its whole duration.
-    public static let maximumThreadCount = 58
-    /// Of these, the threads for requests that may wait long: the others stay free for requests that never wait.
-    public static let waitingThreadCounts: [RequestWait: Int] = [
-        .app: 8, .store: 4, .drop: 4, .repository: 8, .checksums: 4, .change: 4, .network: 6, .star: 4, .copySet: 8,
-        .copySetView: 4,
-    ]
-
     public let options: MountOptions
     /// The mountpoint: absolute, without symbolic links.
     public let mountpoint: String
@@ -97,8 +89,7 @@ public final class MountSession: Sendable {
         do {
             let tree = server.tree
             loop = try SessionLoop(
-                served, maximumThreadCount: Self.maximumThreadCount, limits: Self.waitingThreadCounts,
-                wait: { tree.wait(of: InodeNumber($0.node), for: $1) },
+                served, wait: { tree.wait(of: InodeNumber($0.node), for: $1) },
                 isPending: { tree.isPending(InodeNumber($0.node), forAttributes: $1 == .attributes) },
                 onStalled: { [server] in server.reportStall($0.name) }, onEnd: { [self] in send(.loopEnded) },
                 requests: requests)

@@ -25,8 +25,7 @@ struct RequestHeader {
         process = bytes.loadUnaligned(fromByteOffset: Self.processOffset, as: Int32.self)
     }
 
-    /// Its subject; `nil` for requests that never wait (forgetting, interrupting), and for creating folders and links, which are
-    /// few.
+    /// Its subject; `nil` for requests that never wait (forgetting, interrupting).
     func aim(_ bytes: UnsafeRawBufferPointer) -> RequestAim? {
         switch opcode {
         // GETATTR
@@ -37,6 +36,8 @@ struct RequestHeader {
         case 22: return asksForAttribute(bytes, exceptFor: "") ? .extendedAttribute : nil
         // UNLINK, RMDIR, RENAME, SETXATTR, REMOVEXATTR, RENAME2
         case 10, 11, 12, 21, 24, 45: return .change
+        // SYMLINK, MKNOD, MKDIR
+        case 6, 8, 9: return .making
         // SETATTR, WRITE, FSYNC, CREATE
         case 4, 16, 20, 35: return .writing
         // RELEASE, FLUSH

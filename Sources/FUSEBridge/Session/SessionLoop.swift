@@ -24,8 +24,7 @@ final class SessionLoop: Sendable {
 
     private let session: ServedSession
     private let descriptor: Int32
-    private let maximumThreadCount: Int
-    private let lanes: [RequestWait: WaitingLane]
+    private let lanes = WaitingLanes()
     private let stuck: StuckRequests
     private let parked = ParkedRequests()
     private let interrupts = EarlyInterrupts()
@@ -44,16 +43,15 @@ final class SessionLoop: Sendable {
     private let threadCount = Atomic(0)
     private let endedThreadCount = Atomic<Int>(0)
 
-    /// Serves with one thread at first, and adds one whenever all are busy, up to `maximumThreadCount`.
+    /// Serves with one thread at first, and adds one whenever all are busy, up to the limit of `WaitingLanes`.
     /// - Parameters:
     ///   - session: mounted; must stay mounted, and live, until `end` has returned.
-    ///   - limits: the maximum number of threads for requests that may wait, for each of the things they wait for.
     ///   - wait: returns what a request may wait for.
     ///   - isPending: whether the node of a request is not accessible yet; `servePending` must be called once it is.
     ///   - onStalled: called with a request that was answered with an error, because the storage did not respond.
     ///   - onEnd: called by a thread that finds that the mount has ended or the connection has broken; possibly several times.
     init(
-        _ session: ServedSession, maximumThreadCount: Int, limits: [RequestWait: Int],
+        _ session: ServedSession,
         wait: @escaping @Sendable (RequestHeader, RequestAim) -> RequestWait?,
         isPending: @escaping @Sendable (RequestHeader, RequestHeader.Look) -> Bool,
         onStalled: @escaping @Sendable (RequestHeader) -> Void, onEnd: @escaping @Sendable () -> Void,
@@ -63,20 +61,8 @@ final class SessionLoop: Sendable {
         self.session = session
         let descriptor = fuse_session_fd(session.pointer)
         self.descriptor = descriptor
-        self.maximumThreadCount = maximumThreadCount
-        let lanes = Dictionary(
-            uniqueKeysWithValues: limits.map { wait, limit in
-                let idleSeconds = StallLimits.idleSeconds(of: wait)
-                return (
-                    wait,
-                    WaitingLane(
-                        limit: limit, idleSeconds: idleSeconds, hurriedSeconds: StallLimits.hurriedSeconds(of: wait),
-                        seesKilledProcesses: wait == .copySet)
-                )
-            })
-        self.lanes = lanes
         stuck = StuckRequests(
-            Array(lanes.values), turnSeconds: StallLimits.turnSeconds,
+            lanes, turnSeconds: StallLimits.turnSeconds,
             onInterrupted: { Self.answer($0.number, EINTR, descriptor, requests) },
             onStalled: { header in
                 Self.answer(header.number, EIO, descriptor, requests)
@@ -168,7 +154,8 @@ final class SessionLoop: Sendable {
             answerIfInterrupted(header.number)
             return
         }
-        guard let aim = header.aim(bytes), let wait = wait(header, aim), let lane = lanes[wait] else { return process(request) }
+        guard let aim = header.aim(bytes), let wait = wait(header, aim) else { return process(request) }
+        let lane = lanes.lane(for: wait)
         guard lane.enter(header, bytes, activity) else { return answerIfInterrupted(header.number) }
         // The signal may have come before the request was registered.
         if interrupts.contains(header.number) { _ = stuck.interrupt(header.number) }
@@ -192,7 +179,7 @@ final class SessionLoop: Sendable {
     /// - Returns: whether it was waiting; otherwise libfuse may know it.
     private func takeBack(_ number: UInt64) -> Bool {
         interrupts.note(number)
-        guard parked.remove(number) || lanes.values.contains(where: { $0.remove(number) }) else {
+        guard parked.remove(number) || lanes.all.contains(where: { $0.remove(number) }) else {
             _ = stuck.interrupt(number)
             return false
         }
@@ -202,7 +189,7 @@ final class SessionLoop: Sendable {
 
     /// The signal may have come before the request could be found.
     private func answerIfInterrupted(_ number: UInt64) {
-        guard interrupts.contains(number), parked.remove(number) || lanes.values.contains(where: { $0.remove(number) })
+        guard interrupts.contains(number), parked.remove(number) || lanes.all.contains(where: { $0.remove(number) })
         else { return }
         answerInterrupted(number)
     }
@@ -230,9 +217,9 @@ final class SessionLoop: Sendable {
     /// Counts one idle thread less; if it was the last one, starts another. If that fails, the existing threads have to do.
     private func beginServing() {
         let left = idleCount.subtract(1, ordering: .relaxed).newValue
-        guard left <= 0, threadCount.load(ordering: .relaxed) < maximumThreadCount else { return }
+        guard left <= 0, threadCount.load(ordering: .relaxed) < lanes.maximumThreadCount else { return }
         state.withLock { state in
-            if state.threads.count < maximumThreadCount, !isEnding.load(ordering: .relaxed) { try? startThread(&state) }
+            if state.threads.count < lanes.maximumThreadCount, !isEnding.load(ordering: .relaxed) { try? startThread(&state) }
         }
     }
 

@@ -169,7 +169,7 @@ final class StuckRequests: Sendable {
         var isHurried = false
     }
 
-    private let lanes: [WaitingLane]
+    private let lanes: WaitingLanes
     private let state = Monitor(State())
     private let onInterrupted: @Sendable (RequestHeader) -> Void
     private let onStalled: @Sendable (RequestHeader) -> Void
@@ -184,7 +184,7 @@ final class StuckRequests: Sendable {
     ///   - onInterrupted: answers a request whose program ends.
     ///   - onStalled: answers a request whose thread has done nothing for too long.
     init(
-        _ lanes: [WaitingLane], turnSeconds: Double, onInterrupted: @escaping @Sendable (RequestHeader) -> Void,
+        _ lanes: WaitingLanes, turnSeconds: Double, onInterrupted: @escaping @Sendable (RequestHeader) -> Void,
         onStalled: @escaping @Sendable (RequestHeader) -> Void
     ) {
         self.lanes = lanes
@@ -199,14 +199,14 @@ final class StuckRequests: Sendable {
     /// Records that the program that waits for this request has received a signal.
     /// - Returns: whether the request is in progress.
     func interrupt(_ number: UInt64) -> Bool {
-        guard lanes.contains(where: { $0.interrupt(number) }) else { return false }
+        guard lanes.all.contains(where: { $0.interrupt(number) }) else { return false }
         state.changeWakingAll { $0.isUrgent = true }
         return true
     }
 
     /// Records that a folder was opened: a change of it in progress blocks the program that wants to list it.
     func hurry(_ folder: UInt64) {
-        guard lanes.contains(where: { $0.hurry(folder) }) else { return }
+        guard lanes.all.contains(where: { $0.hurry(folder) }) else { return }
         state.changeWakingAll { $0.isHurried = true }
     }
 
@@ -227,9 +227,9 @@ final class StuckRequests: Sendable {
                 _ = state.wait(until: { $0.isEnding || $0.isUrgent || $0.isHurried && !isHurried }, forNanoseconds: limit)
                 if state.withLock({ $0.isEnding }) { return }
                 // If it is no longer in the way, the next iteration notices that.
-                state.withLock { $0.isHurried = lanes.contains { $0.isInTheWay } }
+                state.withLock { $0.isHurried = lanes.all.contains { $0.isInTheWay } }
             }
-            for lane in lanes { lane.takeOverStalled().forEach(onStalled) }
+            for lane in lanes.all { lane.takeOverStalled().forEach(onStalled) }
         }
     }
 
@@ -237,7 +237,7 @@ final class StuckRequests: Sendable {
     private func answerInterrupted() -> Bool {
         state.withLock { $0.isUrgent = false }
         var areLeft = false
-        for lane in lanes {
+        for lane in lanes.all {
             for header in lane.interrupted {
                 guard ProcessSignals.endProcess(header.process) else {
                     areLeft = true

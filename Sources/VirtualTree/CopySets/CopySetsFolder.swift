@@ -34,7 +34,7 @@ final class CopySetsFolder: FolderNode {
         for name in context.services.copySetNames.sorted() {
             if let set = try context.services.copySet(named: name) { nodes.append((FileName(name), folder(set))) }
         }
-        return FolderListing(nodes)
+        return FolderListing(found: nodes)
     }
 }
 
@@ -105,10 +105,19 @@ final class CopySetFolder: FolderNode, CopySetNode {
         } catch {
             // The set is there without its disks; what is in it is not.
             guard place.path.isEmpty else { throw error }
-            return NodeAttributes(
-                inode: inode, kind: .directory, permissions: place.context.folderPermissions, size: 0,
-                modificationTime: place.context.mountTime)
+            return attributesWithoutDisks
         }
+    }
+
+    /// What the kernel asks next waits for the disks of this set only; to find it must not.
+    func attributesWhenFound() throws(BackupError) -> NodeAttributes {
+        place.path.isEmpty ? attributesWithoutDisks : try attributes()
+    }
+
+    private var attributesWithoutDisks: NodeAttributes {
+        NodeAttributes(
+            inode: inode, kind: .directory, permissions: place.context.folderPermissions, size: 0,
+            modificationTime: place.context.mountTime)
     }
 
     private static func node(_ place: CopySetNodePlace, _ kind: FileStatus.Kind) throws(BackupError) -> (any Node)? {

@@ -139,6 +139,9 @@ final class DroppedCopy: Sendable {
         if isLast { try? copy() }
     }
 
+    /// Whether its bytes still come. Never waits.
+    var isBeingWritten: Bool { state.withLock { $0.isWriting } }
+
     /// The draft, while the file is not copied.
     var openDraft: CopySet.Draft? { state.wait(until: { !$0.isCopying }) { $0.isWriting ? draft : nil } }
 }

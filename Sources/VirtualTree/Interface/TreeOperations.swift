@@ -154,6 +154,8 @@ public enum RequestAim: Sendable {
     case content
     case extendedAttribute
     case change
+    /// A new folder, link or special file.
+    case making
     /// A write to a file that is being created here.
     case writing
     /// A close(2) of one descriptor, or the last one.
@@ -161,7 +163,7 @@ public enum RequestAim: Sendable {
 }
 
 /// What may block a request for long. Requests that wait for one of these must not use up all threads or block the others.
-public enum RequestWait: Sendable, CaseIterable {
+public enum RequestWait: Sendable, Hashable {
     /// The app's database or its media folder.
     case app
     /// The storage that the store is on.
@@ -176,10 +178,10 @@ public enum RequestWait: Sendable, CaseIterable {
     case network
     /// A change of the repository. The kernel keeps the folder locked meanwhile.
     case change
-    /// The destinations of a set that files are copied into: closes and changes there.
-    case copySet
+    /// The destinations of the set with this name, for closes and changes there.
+    case copySet(String)
     /// The same disks, for looking at them.
-    case copySetView
+    case copySetView(String)
     /// Stars that stand for bytes which are read: those of a copy in `photos/starred/` when it is closed.
     case star
 }

@@ -174,9 +174,21 @@ struct FolderListing: Sendable {
     /// A listing of existing nodes. A node with unreadable attributes is listed all the same, so that it does not hide the
     /// others. A request for its own attributes gets the error.
     init(_ nodes: [(name: FileName, node: any Node)]) {
+        self.init(nodes) { (node) throws(BackupError) in try node.attributes() }
+    }
+
+    /// The same, with the attributes that each node has when it was just found.
+    init(found nodes: [(name: FileName, node: any Node)]) {
+        self.init(nodes) { (node) throws(BackupError) in try node.attributesWhenFound() }
+    }
+
+    private init(
+        _ nodes: [(name: FileName, node: any Node)],
+        attributes: @escaping @Sendable (any Node) throws(BackupError) -> NodeAttributes
+    ) {
         self.init(count: nodes.count) { index in
             let node = nodes[index].node
-            return (nodes[index].name, (try? node.attributes()) ?? .unread(node.inode, Self.kind(of: node)))
+            return (nodes[index].name, (try? attributes(node)) ?? .unread(node.inode, Self.kind(of: node)))
         } node: { index in
             nodes[index].node
         }

@@ -6,6 +6,8 @@ import Testing
 final class SandboxDisk {
     private let job: Job
     let path: String
+    /// Of the process that serves it.
+    var process: Int32 { job.process }
 
     fileprivate init(_ job: Job, path: String) {
         self.job = job
