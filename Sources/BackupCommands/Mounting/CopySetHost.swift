@@ -40,15 +40,8 @@ final class CopySetHost: Sendable {
         ) { name, error in
             // close(2) can only return a number.
             Terminal.writeError("backupfs: \(MessageText.name(name)) was not copied to every destination. \(error.fullText)")
-        } onEnd: { folder, result in
-            switch result {
-            case .success(.completed): return
-            case .success:
-                Terminal.writeError(
-                    "backupfs: not everything was copied by the job \(folder.record.id). All errors are in \(folder.errors)")
-            case .failure(let error):
-                Terminal.writeError("backupfs: the job \(folder.record.id) has ended. \(error.fullText)")
-            }
+        } onEnd: { [store] folder, result in
+            MountedJobEnd(store: store).conclude(folder, result)
         }
     }
 

@@ -51,15 +51,10 @@ final class JobHost: Sendable {
     }
 
     private func run(_ job: CopyJob, _ stop: Cancellation) {
-        let folder = job.folder
-        do throws(BackupError) {
-            let summary = try stop.run { () throws(BackupError) in try job.run(stop: stop) }
-            guard summary.state == .failed else { return }
-            Terminal.writeError(
-                "backupfs: not everything was copied by the job \(folder.record.id). All errors are in \(folder.errors)")
-        } catch {
-            Terminal.writeError("backupfs: the job \(folder.record.id) has ended. \(error.fullText)")
+        let result = Result { () throws(BackupError) in
+            try stop.run { () throws(BackupError) in try job.run(stop: stop, version: ProgramVersion.text) }.state
         }
+        MountedJobEnd(store: store).conclude(job.folder, result)
     }
 
     /// Lets the jobs pause, and waits until their records say so. The next mount leaves them paused.

@@ -41,8 +41,10 @@ public final class CopySet: Sendable {
         var isClosed = false
         /// The set that this one has replaced, until its job has ended.
         var predecessor: CopySet?
+        /// Jobs that have ended, while `onEnd` runs.
+        var concludingCount = 0
 
-        var hasEnded: Bool { job == nil && !isStarting }
+        var hasEnded: Bool { job == nil && !isStarting && concludingCount == 0 }
     }
 
     private let state: Monitor<State>
@@ -54,7 +56,7 @@ public final class CopySet: Sendable {
     ///   - idleSeconds: how long after the last use its job ends.
     ///   - predecessor: the set that this one replaces: its job ends before the first one begins here.
     ///   - onFailure: called for a file that has not come to every destination.
-    ///   - onEnd: called on another thread when a job has ended.
+    ///   - onEnd: called on another thread when a job has ended. Files are taken meanwhile; the end of the set waits for it.
     public init(
         _ place: CopySetPlace, spool: String, jobs: String, store: String, idleSeconds: Double, after predecessor: CopySet? = nil,
         onFailure: @escaping @Sendable (_ path: [UInt8], BackupError) -> Void,
@@ -110,7 +112,7 @@ public final class CopySet: Sendable {
         do throws(BackupError) {
             try SystemThread { [self] in endWhenIdle(job) }.detach()
         } catch {
-            _ = try? job.end()
+            _ = try? job.end(idleSince: SystemClock.monotonicNanoseconds())
             throw error
         }
         return job
@@ -141,20 +143,24 @@ public final class CopySet: Sendable {
             guard let left else { break }
             _ = state.wait(until: { $0.isClosed }, forNanoseconds: min(left, 1_000_000_000))
         }
-        if state.withLock({ $0.isClosed && $0.useCount > 0 }) { job.stop() }
-        let result = Result { () throws(BackupError) in try job.end() }
+        let (isBusy, lastUse) = state.withLock { ($0.useCount > 0, $0.lastUse) }
+        if isBusy { job.stop() }
+        let idleSince = isBusy ? SystemClock.monotonicNanoseconds() : lastUse
+        let result = Result { () throws(BackupError) in try job.end(idleSince: idleSince) }
         // The next job begins after it.
         if case .success = result { try? FileSystem.removeTree(spool) }
-        onEnd(job.folder, result)
         state.changeWakingAll { state in
             (state.job, state.isStarting) = (nil, false)
+            state.concludingCount += 1
         }
+        onEnd(job.folder, result)
+        state.changeWakingAll { $0.concludingCount -= 1 }
     }
 
     /// Lets the job end, and takes no more files.
     public func close() { state.changeWakingAll { $0.isClosed = true } }
 
-    /// After `close`: returns when the record of the job says how it has ended. As long as a disk does not respond, it has not.
+    /// After `close`: returns when the record of the job says how it has ended, and `onEnd` has returned. As long as a disk does not respond, it has not.
     public func waitForEnd() {
         let predecessor = state.wait(until: { $0.hasEnded }) { $0.predecessor }
         predecessor?.waitForEnd()

@@ -31,8 +31,6 @@ final class DropEngine {
 
     /// Of the source.
     var readBytes: UInt64 { load.readBytes }
-    /// At the last look.
-    var progress: CopyProgress { meter.latest }
 
     /// Whether a person has ended the job.
     var isCancelled: Bool { control.isCancelled }
@@ -54,10 +52,12 @@ final class DropEngine {
     }
 
     /// Ends the threads, when all that was passed on is certain.
-    func end() {
+    /// - Parameter moment: when the last file was copied, in nanoseconds of the monotonic clock.
+    /// - Returns: the progress at that moment.
+    func end(at moment: UInt64) -> CopyProgress {
         threads.pushAll(.finish)
         threads.wait(looking: control.look)
         hasher.finish()
-        meter.end()
+        return meter.end(at: moment)
     }
 }

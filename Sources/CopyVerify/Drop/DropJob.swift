@@ -12,7 +12,8 @@ final class DropJob: Sendable {
     private let engine: Monitor<DropEngine>
     private let run: JobRun
     private let startNanoseconds = SystemClock.monotonicNanoseconds()
-    private let lock: AdvisoryLock
+    /// Held until the job has ended.
+    private let lock: Monitor<AdvisoryLock?>
 
     /// Checks the destinations, removes what a killed job has left there, and begins.
     /// - Parameters:
@@ -30,7 +31,7 @@ final class DropJob: Sendable {
             .drop, source: set.source, spool: spool, destinations: places, options: set.options)
         let folder = try JobFolder.make(in: jobs, record, SourceInfo(path: set.source))
         self.folder = folder
-        lock = try folder.lock()
+        lock = Monitor(try folder.lock())
         try folder.setState(.inProgress)
         let run = JobRun(startedAt: SystemClock.now())
         try folder.noteBegin(at: run.startedAt)
@@ -81,11 +82,14 @@ final class DropJob: Sendable {
     func stop() { context.requestStop() }
 
     /// Ends the job when nothing runs any more, and writes its results.
+    /// - Parameter idleSince: since when nothing was copied, in nanoseconds of the monotonic clock. The job has taken as long as
+    ///   that, and as its end takes.
     /// - Returns: how it has ended.
-    func end() throws(BackupError) -> JobState {
+    func end(idleSince: UInt64) throws(BackupError) -> JobState {
+        let endNanoseconds = SystemClock.monotonicNanoseconds()
         let (isCancelled, readBytes, progress) = engine.withLock { engine in
-            engine.end()
-            return (engine.isCancelled, engine.readBytes, engine.progress)
+            let progress = engine.end(at: idleSince)
+            return (engine.isCancelled, engine.readBytes, progress)
         }
         // Files that have kept their temporary names.
         try context.journal.append(rows.takeAllHeld())
@@ -106,16 +110,18 @@ final class DropJob: Sendable {
         }
         let isWhole = parts.allSatisfy { $0.counts.failureCount == 0 && $0.error == nil } && context.problems.problems.isEmpty
         folder.clearRequest()
+        let copySeconds = Double(idleSince.subtractingSaturating(startNanoseconds)) / 1e9
         let state: JobState = isCancelled || context.mustStop ? .cancelled : isWhole ? .completed : .failed
         let summary = CopySummary(
             state: state, parts: parts, info: info, readBytes: readBytes, hiddenCount: 0, problems: context.problems.problems,
             warnings: context.problems.warnings,
-            elapsedSeconds: Double(SystemClock.monotonicNanoseconds() - startNanoseconds) / 1e9)
+            elapsedSeconds: copySeconds + Double(SystemClock.monotonicNanoseconds() - endNanoseconds) / 1e9)
         var run = run
+        run.copySeconds = copySeconds
         run.take(summary, destinations, progress)
         try folder.noteEnd(run)
         try folder.setState(state)
-        withExtendedLifetime(lock) {}
+        lock.withLock { $0 = nil }
         return state
     }
 }

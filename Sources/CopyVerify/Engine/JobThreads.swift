@@ -154,8 +154,13 @@ final class ProgressReporter: Sendable {
     var latest: CopyProgress { meter.withLock { $0.read(at: SystemClock.monotonicNanoseconds()) } }
 
     /// Ends the reports, with a last one.
-    func end() {
+    /// - Parameter moment: the time that it is about, in nanoseconds of the monotonic clock.
+    /// - Returns: the last one.
+    @discardableResult
+    func end(at moment: UInt64 = SystemClock.monotonicNanoseconds()) -> CopyProgress {
         thread.end()
-        folder.write(progress: latest.json)
+        let last = meter.withLock { $0.read(at: moment) }
+        folder.write(progress: last.json)
+        return last
     }
 }

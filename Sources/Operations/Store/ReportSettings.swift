@@ -8,8 +8,17 @@ extension StoreSettings {
     public static func reports(ofStore root: String) throws(BackupError) -> (preferences: ReportPreferences, language: Language?)
     {
         let settings = try read(StorePaths(root: root).settings)
-        var preferences = settings.report
-        if let logo = preferences.logo, !logo.hasPrefix("/") { preferences.logo = "\(root)/\(logo)" }
-        return (preferences, settings.language)
+        return (settings.reports(in: root), settings.language)
     }
+
+    fileprivate func reports(in root: String) -> ReportPreferences {
+        var preferences = report
+        if let logo = preferences.logo, !logo.hasPrefix("/") { preferences.logo = "\(root)/\(logo)" }
+        return preferences
+    }
+}
+
+extension Store {
+    /// What the settings as last read say of the reports of copies.
+    public var reportPreferences: ReportPreferences { settings.reports(in: paths.root) }
 }

@@ -1,0 +1,34 @@
+import BackupCore
+import CopyVerify
+import Operations
+import SystemIO
+
+/// What the process of a mount does when a copy job has ended in it.
+struct MountedJobEnd {
+    let store: Store
+
+    /// - Parameter result: the state of the job, or why it has none.
+    func conclude(_ folder: JobFolder, _ result: Result<JobState, BackupError>) {
+        switch result {
+        case .success(let state) where state == .failed || state == .cancelled && folder.record.kind == .drop:
+            Terminal.writeError(
+                "backupfs: not everything was copied by the job \(folder.record.id). All errors are in \(folder.errors)")
+        case .success: break
+        case .failure(let error):
+            Terminal.writeError("backupfs: the job \(folder.record.id) has ended. \(error.fullText)")
+        }
+        guard case .success(let state) = result, state == .completed || state == .failed else { return }
+        report(folder)
+    }
+
+    /// As the job's own record says, and else the settings.
+    private func report(_ folder: JobFolder) {
+        do throws(BackupError) {
+            let preferences = try folder.reportPreferences() ?? store.reportPreferences
+            try folder.setReportPreferences(preferences)
+            ReportRunner(preferences: preferences, language: store.language).makeInMount(folder)
+        } catch {
+            ReportRunner.warn(error)
+        }
+    }
+}
