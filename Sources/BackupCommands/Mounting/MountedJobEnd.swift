@@ -17,8 +17,9 @@ struct MountedJobEnd {
         case .failure(let error):
             Terminal.writeError("backupfs: the job \(folder.record.id) has ended. \(error.fullText)")
         }
-        guard case .success(let state) = result, state == .completed || state == .failed else { return }
-        report(folder)
+        guard case .success(let state) = result else { return }
+        if state == .completed || state == .failed { report(folder) }
+        FolderCopyLog(store).noteEnd(of: folder)
     }
 
     /// As the job's own record says, and else the settings.

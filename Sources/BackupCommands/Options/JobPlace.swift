@@ -20,6 +20,20 @@ enum JobPlace {
         throw BackupError(
             .usage, "without a store and a home folder there is no place to record the copy", remedy: "Give --store DIR.")
     }
+
+    /// The log of the store that has the jobs, or the file that `--log-file` names.
+    /// - Returns: `nil` when the settings cannot be read: a copy must not fail because of a setting.
+    /// - Throws: `usage` for a file that the log must not be.
+    static func log(_ options: StoreOptions) throws(BackupError) -> FolderCopyLog? {
+        let path = (try? options.path()).flatMap { options.store != nil || StoreLocation.hasStore($0) ? $0 : nil }
+        do throws(BackupError) {
+            return try FolderCopyLog(storeAt: path, options.log.overrides)
+        } catch {
+            guard error.code != .usage || options.log.logFile == nil else { throw error }
+            Terminal.writeError("warning: the copy is not in the log: \(error)")
+            return nil
+        }
+    }
 }
 
 extension VerificationMode: ExpressibleByArgument {}

@@ -24,7 +24,17 @@ final class CopyProgressPrinter: Sendable {
     init(isJSON: Bool) { self.isJSON = isJSON }
 
     /// The job has begun.
-    func begin(_ job: String) { state.withLock { $0.job = job } }
+    func begin(_ job: String) {
+        state.withLock { $0.job = job }
+        if !isJSON, Terminal.verbosity == .verbose { Terminal.writeError("Job: \(job)") }
+    }
+
+    /// With `--verbose`, a line for each phase.
+    func begin(_ phase: JobPhase) {
+        guard !isJSON, Terminal.verbosity == .verbose else { return }
+        finish()
+        Terminal.writeError(phase.label)
+    }
 
     /// While the source is looked through, before the job begins.
     func showSearch(fileCount: UInt64, bytes: UInt64) {

@@ -2,6 +2,7 @@ import ArgumentParser
 import BackupCore
 import CopyVerify
 import Formats
+import Operations
 import SystemIO
 
 /// Runs a copy for a command, and reports it.
@@ -9,6 +10,8 @@ struct CopyRunner {
     private static let shownErrorLimit = 10
 
     let isJSON: Bool
+    /// `nil` when its settings cannot be read.
+    let log: FolderCopyLog?
     /// Which reports are made at the end, from what the job has recorded of that.
     let reports: (ReportPreferences?) -> ReportPreferences
 
@@ -16,35 +19,58 @@ struct CopyRunner {
     func begin(_ source: String, _ destinations: [String], _ options: CopyOptions, in place: String) throws {
         let printer = CopyProgressPrinter(isJSON: isJSON)
         defer { printer.finish() }
-        let plan = try CancellingSignals.run { () throws(BackupError) in
-            var check = CopyCheck(source: source, destinations: destinations, options: options)
-            return try check.run(progress: printer.showSearch)
+        try run(printer) { () throws(BackupError) in
+            let plan = try CancellingSignals.run { () throws(BackupError) in
+                var check = CopyCheck(source: source, destinations: destinations, options: options)
+                return try check.run(progress: printer.showSearch)
+            }
+            return try CopyJob.make(plan, source: source, options: options, in: place)
         }
-        try run(CopyJob.make(plan, source: source, options: options, in: place), printer)
     }
 
     /// - Parameter name: the job's ID, or its folder.
     func resume(_ name: String, in place: String) throws {
-        let folder = try JobFolder.open(name, in: place)
         let printer = CopyProgressPrinter(isJSON: isJSON)
         defer { printer.finish() }
-        let job = try CancellingSignals.run { () throws(BackupError) in
-            try CopyJob.resume(folder, progress: printer.showSearch)
+        try run(printer) { () throws(BackupError) in
+            let folder = try JobFolder.open(name, in: place)
+            return try CancellingSignals.run { () throws(BackupError) in
+                try CopyJob.resume(folder, progress: printer.showSearch)
+            }
         }
-        try run(job, printer)
     }
 
-    private func run(_ job: CopyJob, _ printer: CopyProgressPrinter) throws {
+    private func run(_ printer: CopyProgressPrinter, _ make: () throws(BackupError) -> CopyJob) throws {
+        let (startedAt, start) = (SystemClock.now(), SystemClock.monotonicNanoseconds())
+        log?.noteBeginning()
+        let (job, preferences, summary): (CopyJob, ReportPreferences, CopySummary)
+        do throws(BackupError) {
+            job = try make()
+            (preferences, summary) = try run(job, printer)
+        } catch {
+            log?.note(error, startedAt: startedAt, startedNanoseconds: start)
+            throw error
+        }
+        try finish(job, preferences, summary)
+    }
+
+    private func run(
+        _ job: CopyJob, _ printer: CopyProgressPrinter
+    ) throws(BackupError) -> (ReportPreferences, CopySummary) {
         let preferences = reports(try job.folder.reportPreferences())
         try job.folder.setReportPreferences(preferences)
         printer.begin(job.folder.record.id)
         let summary = try CancellingSignals.run { () throws(BackupError) in
             let stop = Cancellation()
             return try stop.run { () throws(BackupError) in
-                try job.run(stop: stop, version: ProgramVersion.text, progress: printer.show)
+                try job.run(stop: stop, version: ProgramVersion.text, phase: printer.begin, progress: printer.show)
             }
         }
         printer.finish()
+        return (preferences, summary)
+    }
+
+    private func finish(_ job: CopyJob, _ preferences: ReportPreferences, _ summary: CopySummary) throws {
         let hasEnded = summary.state == .completed || summary.state == .failed
         if isJSON {
             let paths = hasEnded ? ReportRunner(preferences: preferences).make(job.folder) : []
@@ -53,6 +79,7 @@ struct CopyRunner {
             report(summary, job.folder)
             if hasEnded { showReports(preferences, job.folder) }
         }
+        log?.noteEnd(of: job.folder)
         switch summary.state {
         case .completed: return
         case .paused, .cancelled: throw ExitCode(ExitStatus.interrupted.rawValue)

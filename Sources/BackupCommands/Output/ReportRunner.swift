@@ -27,6 +27,7 @@ struct ReportRunner {
     }
 
     private func makeAll(_ folder: JobFolder) throws(BackupError) -> [String] {
+        folder.note(.reports)
         let reporter = try JobReporter(folder, preferences, language: language)
         var outcome = try reporter.make(in: .job)
         if preferences.isInDestination, !reporter.takesReports {

@@ -35,6 +35,7 @@ final class DropJob: Sendable {
         try folder.setState(.inProgress)
         let run = JobRun(startedAt: SystemClock.now())
         try folder.noteBegin(at: run.startedAt)
+        folder.note(.copying)
         self.run = run
         var destinations: [Destination] = []
         for (index, place) in places.enumerated() {
@@ -101,6 +102,7 @@ final class DropJob: Sendable {
                 context.problems.add(error)
             }
         }
+        folder.note(.results)
         let info = info.withLock { $0.whole }
         try folder.write(info)
         let counts = try JobReports(folder, context.problems, context.journal).write()

@@ -67,10 +67,16 @@ public struct CopyJob: Sendable {
     /// - Parameters:
     ///   - stop: ends the run; the job is then paused, and can be resumed.
     ///   - version: of this program, for lists of checksums.
+    ///   - phase: called when a phase begins, on this thread.
     ///   - progress: called several times a second, on a thread of its own.
     public func run(
-        stop: Cancellation = Cancellation(), version: String = "", progress: @escaping @Sendable (CopyProgress) -> Void = { _ in }
+        stop: Cancellation = Cancellation(), version: String = "", phase: (JobPhase) -> Void = { _ in },
+        progress: @escaping @Sendable (CopyProgress) -> Void = { _ in }
     ) throws(BackupError) -> CopySummary {
+        func begin(_ next: JobPhase) {
+            folder.note(next)
+            phase(next)
+        }
         let lock = try LockTimeout.waiting { () throws(BackupError) in try folder.lock() }
         defer { withExtendedLifetime(lock) {} }
         // What was asked of an earlier run.
@@ -96,21 +102,28 @@ public struct CopyJob: Sendable {
             reader.passOn()
             threads.pushAll(.flush)
         }
+        begin(.copying)
         walk(reader, context)
         reader.end()
         note.copySeconds = Double(SystemClock.monotonicNanoseconds() - start) / 1e9
+        begin(.verifying)
         if !context.mustStop { requireWholeSource(context, reader.visitedCount) }
         threads.pushAll(.finish)
         threads.wait(looking: control.look)
         hasher.finish()
         do throws(BackupError) {
+            if !context.mustStop, manifest != nil || !record.options.manifests.isEmpty { begin(.lists) }
             if !context.mustStop { try finishLists(context, destinations, manifest, reader.visitedCount, version) }
         } catch {
             // The copies are there, whatever is wrong with their lists.
             if error.code == .interrupted { context.requestStop() } else { context.problems.add(error) }
         }
-        if !context.mustStop { finishFolders(context, destinations) }
+        if !context.mustStop {
+            begin(.folders)
+            finishFolders(context, destinations)
+        }
         meter.end()
+        begin(.results)
         // A run that is stopped says so in its record.
         return try Cancellation.shielded { () throws(BackupError) in
             let summary = try conclude(context, destinations, control, load, start)

@@ -27,9 +27,9 @@ public struct JobRun: Sendable {
     /// `source`, `processor` or the path of a destination.
     var bottleneck: String?
     /// Files and links of the source.
-    var fileCount: UInt64 = 0
+    public internal(set) var fileCount: UInt64 = 0
     /// Of the source.
-    var totalBytes: UInt64 = 0
+    public internal(set) var totalBytes: UInt64 = 0
     /// Names that were left out since they begin with a dot.
     var hiddenCount: UInt64 = 0
     var workerCount = 0
@@ -75,7 +75,7 @@ extension JobFolder {
         .decimal((min(max(seconds, 0), 1e9) * 1_000).rounded() / 1_000)
     }
 
-    private func appendRun(_ lines: [OrderedJSON]) throws(BackupError) {
+    func appendRun(_ lines: [OrderedJSON]) throws(BackupError) {
         let isNew = try !FileSystem.exists(runs)
         let file = try OwnedDescriptor.open(runs, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW)
         var text: [UInt8] = []

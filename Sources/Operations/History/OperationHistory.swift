@@ -72,15 +72,22 @@ public struct OperationHistory: Sendable {
     }
 }
 
+extension OperationLog {
+    /// The log of a store.
+    init(_ settings: LogSettings, _ overrides: LogOverrides, _ paths: StorePaths, _ places: OutputPaths, app: String) {
+        var settings = settings
+        // An editor may have put an unusable path into the settings. The log must not make an operation fail.
+        if let path = settings.path, (try? places.check(paths.resolve(path), isLog: true)) == nil { settings.path = nil }
+        self.init(
+            level: overrides.level ?? settings.level,
+            sink: overrides.sink(settings, ownPath: paths.operationLog) { paths.resolve($0) }, app: app)
+    }
+}
+
 extension Store {
     /// The log according to the current settings.
     public var log: OperationLog {
-        var settings = settings.log
-        // An editor may have put an unusable path into the settings. The log must not make an operation fail.
-        if let path = settings.path, (try? outputPlaces.check(paths.resolve(path), isLog: true)) == nil { settings.path = nil }
-        return OperationLog(
-            level: logOverrides.level ?? settings.level,
-            sink: logOverrides.sink(settings, ownPath: paths.operationLog) { paths.resolve($0) }, app: definition.name)
+        OperationLog(settings.log, logOverrides, paths, outputPlaces, app: definition.name)
     }
 
     /// Runs an operation and records its end, however it ends, in the log and the history.

@@ -12,8 +12,8 @@ public struct OperationLog: Sendable {
     let level: LogLevel
     /// `nil` where nothing is logged.
     let sink: LogSink?
-    /// The name in the app's definition.
-    let app: String
+    /// The name in the app's definition; `nil` without a store.
+    let app: String?
 
     /// An operation has ended.
     public func note(_ record: OperationRecord) {

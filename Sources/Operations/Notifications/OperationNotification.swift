@@ -11,19 +11,24 @@ public struct OperationNotification: Sendable {
     public enum Subject: String, Sendable {
         case backup
         case restore
+        case copy
     }
 
     static let timeoutSeconds = 10.0
 
-    private let store: Store
+    private let place: NotificationContext
     private let subject: Subject
-    /// The name of the backup, or of the restored file.
+    /// The name of the backup, or of the restored file; the source of a copy.
     private let name: String
     private let error: BackupError?
 
     /// - Parameter error: why it failed; `nil` on success.
     public init(_ subject: Subject, named name: String, of store: Store, error: BackupError? = nil) {
-        self.store = store
+        self.init(subject, named: name, at: NotificationContext(store), error: error)
+    }
+
+    init(_ subject: Subject, named name: String, at place: NotificationContext, error: BackupError?) {
+        self.place = place
         self.subject = subject
         self.name = name
         self.error = error
@@ -31,11 +36,11 @@ public struct OperationNotification: Sendable {
 
     /// Runs the command, if there is one and it is enabled, and waits a short time for its end.
     public func send() {
-        let settings = store.settings.notices
-        guard let command = settings.command, settings.isOn ?? (store.definition.announcements == .on), shouldNotify else {
+        let settings = place.settings.notices
+        guard let command = settings.command, settings.isOn ?? (place.definition.announcements == .on), shouldNotify else {
             return
         }
-        NotificationCommand(text: command, timeoutSeconds: Self.timeoutSeconds, place: NotificationContext(store)).run(
+        NotificationCommand(text: command, timeoutSeconds: Self.timeoutSeconds, place: place).run(
             message,
             [
                 "BACKUPFS_OPERATION": subject.rawValue, "BACKUPFS_NAME": name,
@@ -63,6 +68,8 @@ public struct OperationNotification: Sendable {
         case (.backup, let error?): "The backup failed: \(error.message)"
         case (.restore, nil): "The data has been restored from \(name)."
         case (.restore, let error?): "The restore from \(name) failed: \(error.message)"
+        case (.copy, nil): "Everything was copied from \(name)."
+        case (.copy, let error?): "Not everything was copied from \(name): \(error.message)"
         }
     }
 }

@@ -22,6 +22,8 @@ public enum OperationKind: String, CaseIterable, Sendable {
     case sync
     /// Copies backups to or from another repository.
     case copySnapshots = "copy-snapshots"
+    /// Copies a folder to several places.
+    case copy
     /// Exchanges changes with other devices.
     case deviceSync = "device-sync"
     /// Uploads starred photos.
@@ -34,7 +36,7 @@ public enum OperationKind: String, CaseIterable, Sendable {
 
     /// Whether it is recorded in the history, as operations on data are. Syncs are not: many would push out all others while a
     /// remote is offline, and the state of the remote has the result.
-    var isRemembered: Bool { ![.mount, .unmount, .sync, .deviceSync, .photoUpload].contains(self) }
+    var isRemembered: Bool { ![.mount, .unmount, .sync, .copy, .deviceSync, .photoUpload].contains(self) }
 }
 
 /// How an operation ended.
