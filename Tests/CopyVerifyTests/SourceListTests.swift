@@ -78,7 +78,10 @@ struct SourceListTests {
             "printf x > $R/card/.hidden; cd $R/card; find . -type f ! -name '*SUMS' -exec md5sum {} + > $R/sums; mv $R/sums MD5SUMS"
         )
         let result = try sandbox.run("backupfs copy $R/card $R/a")
-        #expect(result.exitCode == 0 && result.errors.contains("--hidden copies and compares them"), "\(result.text)")
+        #expect(
+            result.exitCode == 0
+                && result.errors.contains("1 file of a list begins with a dot and was left out: --hidden copies and compares it"),
+            "\(result.text)")
         try sandbox.sh("backupfs copy --hidden $R/card $R/b > $R/out 2> $R/err; [ ! -s $R/err ]")
     }
 

@@ -158,7 +158,11 @@ public struct CopyJob: Sendable {
         if belief.lostCount > 0 {
             context.problems.add(
                 BackupError(
-                    .notFound, "files of this job are not in the source any more: \(belief.lostCount) copies have no original",
+                    .notFound,
+                    .plural(
+                        belief.lostCount,
+                        one: "files of this job are not in the source any more: \(belief.lostCount) copy has no original",
+                        other: "files of this job are not in the source any more: \(belief.lostCount) copies have no original"),
                     path: record.source, remedy: Self.sourceRemedy))
         }
         return (context, destinations)

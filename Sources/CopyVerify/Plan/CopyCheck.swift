@@ -256,7 +256,7 @@ public struct CopyCheck {
                 note(
                     BackupError(
                         .noSpace,
-                        "the copy needs \(need.files) files and folders, and the file system can hold \(space.freeFileCount) more",
+                        "files and folders that the copy needs: \(need.files); that the file system can still hold: \(space.freeFileCount)",
                         path: need.place.path, remedy: "Remove some files, or name another disk."))
             }
         }

@@ -80,9 +80,17 @@ final class SourceManifest {
     /// - Parameter includesHidden: whether the walk has visited hidden names.
     func report(includesHidden: Bool) throws(BackupError) {
         if unlistedCount > Self.namedLimit {
-            problems.warn("\(unlistedCount) files of the source are in no list of checksums")
+            problems.warn(
+                .plural(
+                    unlistedCount, one: "\(unlistedCount) file of the source is in no list of checksums",
+                    other: "\(unlistedCount) files of the source are in no list of checksums"))
         }
-        if linkCount > 0 { problems.warn("\(linkCount) links are in a list of checksums, and were not compared with it") }
+        if linkCount > 0 {
+            problems.warn(
+                .plural(
+                    linkCount, one: "\(linkCount) link is in a list of checksums, and was not compared with it",
+                    other: "\(linkCount) links are in a list of checksums, and were not compared with it"))
+        }
         var hiddenCount: UInt64 = 0
         try index.forEachLeft { (lines) throws(BackupError) in
             guard let line = SaidOfPath(lines).missing else { return }
@@ -103,11 +111,19 @@ final class SourceManifest {
         if missingCount > Self.namedLimit {
             problems.add(
                 BackupError(
-                    .notFound, "\(missingCount) files of its lists of checksums are not in the source", path: root.path,
+                    .notFound,
+                    .plural(
+                        missingCount, one: "\(missingCount) file of its lists of checksums is not in the source",
+                        other: "\(missingCount) files of its lists of checksums are not in the source"), path: root.path,
                     remedy: "Look for them where the source comes from."))
         }
         if hiddenCount > 0 {
-            problems.warn("\(hiddenCount) files of a list begin with a dot and were left out: --hidden copies and compares them")
+            problems.warn(
+                .plural(
+                    hiddenCount,
+                    one: "\(hiddenCount) file of a list begins with a dot and was left out: --hidden copies and compares it",
+                    other: "\(hiddenCount) files of a list begin with a dot and were left out: --hidden copies and compares them")
+            )
         }
     }
 }

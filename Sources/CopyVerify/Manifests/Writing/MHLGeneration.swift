@@ -64,9 +64,15 @@ struct MHLGeneration {
         try destination.synchronize()
         try FileSystem.removeFile(body)
         if writer.otherCount > 0 {
+            let count = writer.otherCount
             problems.warn(
-                "\(destination.path): \(writer.otherCount) files are not of this job; they are not in the new generation of the ASC MHL history, and their folders have no hashes there"
-            )
+                .plural(
+                    count,
+                    one:
+                        "\(destination.path): \(count) file is not of this job; it is not in the new generation of the ASC MHL history, and its folders have no hashes there",
+                    other:
+                        "\(destination.path): \(count) files are not of this job; they are not in the new generation of the ASC MHL history, and their folders have no hashes there"
+                ))
         }
     }
 
