@@ -86,7 +86,21 @@ struct ListWritingTests {
         try sandbox.fails(
             "rm $R/other/new; mkdir $R/other/DCIM; printf two > $R/other/DCIM/one.txt; backupfs copy --manifest bagit --on-conflict rename $R/other $R/a",
             saying: "another file has the name in the destination", exitCode: 1)
+        #expect(
+            try sandbox.run("backupfs copy --manifest bagit $R/other $R/a").text.contains(
+                "and the list of the bag has that file: copy into another folder"))
         #expect(try sandbox.sh("diff -r $R/a $R/before") == "")
+        // A file that comes after the check.
+        let late = try sandbox.run(
+            """
+            rm -r $R/other; cp -a $R/card $R/other; touch $R/hold
+            BACKUPFS_FAULT=copy.source-read:1=pause:$R/hold backupfs copy --manifest bagit $R/other $R/a > $R/late 2>&1 & process=$!
+            wait_paused $R/hold $process; echo late > $R/other/DCIM/zlate; echo late > $R/other/zlate; mkdir -p $R/other/ZZ; echo late > $R/other/ZZ/late
+            rm $R/hold; code=0; wait $process || code=$?; echo $code; grep -c 'the bag that is there lacks this file' $R/late
+            find $R/a -name '*late' | wc -l; . $R/tools; bag_check $R/a && echo valid
+            """)
+        #expect(late.lines.first == "3" && late.lines.suffix(2) == ["0", "valid"], "\(late.text)")
+        try sandbox.sh("rm -rf $R/a; cp -a $R/before $R/a; rm -r $R/other; mkdir -p $R/other/DCIM")
         // Nothing is added, and yet the bag has more than the source.
         try sandbox.fails(
             "rm -r $R/other/DCIM; mkdir $R/other/MISC; cp -p $R/a/data/MISC/1.txt $R/other/MISC/; backupfs copy --manifest bagit $R/other $R/a",

@@ -8,7 +8,9 @@ final class Destination: Sendable {
     let place: DestinationPlace
     let root: DirectoryHandle
     let identity: FileIdentity
-    /// Whether a copy whose name is taken may get another one. It would be a file that the list of a bag that is there lacks.
+    /// Whether it is the payload of a bag that is there: a file more would be one that its list lacks.
+    let isInBag: Bool
+    /// Whether a copy whose name is taken may get another one.
     let mayRename: Bool
     private let failure = Mutex<BackupError?>(nil)
     private let lastNumber = Atomic<UInt64>(0)
@@ -32,7 +34,7 @@ final class Destination: Sendable {
     /// Opens the folder, and makes it if the job does that.
     init(_ place: DestinationPlace, _ options: CopyOptions, madeFolders: MadeFolders) throws(BackupError) {
         self.place = place
-        let isInBag = options.manifests.contains(.bagit) ? try place.isInBag : false
+        isInBag = options.manifests.contains(.bagit) ? try place.isInBag : false
         mayRename = options.conflicts == .rename && !isInBag
         self.madeFolders = madeFolders
         if place.isMade {
@@ -48,6 +50,28 @@ final class Destination: Sendable {
 
     /// Gives it up: the other destinations go on. The first error counts.
     func fail(_ error: BackupError) { failure.withLock { if $0 == nil { $0 = error } } }
+
+    /// Another file has the name of a copy.
+    func conflict(_ folder: DirectoryHandle, _ name: FileName) -> BackupError {
+        // A row has the message alone.
+        isInBag
+            ? BackupError(
+                .conflict,
+                "another file has the name in the destination, and the list of the bag has that file: copy into another folder",
+                path: "\(folder.path)/\(name)")
+            : BackupError(
+                .conflict, "another file has the name in the destination", path: "\(folder.path)/\(name)",
+                remedy: "Move it away, or copy with --on-conflict rename.")
+    }
+
+    /// - Throws: `conflict` when a new file would make a bag that is there invalid.
+    func requireRoom(for name: FileName, in folder: DirectoryHandle) throws(BackupError) {
+        guard isInBag else { return }
+        throw BackupError(
+            .conflict,
+            "the bag that is there lacks this file, and its list is not written again: copy into another folder",
+            path: "\(folder.path)/\(name)")
+    }
 
     func nextNumber() -> UInt64 { lastNumber.add(1, ordering: .relaxed).newValue }
 

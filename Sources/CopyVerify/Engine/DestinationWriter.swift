@@ -150,9 +150,10 @@ final class DestinationWriter {
                     return
                 }
                 number += 1
-                guard destination.mayRename, number < 10_000 else { throw TargetFile.conflict(folder, target) }
+                guard destination.mayRename, number < 10_000 else { throw destination.conflict(folder, target) }
                 target = CopyNames.numbered(task.name, number)
             }
+            try destination.requireRoom(for: target, in: folder)
             try makeLink(task, target, in: folder)
             outcome = .linked(isNew: true)
         }
@@ -168,7 +169,7 @@ final class DestinationWriter {
             try folder.move(name, to: folder, as: target)
         } catch {
             try? folder.removeFile(name)
-            throw error.code == .alreadyExists ? TargetFile.conflict(folder, target) : error
+            throw error.code == .alreadyExists ? destination.conflict(folder, target) : error
         }
     }
 

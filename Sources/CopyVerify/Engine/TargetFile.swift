@@ -72,17 +72,12 @@ final class TargetFile {
 
     private func useNextName() throws(BackupError) {
         number += 1
-        guard destination.mayRename, number < Self.numberLimit else { throw Self.conflict(folder, target) }
+        guard destination.mayRename, number < Self.numberLimit else { throw destination.conflict(folder, target) }
         target = CopyNames.numbered(task.name, number)
     }
 
-    static func conflict(_ folder: DirectoryHandle, _ name: FileName) -> BackupError {
-        BackupError(
-            .conflict, "another file has the name in the destination", path: "\(folder.path)/\(name)",
-            remedy: "Move it away, or copy with --on-conflict rename.")
-    }
-
     private func makeFile(after earlier: UncachedFile?) throws(BackupError) -> Sink {
+        try destination.requireRoom(for: target, in: folder)
         let name = CopyNames.temporary(of: task.name, token: context.token, number: destination.nextNumber())
         let file = OpenFile(try folder.createFile(name, upTo: CopiedAttributes.firstPermissions(task)))
         do throws(BackupError) {
@@ -100,7 +95,7 @@ final class TargetFile {
         while position < end {
             let count = Int(min(end - position, UInt64(AlignedBuffer.byteCount)))
             let part = buffers.0.prefix(UInt64(count))
-            guard try earlier.read(at: position, into: part) >= count else { throw Self.conflict(folder, target) }
+            guard try earlier.read(at: position, into: part) >= count else { throw destination.conflict(folder, target) }
             try file.descriptor.writeSparsely(UnsafeRawBufferPointer(rebasing: part[..<count]), at: position)
             position += UInt64(count)
         }
