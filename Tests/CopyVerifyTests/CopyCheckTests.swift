@@ -43,7 +43,7 @@ struct CopyCheckTests {
         #expect(result.lines.filter { $0.hasPrefix("exit") } == ["exit 1", "exit 1", "exit 1"])
         #expect(result.errors.contains("2 problems"))
         #expect(result.errors.contains("small: the copy needs"))
-        #expect(result.errors.contains("few: the copy needs 40 files and folders"))
+        #expect(result.errors.contains("few: files and folders that the copy needs: 40; that the file system can still hold: "))
         #expect(result.errors.contains("closed: the file system is mounted read-only"))
         #expect(!result.output.contains("DCIM"))
     }
