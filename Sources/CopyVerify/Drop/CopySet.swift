@@ -160,7 +160,8 @@ public final class CopySet: Sendable {
     /// Lets the job end, and takes no more files.
     public func close() { state.changeWakingAll { $0.isClosed = true } }
 
-    /// After `close`: returns when the record of the job says how it has ended, and `onEnd` has returned. As long as a disk does not respond, it has not.
+    /// After `close`: returns when the record of the job says how it has ended, and `onEnd` has returned. As long as a disk does
+    /// not respond, it has not.
     public func waitForEnd() {
         let predecessor = state.wait(until: { $0.hasEnded }) { $0.predecessor }
         predecessor?.waitForEnd()

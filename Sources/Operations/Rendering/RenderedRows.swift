@@ -55,7 +55,7 @@ struct RenderedRows: Equatable {
         let chunkCount = Int(try reader.read(UInt32.self))
         let leafCount = Int(try reader.read(UInt32.self))
         guard reader.remainingCount == chunkCount * 4 + leafCount * 32 else {
-            throw BackupError(.damagedContent, "a record of rendered rows has the wrong length")
+            throw BackupError(.damagedContent, .verbatim("a record of rendered rows has the wrong length"))
         }
         var sums: [UInt32] = []
         sums.reserveCapacity(chunkCount)
