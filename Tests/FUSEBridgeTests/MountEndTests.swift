@@ -199,7 +199,6 @@ struct MountEndTests {
                 looker.detach()
                 _ = tree.stalls.wait(until: { $0.count > 0 }, forNanoseconds: 30_000_000_000)
                 let observer = tree.state.withLock { $0.observer }
-                observer?.namesChanged()
                 observer?.attributesChanged(.root)
                 observer?.waitUntilNotified()
                 kill(getpid(), SIGKILL)

@@ -127,6 +127,27 @@ struct LifecycleTests {
         }
     }
 
+    @Test func `a signal in the moment in which it mounts leaves no dead mount`() throws {
+        try Sandbox.use { sandbox in
+            try sandbox.sh("backupfs init --store $S --sample >/dev/null")
+            let result = try sandbox.python(
+                #"""
+                def mounted(): return any(line.split()[1] == M for line in open("/proc/self/mounts"))
+                codes = set()
+                for turn in range(20):
+                    mounting = subprocess.Popen(["backupfs", "mount", "--foreground", "--store", S, M], stderr=subprocess.DEVNULL,
+                                                preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
+                    limit = time.monotonic() + 30
+                    while not mounted() and time.monotonic() < limit: pass
+                    mounting.terminate()
+                    codes.add(mounting.wait(60))
+                    if mounted(): print("left"); subprocess.run(["umount", "-l", M])
+                print(codes)
+                """#)
+            #expect(result == "{0}")
+        }
+    }
+
     @Test func `umount unmounts, by mountpoint or by store, and the store can be mounted again at once`() throws {
         try Sandbox.use { sandbox in
             try sandbox.sh("backupfs init --store $S")

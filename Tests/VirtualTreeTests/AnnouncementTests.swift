@@ -13,11 +13,6 @@ struct AnnouncementTests {
         let news = Mutex<[String]>([])
         let waits = Mutex(0)
 
-        let forgetsNames: Bool
-
-        init(forgetsNames: Bool = true) { self.forgetsNames = forgetsNames }
-
-        func namesChanged() { news.withLock { $0.append("names") } }
         func attributesChanged(_ inode: InodeNumber) { news.withLock { $0.append("attributes") } }
         func pendingEnded() {}
         func waitUntilNotified() { waits.withLock { $0 += 1 } }
@@ -29,7 +24,7 @@ struct AnnouncementTests {
         }
     }
 
-    @Test func `names that went or mean something else are announced, new ones need not be`() throws {
+    @Test func `changes of the list are announced once`() throws {
         let test = try TestTree()
         let observer = Observer()
         test.tree.setObserver(observer)
@@ -39,13 +34,13 @@ struct AnnouncementTests {
         try other.renameSnapshot(try #require(other.snapshot(named: "first")).id, to: "third")
         test.tree.lookForChanges()
         let attributes = ["attributes", "attributes", "attributes"]
-        #expect(observer.take() == attributes + ["names"])
+        #expect(observer.take() == attributes)
         try other.refresh()
         try other.renameSnapshot(try #require(other.snapshot(named: "second")).id, to: "first")
         try other.removeSnapshot(try #require(other.snapshot(named: "third")).id)
         // A look finds it, as a change event of the system does.
         _ = try test.tree.names("exports")
-        #expect(observer.take() == attributes + ["names"])
+        #expect(observer.take() == attributes)
         test.tree.lookForChanges()
         #expect(observer.take() == [])
         test.tree.setObserver(nil)
@@ -64,14 +59,13 @@ struct AnnouncementTests {
         try other.removeSnapshot(try #require(other.snapshot(named: "first")).id)
         #expect(observer.take() == [])
         let after = try test.tree.extendedAttribute("user.backupfs.generation", of: snapshots)
-        #expect(observer.take().contains("names") && observer.waits.withLock { $0 } == 2)
+        #expect(observer.take().contains("attributes") && observer.waits.withLock { $0 } == 2)
         #expect(before == Array("1".utf8) && after == Array("2".utf8))
     }
 
-    /// Linux before 6.16.
-    @Test func `names that the kernel cannot forget have expired when the generation is known`() throws {
+    @Test func `names that are gone have expired when the generation is known`() throws {
         let test = try TestTree()
-        let observer = Observer(forgetsNames: false)
+        let observer = Observer()
         test.tree.setObserver(observer)
         let snapshots = try test.tree.find("snapshots").inode
         _ = try test.tree.extendedAttribute("user.backupfs.generation", of: snapshots)

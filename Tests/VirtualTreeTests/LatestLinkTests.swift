@@ -16,8 +16,6 @@ struct LatestLinkTests {
 
         init(notifiesOfLinks: Bool = true) { self.notifiesOfLinks = notifiesOfLinks }
 
-        let forgetsNames = true
-        func namesChanged() {}
         func attributesChanged(_ inode: InodeNumber) {}
         func waitUntilNotified() {}
         func pendingEnded() {}

@@ -244,8 +244,6 @@ struct PendingBackupTests {
     @Test func `each waiter learns when it has ended`() throws {
         final class Observer: TreeObserver {
             let endedCount = Atomic(0)
-            let forgetsNames = true
-            func namesChanged() {}
             func attributesChanged(_ inode: InodeNumber) {}
             func waitUntilNotified() {}
             func pendingEnded() { endedCount.add(1, ordering: .relaxed) }

@@ -8,8 +8,7 @@ import VirtualTree
 /// Notifies the kernel of stale cache entries, from a separate thread: it takes back the target of a link only when no request
 /// about it is in progress, and the code that changes the tree must not wait for that in the kernel, where it could not be ended.
 final class KernelNotifier: Sendable {
-    private enum News: Sendable, Equatable {
-        case names
+    private enum News: Sendable {
         case attributes(InodeNumber)
         case link(InodeNumber)
     }
@@ -48,8 +47,6 @@ final class KernelNotifier: Sendable {
         thread.withLock { $0 }?.join()
     }
 
-    func namesChanged() { give(.names) }
-
     func attributesChanged(_ inode: InodeNumber) { give(.attributes(inode)) }
 
     func linkReplaced(_ inode: InodeNumber) { give(.link(inode)) }
@@ -61,7 +58,7 @@ final class KernelNotifier: Sendable {
 
     private func give(_ news: News) {
         state.changeWakingAll { state in
-            guard !state.isEnding, state.news.count < Self.newsLimit, news != .names || state.news.last != .names else { return }
+            guard !state.isEnding, state.news.count < Self.newsLimit else { return }
             state.news.append(news)
             state.givenCount += 1
         }
@@ -84,7 +81,6 @@ final class KernelNotifier: Sendable {
 
     private func send(_ news: News) {
         switch news {
-        case .names: session.invalidateNames()
         case .attributes(let inode): session.invalidateAttributes(of: inode)
         case .link(let inode): session.invalidateContent(of: inode)
         }
@@ -94,27 +90,23 @@ final class KernelNotifier: Sendable {
 /// Forwards the tree's notifications.
 final class SessionObserver: TreeObserver {
     /// `nil` if its thread could not be started: the kernel's caches then only expire by their timeouts.
-    private let names: KernelNotifier?
+    private let attributes: KernelNotifier?
     /// For links, on a thread of its own: unlike the others, these can wait.
     private let links: KernelNotifier?
     private let loop: SessionLoop
-    let forgetsNames: Bool
 
-    /// - Parameter session: mounted, and not known to any program yet.
-    init(_ session: ServedSession, names: KernelNotifier?, links: KernelNotifier?, loop: SessionLoop) {
-        self.names = names
+    init(attributes: KernelNotifier?, links: KernelNotifier?, loop: SessionLoop) {
+        self.attributes = attributes
         self.links = links
         self.loop = loop
-        forgetsNames = names != nil && session.invalidateNames()
     }
 
-    func namesChanged() { names?.namesChanged() }
-    func attributesChanged(_ inode: InodeNumber) { names?.attributesChanged(inode) }
+    func attributesChanged(_ inode: InodeNumber) { attributes?.attributesChanged(inode) }
     func linkReplaced(_ inode: InodeNumber) { links?.linkReplaced(inode) }
     var notifiesOfLinks: Bool { links != nil }
     func waitUntilLinksNotified() { links?.waitUntilNotified() }
     func waitUntilNotified() {
-        names?.waitUntilNotified()
+        attributes?.waitUntilNotified()
         links?.waitUntilNotified()
     }
     func pendingEnded() { loop.servePending() }

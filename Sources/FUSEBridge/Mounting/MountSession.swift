@@ -60,15 +60,7 @@ public final class MountSession: Sendable {
         endsOnSignals: Bool = true, reactions: [Int32: @Sendable () -> Void] = [:], onEnding: (End?) -> Void = { _ in },
         onSignalWhileEnding: @escaping @Sendable () -> Void = {}, onReady: () throws(BackupError) -> Void
     ) throws(BackupError) -> End {
-        let served = try mount()
-        let session = served.pointer
-        server.session = served
-        defer { server.session = nil }
-        let entry = (try? MountTable.current())?.entry(at: mountpoint)
-        StallWatch.setMountConnection(fuse_session_fd(session)) { [mountpoint] in
-            guard let entry, (try? MountTable.current())?.entry(at: mountpoint) == entry else { return }
-            try? Unmounter.detach(mountpoint, lazily: true)
-        }
+        // First: a signal that ends the process once it has mounted leaves a dead mount.
         let isRelaying = endsOnSignals && SignalRelay.begin(writer: events.writer.rawValue)
         var lateSignals: SystemThread?
         defer {
@@ -78,11 +70,20 @@ public final class MountSession: Sendable {
                 lateSignals.join()
             }
         }
+        let served = try mount()
+        let session = served.pointer
+        server.session = served
+        defer { server.session = nil }
+        let entry = (try? MountTable.current())?.entry(at: mountpoint)
+        StallWatch.setMountConnection(fuse_session_fd(session)) { [mountpoint] in
+            guard let entry, (try? MountTable.current())?.entry(at: mountpoint) == entry else { return }
+            try? Unmounter.detach(mountpoint, lazily: true)
+        }
         let loop: SessionLoop
         let probe: ReadinessProbe
-        let notifiers = (names: try? KernelNotifier(served), links: try? KernelNotifier(served))
+        let notifiers = (attributes: try? KernelNotifier(served), links: try? KernelNotifier(served))
         func endNotifiers() {
-            notifiers.names?.end()
+            notifiers.attributes?.end()
             notifiers.links?.end()
         }
         defer { server.tree.setObserver(nil) }
@@ -93,7 +94,7 @@ public final class MountSession: Sendable {
                 isPending: { tree.isPending(InodeNumber($0.node), forAttributes: $1 == .attributes) },
                 onStalled: { [server] in server.reportStall($0.name) }, onEnd: { [self] in send(.loopEnded) },
                 requests: requests)
-            tree.setObserver(SessionObserver(served, names: notifiers.names, links: notifiers.links, loop: loop))
+            tree.setObserver(SessionObserver(attributes: notifiers.attributes, links: notifiers.links, loop: loop))
         } catch {
             endNotifiers()
             unmount(session, entry)

@@ -10,30 +10,13 @@ import VirtualTree
 struct ServedSession: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    /// `FUSE_NOTIFY_INC_EPOCH`, which the library does not know.
-    private static let newEpoch: Int32 = 8
-    /// For tests: as with Linux before 6.16.
-    private static let keepsNames = getenv("BACKUPFS_KEEPS_NAMES") != nil
-
-    /// Takes back all names: the kernel looks each up again when a program next uses it. Never blocks. Taking back a single name
-    /// waits in the kernel for each program that changes the folder or looks up a name in it: for ever, if this process is killed
-    /// meanwhile.
-    /// - Returns: false when the kernel cannot do that.
-    @discardableResult
-    func invalidateNames() -> Bool {
-        guard !Self.keepsNames else { return false }
-        return Self.send(fuse_session_fd(pointer), Self.newEpoch, request: 0)
-    }
-
-    /// Sends the kernel a message that is only a header (`struct fuse_out_header`), past the library.
+    /// Answers a request with an error, past the library (`struct fuse_out_header`).
     /// - Parameters:
-    ///   - value: for an answer, the negated errno; for a notification, its code.
-    ///   - request: the number of the request that it answers; 0 for a notification.
-    /// - Returns: whether the kernel accepted it.
-    @discardableResult
-    static func send(_ descriptor: Int32, _ value: Int32, request: UInt64) -> Bool {
+    ///   - value: the negated errno.
+    ///   - request: the number of the request that it answers.
+    static func send(_ descriptor: Int32, _ value: Int32, request: UInt64) {
         let message = (length: UInt32(16), value: value, request: request)
-        return withUnsafeBytes(of: message) { write(descriptor, $0.baseAddress, 16) } == 16
+        _ = withUnsafeBytes(of: message) { write(descriptor, $0.baseAddress, 16) }
     }
 
     /// Takes back the attributes. Never blocks.

@@ -4,7 +4,8 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// Compares the list of snapshots with the previous one, and notifies the observer of names that are stale in the kernel's cache.
+/// Compares the list of snapshots with the previous one, and notifies the observer of what is stale in the kernel's cache. Names
+/// are not taken back: that waits in the kernel for programs in their folder. They expire.
 final class SnapshotAnnouncer: Sendable {
     private struct State: Sendable {
         var list: [Snapshot] = []
@@ -44,9 +45,7 @@ final class SnapshotAnnouncer: Sendable {
             guard names != state.names || !state.hasBegun else { return }
             // Before the first access the kernel cannot have cached anything.
             if state.hasBegun, let observer = state.observer {
-                if state.names.contains(where: { names[$0.key] != $0.value }) {
-                    if observer.forgetsNames { observer.namesChanged() } else { state.namesKeptUntilNanoseconds = Self.expiry }
-                }
+                if state.names.contains(where: { names[$0.key] != $0.value }) { state.namesKeptUntilNanoseconds = Self.expiry }
                 for name in ["snapshots", "exports", "safety"] as [FileName] { observer.attributesChanged(root.child(name)) }
             }
             state.names = names

@@ -37,8 +37,7 @@ final class TreeContext: Sendable {
 
     /// Snapshots never change: the kernel may cache them as long as it likes (a year, in seconds).
     static let immutableTimeoutSeconds = 31_536_000.0
-    /// Other processes can remove a snapshot's name. If they are on this machine, the kernel forgets it at once where it can
-    /// (`TreeObserver.forgetsNames`).
+    /// Other processes can remove a snapshot's name; the kernel keeps it for so long.
     static let snapshotTimeoutSeconds = 1.0
 
     typealias MeasureArchive = @Sendable (Snapshot, ArchiveFormat, Repository) throws(BackupError) -> UInt64

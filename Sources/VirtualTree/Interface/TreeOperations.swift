@@ -302,10 +302,6 @@ public struct HandleNumber: Hashable, Sendable {
 /// The side that serves the tree to the kernel. It is informed when data cached by
 /// the kernel becomes stale. The calls come from any thread and return immediately.
 public protocol TreeObserver: AnyObject, Sendable {
-    /// Whether `namesChanged` has an effect.
-    var forgetsNames: Bool { get }
-    /// Names refer to something else now, or to nothing: the kernel must look up again all that it keeps.
-    func namesChanged()
     /// Size, times or modes have changed.
     func attributesChanged(_ inode: InodeNumber)
     /// Returns when the kernel has received all notifications so far, or after a second.

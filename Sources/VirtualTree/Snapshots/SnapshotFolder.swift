@@ -22,8 +22,7 @@ final class SnapshotFolder: FolderNode {
 
     func attributes() throws(BackupError) -> NodeAttributes {
         var attributes = context.folderAttributes(inode, time: snapshot.creationTime, isImmutable: true)
-        // The name may be given to another snapshot, or disappear, at any time. A process on
-        // this machine that causes it notifies the kernel; this timeout covers other hosts.
+        // The name may be given to another snapshot, or disappear, at any time.
         attributes.entryTimeoutSeconds = TreeContext.snapshotTimeoutSeconds
         return attributes
     }
