@@ -75,8 +75,9 @@ struct DatabaseRecordReader {
             "SELECT rootpage, sql FROM sqlite_master WHERE type = 'table' AND name = ?1")
         try statement.bind([table.name.text])
         guard try statement.step(), let page = UInt32(exactly: statement.integer(0)), page > 1 else { return nil }
-        let sql = statement.text(1)
-        return RowTree(rootPage: page, form: "\(try connection.text("PRAGMA encoding") ?? "") \(sql)")
+        // Its bytes: a default need not be UTF-8.
+        let sql = Array(statement.bytes(1, isText: true))
+        return RowTree(rootPage: page, form: Array("\(try connection.text("PRAGMA encoding") ?? "") ".utf8) + sql)
     }
 
     /// For statements on this connection.
@@ -211,7 +212,7 @@ public struct RowTree: Sendable, Equatable {
     public let rootPage: UInt32
     /// What the values of a row depend on, besides its bytes: the table's SQL, which has defaults of columns that were added, and
     /// how texts are stored.
-    public let form: String
+    public let form: [UInt8]
 }
 
 extension AppDefinition {

@@ -44,9 +44,10 @@ public struct TableLeaves: Sendable, Equatable {
     /// - Parameters:
     ///   - file: a database that no program changes, without a log.
     ///   - rootPage: of a table with row numbers.
-    /// - Returns: `nil` for a table without rows, and where the file is not what it should be.
+    ///   - limit: of the number of leaves.
+    /// - Returns: `nil` for a table without rows, or with more leaves, and where the file is not what it should be.
     /// - Throws: errors of reading the file.
-    public init?(of file: some ByteSource, rootPage: UInt32) throws(BackupError) {
+    public init?(of file: some ByteSource, rootPage: UInt32, limit: Int) throws(BackupError) {
         let start = try file.bytes(at: 0, upTo: SQLiteHeader.byteCount)
         guard let header = start.withUnsafeBytes({ SQLiteHeader($0) }) else { return nil }
         // Bytes at the end of each page that are not used.
@@ -61,7 +62,9 @@ public struct TableLeaves: Sendable, Equatable {
             let count = try page.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
                 try file.readFully(at: offset, into: buffer)
             }
-            guard count == page.count, page.withUnsafeBytes({ walk.take($0, depth, &self) }) else { return nil }
+            guard count == page.count, page.withUnsafeBytes({ walk.take($0, depth, &self) }), digests.count <= limit else {
+                return nil
+            }
         }
         guard !digests.isEmpty else { return nil }
     }

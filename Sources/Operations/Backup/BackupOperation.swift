@@ -133,28 +133,33 @@ public struct BackupOperation: Sendable {
         _ kind: SnapshotKind, label: String?, tag: String?, unlessAs unchanged: Snapshot?, requiresAllFiles: Bool = false,
         _ report: @escaping ProgressHandler
     ) throws(BackupError) -> BackupResult? {
-        func make() throws(BackupError) -> BackupResult? {
-            do throws(BackupError) {
-                return try makeOnce(kind, label: label, tag: tag, unlessAs: unchanged, requiresAllFiles: requiresAllFiles, report)
-            } catch {
-                throw kind == .snapshot ? BackupSpaceRequirement(store).naming(error) : error
-            }
-        }
         let replacementCount = store.repository.catalogReplacementCount
-        do throws(BackupError) {
-            return try make()
-        } catch {
-            // The packs may be whole and only the catalog wrong. The first attempt's writes are gone again.
-            guard error.code == .repositoryDamaged,
-                store.repository.catalogReplacementCount != replacementCount || (try? store.repository.mendCatalog()) == true
-            else { throw error }
-            return try make()
+        var mayMend = true
+        var rows = EarlierRows()
+        // What an attempt has written is gone again when it has failed.
+        while true {
+            do throws(BackupError) {
+                return try makeOnce(
+                    kind, label: label, tag: tag, unlessAs: unchanged, requiresAllFiles: requiresAllFiles, rows, report)
+            } catch {
+                // The packs may be whole and only the catalog wrong.
+                if mayMend, error.code == .repositoryDamaged,
+                    store.repository.catalogReplacementCount != replacementCount || (try? store.repository.mendCatalog()) == true
+                {
+                    mayMend = false
+                } else if rows.areTaken, error.code == .repositoryDamaged || error.code == .unsupportedVersion {
+                    // Rows of the newest backup that cannot be read can still be rendered.
+                    rows = EarlierRows(mayBeTaken: false)
+                } else {
+                    throw kind == .snapshot ? BackupSpaceRequirement(store).naming(error) : error
+                }
+            }
         }
     }
 
     private func makeOnce(
         _ kind: SnapshotKind, label: String?, tag: String?, unlessAs unchanged: Snapshot?, requiresAllFiles: Bool,
-        _ report: @escaping ProgressHandler
+        _ rows: EarlierRows, _ report: @escaping ProgressHandler
     ) throws(BackupError) -> BackupResult? {
         // A safety backup is part of a restore, which has already locked the media folder.
         let media = kind == .snapshot ? try store.lockMediaForBackup() : nil
@@ -192,7 +197,7 @@ public struct BackupOperation: Sendable {
         let places = try store.places()
         let parts = try BackupParts(
             store: store, writer: writer, earlier: earlier, createdAt: createdAt, progress: progress, reading: reading,
-            readsPhotos: kind == .safety ? .nothing : readsAll ? .all : .new
+            readsPhotos: kind == .safety ? .nothing : readsAll ? .all : .new, rows: rows
         ).run()
         // A restore is undone with this backup: better none than one with gaps. Files moved meanwhile are no obstacle: a restore
         // keeps the files that the backup lacks.

@@ -41,6 +41,7 @@ struct BackupParts {
     /// Selects media files to read although they look unchanged.
     let reading: MediaReading
     let readsPhotos: PhotoBackup.Reading
+    let rows: EarlierRows
 
     func run() throws(BackupError) -> Stored {
         progress.update(always: true) { $0[.media].isKnown = store.mediaPath == nil }
@@ -65,7 +66,7 @@ struct BackupParts {
     private func records(of database: AppDatabase, copiedState: DatabaseChangeState? = nil) -> RecordsBackup {
         RecordsBackup(
             store: store, database: database, copiedState: copiedState, writer: writer, earlier: earlier, createdAt: createdAt,
-            progress: progress)
+            progress: progress, earlierRows: rows)
     }
 
     /// For exports that describe the media files: renders a copy of the database, once the media are stored.

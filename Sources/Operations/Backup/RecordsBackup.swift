@@ -23,6 +23,7 @@ struct RecordsBackup {
     let earlier: PreviousBackup
     let createdAt: Timestamp
     let progress: BackupProgress
+    let earlierRows: EarlierRows
 
     func run() throws(BackupError) -> StoredRecords {
         let state = try databaseState()
@@ -31,7 +32,7 @@ struct RecordsBackup {
             return records
         }
         expectBytes()
-        if let records = try render(state, usingEarlier: true) { return records }
+        if earlierRows.mayBeTaken, let records = try render(state, usingEarlier: true) { return records }
         // The earlier rows were not what they should be, or their chunks are not there.
         guard let records = try render(state, usingEarlier: false) else {
             throw BackupError(.inputOutput, "the records were not stored", path: store.database.path)
@@ -111,12 +112,12 @@ extension RecordsBackup {
                 }
             }
             rendering = rendered
-            let splices = rendered.collections.map { rows.splice($0.name, in: store.repository) }
+            isPossible = rows.isConsistent
+            let splices = rendered.collections.map { isPossible ? rows.splice($0.name, in: store.repository) : nil }
             let splicedBytes = splices.reduce(0) { $0 + ($1?.file.size ?? 0) }
             try writer.requireStorable(byteCount: rendered.export.size + splicedBytes, policy: .structuredText)
             let collectionBytes = rendered.collections.reduce(splicedBytes) { $0 + $1.file.size }
             progress.update { $0[.data].totalBytes = rendered.database.size + rendered.export.size + collectionBytes }
-            isPossible = rows.isConsistent
             for ((name, rendered), splice) in zip(rendered.collections, splices) where isPossible {
                 let fileName = FileName("\(name).json")
                 let source: any ByteSource = splice?.file ?? rendered
@@ -147,6 +148,7 @@ extension RecordsBackup {
         stored.damage = rendering.damage
         stored.inexact = rendering.inexact
         stored.refused = rendering.refused
+        rows.removeOthers()
         return stored
     }
 
@@ -162,6 +164,7 @@ extension RecordsBackup {
             return try writer.storeDerived(rendered, policy: .structuredText, earlier: earlier, progress: note)
         }
         try FaultInjection.reached("records.spliced")
+        earlierRows.noteTaken()
         do throws(BackupError) {
             return try writer.storeSpliced(
                 splice.file, earlier: splice.earlier, chunkCRC32s: splice.chunkCRC32s, policy: .structuredText, progress: note)

@@ -102,6 +102,14 @@ struct RenderedRows: Equatable {
         }
     }
 
+    /// - Parameter collections: whose records stay.
+    static func removeAll(in folder: String, besides collections: [String]) {
+        let kept = Set(collections.map { FileSystem.lastComponent(path($0, in: folder)) })
+        for name in (try? FileSystem.names(in: folder)) ?? [] where !kept.contains(name.description) {
+            try? FileSystem.removeFile("\(folder)/\(name)")
+        }
+    }
+
     /// Names of collections can have any characters, and any length.
     private static func path(_ collection: String, in folder: String) -> String {
         "\(folder)/\(SHA256Hasher.hash(Array(collection.utf8)).hexadecimal.prefix(32))"

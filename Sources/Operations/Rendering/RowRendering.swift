@@ -3,7 +3,21 @@ import BackupCore
 import BackupRepository
 import Formats
 import Glibc
+import Synchronization
 import SystemIO
+
+/// Whether rows of the newest backup are taken into a new one.
+final class EarlierRows: Sendable {
+    let mayBeTaken: Bool
+    private let taken = Atomic(false)
+
+    /// - Parameter mayBeTaken: false to render all.
+    init(mayBeTaken: Bool = true) { self.mayBeTaken = mayBeTaken }
+
+    /// Whether any are.
+    var areTaken: Bool { taken.load(ordering: .relaxed) }
+    func noteTaken() { taken.store(true, ordering: .relaxed) }
+}
 
 /// What a backup renders of large collections: only the rows in leaves that have changed since the newest backup. All other bytes
 /// are those of that backup.
@@ -101,8 +115,8 @@ final class RowRendering {
         }
     }
 
-    /// A table with fewer leaves is not worth the trouble, and what is kept of one with more takes too much memory: 100 bytes for
-    /// each leaf.
+    /// A table with fewer leaves is not worth the trouble, and what is kept of more, in all tables, takes too much memory: 100
+    /// bytes for each leaf.
     private static let leafCounts = 64...500_000
 
     private let folder: String
@@ -110,6 +124,8 @@ final class RowRendering {
     private let previous: PreviousBackup
     private let usesEarlier: Bool
     private var parts: [Int: Part] = [:]
+    /// Of all parts.
+    private var leafCount = 0
 
     /// - Parameters:
     ///   - folder: of the records of the newest backup (`RenderedRows`).
@@ -131,9 +147,11 @@ final class RowRendering {
     func prepare(_ snapshot: DatabaseSnapshot, _ copy: SpoolFile) throws(BackupError) {
         for (index, collection) in snapshot.definition.collections.enumerated() {
             guard let tree = try snapshot.rowTree(of: index),
-                let leaves = try TableLeaves(of: copy, rootPage: tree.rootPage), Self.leafCounts.contains(leaves.count)
+                let leaves = try TableLeaves(of: copy, rootPage: tree.rootPage, limit: Self.leafCounts.upperBound - leafCount),
+                leaves.count >= Self.leafCounts.lowerBound
             else { continue }
-            let form = SHA256Hasher.hash(Array("\(formPrefix)\n\(snapshot.definition.schemaVersion)\n\(tree.form)".utf8))
+            leafCount += leaves.count
+            let form = SHA256Hasher.hash(Array("\(formPrefix)\n\(snapshot.definition.schemaVersion)\n".utf8) + tree.form)
             parts[index] = Part(
                 index: index, name: collection.name, form: form, leaves: leaves, earlier: earlierRows(collection.name))
         }
@@ -201,6 +219,9 @@ final class RowRendering {
             ends: ends
         ).keep(name, in: folder)
     }
+
+    /// Removes the records of collections that are not there any more, and what a crash has left.
+    func removeOthers() { RenderedRows.removeAll(in: folder, besides: parts.values.map(\.name)) }
 
     private func part(_ name: String) -> Part? { parts.values.first { $0.name == name } }
 }
