@@ -23,11 +23,16 @@ public struct GlobPattern: Sendable {
     public init(_ text: String) {
         var parts: [Part] = []
         var rest = Self.characters(Array(text.utf8))[...]
+        // Looking for an end again after each bracket would take the square of the length.
+        var mayHaveSets = true
         while let character = rest.popFirst() {
             switch character {
             case 0x2A: if case .anyText = parts.last {} else { parts.append(.anyText) }
             case 0x3F: parts.append(.any)
-            case 0x5B: parts.append(Self.takeSet(&rest) ?? .character(character))
+            case 0x5B:
+                let set = mayHaveSets ? Self.takeSet(&rest) : nil
+                mayHaveSets = set != nil
+                parts.append(set ?? .character(character))
             case 0x5C: parts.append(.character(rest.popFirst() ?? character))
             default: parts.append(.character(character))
             }
@@ -66,7 +71,7 @@ public struct GlobPattern: Sendable {
         return Array(String(text).utf8)
     }
 
-    /// Takes time at most proportional to the product of both lengths.
+    /// Takes time at most proportional to the product of both lengths, those of sets included.
     public func matches(_ name: [UInt8]) -> Bool {
         let characters = Self.characters(name)
         var (part, position) = (0, 0)

@@ -8,6 +8,9 @@ struct GlobPatternTests {
         ("?", "ü", true), ("??", "ü", false), ("[a-c]x", "bx", true), ("[!a-c]x", "bx", false), ("[^a-c]x", "dx", true),
         ("[]]", "]", true), ("[", "[", true), ("a[", "a[", true), ("[ab", "[ab", true), ("[-a]", "-", true), ("\\*", "*", true),
         ("\\*", "x", false), ("A", "a", false), ("**x", "x", true), ("", "", true), ("", "x", false),
+        ("[[[", "[[[", true), ("[a[", "[a[", true), ("[[]x[", "[x[", true), ("[]a[b]", "a", true), ("[]a[", "[]a[", true),
+        // Such a text must not take the square of its length.
+        (String(repeating: "[", count: 400_000), "[", false),
         ("*a*a*a*a*b", String(repeating: "a", count: 5000), false),
     ])
     func patterns(_ pattern: String, _ name: String, _ expected: Bool) {

@@ -160,6 +160,17 @@ struct HistoryTests {
                 == "MISC/top.bin\naz.x\ncz.x\nescXape\nname.only\nsub/deep/two.log\nsub/name.only")
     }
 
+    /// Each would be read and noted again.
+    @Test func `a chain that lists a generation twice is refused`() throws {
+        let sandbox = try ListTools.sandbox("mhl create -h md5 $R/card > $R/mhl.out")
+        try sandbox.sh(
+            """
+            cd $R/card/ascmhl; sed -n '/<hashlist/,/<\\/hashlist>/p' ascmhl_chain.xml > $R/entry
+            sed -i "/<\\/ascmhldirectory>/e cat $R/entry" ascmhl_chain.xml; [ $(grep -c '<path>' ascmhl_chain.xml) = 2 ]
+            """)
+        try sandbox.fails("backupfs copy $R/card $R/a", saying: "generation 2 is listed twice", exitCode: 1)
+    }
+
     /// The patterns of a history can be any, and each name is compared with each of them.
     @Test func `a hostile pattern takes no longer than others, and too many are refused`() throws {
         let sandbox = try ListTools.sandbox(
@@ -177,6 +188,10 @@ struct HistoryTests {
         for (lines, message, code) in [
             (patterns, "its history leaves out more than 256 patterns with wildcards", Int32(3)),
             ("for j in $(seq 20); do \(long); done", "it has too many patterns of names that are left out", 1),
+            (
+                "printf '<pattern>*[%s>a]b</pattern>' \"$(printf '<%.0s' $(seq 9000) | sed 's/</b/g')\"",
+                "it has too many patterns of names", 3
+            ),
         ] {
             try sandbox.fails(
                 """

@@ -22,9 +22,18 @@ enum JobPlace {
     }
 
     /// The log of the store that has the jobs, or the file that `--log-file` names.
+    /// - Parameter folders: the source and the destinations: a line of the log would change one of their files.
     /// - Returns: `nil` when the settings cannot be read: a copy must not fail because of a setting.
     /// - Throws: `usage` for a file that the log must not be.
-    static func log(_ options: StoreOptions) throws(BackupError) -> FolderCopyLog? {
+    static func log(_ options: StoreOptions, besides folders: [String] = []) throws(BackupError) -> FolderCopyLog? {
+        if let log = options.log.overrides.path {
+            let file = try FileSystem.realPath(log)
+            for folder in folders where file.hasPrefix("\(try FileSystem.realPath(folder))/") {
+                throw BackupError(
+                    .usage, "the log would be in a folder that is copied, or copied to", path: log,
+                    remedy: "Name a file elsewhere.")
+            }
+        }
         let path = (try? options.path()).flatMap { options.store != nil || StoreLocation.hasStore($0) ? $0 : nil }
         do throws(BackupError) {
             return try FolderCopyLog(storeAt: path, options.log.overrides)

@@ -90,7 +90,9 @@ struct CopyCommand: ParsableCommand {
         let place = try JobPlace.resolve(store)
         store.wait?.begin()
         let settings = JobPlace.reportSettingsOrNone(store)
-        let runner = try CopyRunner(isJSON: output.json, log: JobPlace.log(store)) { reports.preferences($0 ?? settings) }
+        let runner = try CopyRunner(isJSON: output.json, log: JobPlace.log(store, besides: folders)) {
+            reports.preferences($0 ?? settings)
+        }
         if let resume { return try runner.resume(resume, in: place) }
         let paths = folders.map(FileSystem.absolutePath)
         let options = CopyOptions(

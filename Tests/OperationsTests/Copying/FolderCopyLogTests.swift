@@ -62,4 +62,14 @@ struct FolderCopyLogTests {
             lines.last?.hasPrefix("copy failed \(card): Not everything was copied from \(card): see the errors in ") == true,
             "\(lines)")
     }
+
+    @Test func `a log in the source or in a destination is refused`() throws {
+        let sandbox = try Sandbox()
+        try sandbox.sh("mkdir $R/card $R/a; echo one > $R/card/1; ln -s $R/card $R/link")
+        for file in ["$R/card/1", "$R/card/new", "$R/link/1", "$R/a/log"] {
+            try sandbox.fails(
+                "backupfs copy --log-file \(file) $R/card $R/a", saying: "the log would be in a folder", exitCode: 2)
+        }
+        #expect(try sandbox.sh("cat $R/card/1; ls $R/card; ls $R/a") == "one\n1")
+    }
 }

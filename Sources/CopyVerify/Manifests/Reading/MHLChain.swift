@@ -28,10 +28,14 @@ struct MHLChain: Sendable {
             root.name.hasSuffix("ascmhldirectory")
         else { throw ManifestEntry.invalid("it is no chain of an ASC MHL history", path) }
         var chain = MHLChain()
+        var known: Set<FileName> = []
         for (index, element) in root.children.enumerated() where element.name.hasSuffix("hashlist") {
             guard let name = element["path"]?.text, let c4 = element["c4"].flatMap({ C4ID.decode($0.text) }),
                 let number = MHLFormat.generation(of: FileName(name)), FileName(name).isSafeComponent
             else { throw ManifestEntry.invalid("generation \(index + 1) has no name and C4 ID", path) }
+            guard known.insert(FileName(name)).inserted else {
+                throw ManifestEntry.invalid("generation \(index + 1) is listed twice", path)
+            }
             chain.generations.append(Generation(number: number, name: FileName(name), c4: c4))
         }
         return chain

@@ -4,6 +4,8 @@ import BackupCore
 struct MHLIgnore {
     /// Of those with wildcards. The names of links are literal, and can be many.
     private static let wildcardLimit = 256
+    /// Of those with wildcards together: each may be compared with all of a name.
+    private static let wildcardLimitBytes = 8 << 10
 
     /// One with wildcards.
     private struct Pattern {
@@ -31,6 +33,7 @@ struct MHLIgnore {
 
     let patterns: [String]
     private var wildcards: [Pattern] = []
+    private var wildcardBytes = 0
     private var literals = Literals()
     private var folderLiterals = Literals()
 
@@ -45,6 +48,11 @@ struct MHLIgnore {
                 .notSupported, "its history leaves out more than \(Self.wildcardLimit) patterns with wildcards", path: list,
                 remedy: "The copies are complete; copy without --manifest ascmhl.")
         }
+        guard wildcardBytes <= Self.wildcardLimitBytes else {
+            throw BackupError(
+                .notSupported, "it has too many patterns of names that are left out", path: list,
+                remedy: "The copies are complete; copy without --manifest ascmhl.")
+        }
     }
 
     private mutating func add(_ pattern: String) {
@@ -55,6 +63,7 @@ struct MHLIgnore {
             .map { GlobPattern(String($0)) }
         let names = components.compactMap(\.literal)
         guard names.count == components.count else {
+            wildcardBytes += pattern.utf8.count
             return wildcards.append(Pattern(components: components, isAnchored: isAnchored, isForFolders: isForFolders))
         }
         let path = Array(names.joined(separator: [UInt8(ascii: "/")]))
@@ -73,7 +82,7 @@ struct MHLIgnore {
         }
     }
 
-    /// Takes time at most proportional to the square of the path's length, for each pattern with wildcards.
+    /// Takes time at most proportional to the product of the path's length and that of all patterns with wildcards.
     /// - Parameter path: not empty.
     func matches(_ path: [FileName], isFolder: Bool) -> Bool {
         if literals.contains(path) || (isFolder && folderLiterals.contains(path)) { return true }
