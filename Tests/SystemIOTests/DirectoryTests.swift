@@ -23,6 +23,21 @@ struct DirectoryTests {
         }
     }
 
+    @Test func `several threads make one folder at the same moment, and each gets it`() throws {
+        let folder = try TemporaryFolder()
+        let handle = try DirectoryHandle(path: folder.path)
+        for round in 0..<200 {
+            let failures = Monitor(0)
+            let threads = try (0..<4).map { _ in
+                try SystemThread {
+                    if (try? handle.openOrMakeFolder(FileName("folder-\(round)"))) == nil { failures.withLock { $0 += 1 } }
+                }
+            }
+            for thread in threads { thread.join() }
+            #expect(failures.withLock { $0 } == 0)
+        }
+    }
+
     @Test func `ARC-04: names are listed by their bytes, and each is found again`() throws {
         let folder = try TemporaryFolder()
         try Self.fill(folder.path)

@@ -31,10 +31,11 @@ extension DirectoryHandle {
         }
     }
 
-    /// The folder of that name in this one, created if missing.
+    /// The folder of that name in this one, created if missing, here or by another thread at the same moment.
     public func openOrMakeFolder(_ name: FileName) throws(BackupError) -> DirectoryHandle {
         if let folder = try openFolder(name) { return folder }
-        return try makeFolder(name)
+        try makeDirectoryIfMissing(name)
+        return opened(name, try call("open the folder", name) { openat($0, $1, Self.directoryFlags) })
     }
 
     /// Creates a file for writing.

@@ -77,7 +77,14 @@ struct StalledAppSemanticsTests {
                 told, code, took = look("mkdir", "snapshots/two")
                 assert code == 0 and took < 4, (told, code, took)
                 for words in lists + [("cat", "snapshots/one/media/one.jpg")]: answers(words)
-                if "\(part)" == "media": assert "busy" in fails(("mkdir", "snapshots/three"), bound=4)
+                if "\(part)" == "media":
+                    told, code, took = look("mkdir", "snapshots/three")
+                    # On a busy machine, the other backup may fail after mkdir has answered.
+                    if code == 0:
+                        assert until(lambda: os.path.exists("snapshots/three.error.txt"), 20)
+                        os.remove("snapshots/three.error.txt")
+                    else:
+                        assert "busy" in told and took < 4, (told, took)
                 # It is asked to end, and does so as soon as the storage answers.
                 assert "busy" in fails(("rmdir", "snapshots/two"), bound=4)
                 for words in lists: answers(words)
