@@ -25,10 +25,10 @@ public struct FolderCopyLog: Sendable {
         }
         let paths = StorePaths(root: root)
         let context = try NotificationContext(paths)
-        let places = OutputPaths(context.settings, paths)
-        if let path = overrides.path { try places.check(path, isLog: true) }
+        if let path = overrides.path { try OutputPaths(context.settings, paths).check(path, isLog: true) }
         place = context
-        log = OperationLog(context.settings.log, overrides, paths, places, app: context.definition.name)
+        log = OperationLog(
+            context.settings.log, overrides, paths, OutputPaths(context.settings, paths), app: context.definition.name)
     }
 
     /// Of an open store.

@@ -74,10 +74,14 @@ public struct OperationHistory: Sendable {
 
 extension OperationLog {
     /// The log of a store.
-    init(_ settings: LogSettings, _ overrides: LogOverrides, _ paths: StorePaths, _ places: OutputPaths, app: String) {
+    /// - Parameter places: looked at only if the settings name a file: the disk of the app's data may not respond.
+    init(
+        _ settings: LogSettings, _ overrides: LogOverrides, _ paths: StorePaths, _ places: @autoclosure () -> OutputPaths,
+        app: String
+    ) {
         var settings = settings
         // An editor may have put an unusable path into the settings. The log must not make an operation fail.
-        if let path = settings.path, (try? places.check(paths.resolve(path), isLog: true)) == nil { settings.path = nil }
+        if let path = settings.path, (try? places().check(paths.resolve(path), isLog: true)) == nil { settings.path = nil }
         self.init(
             level: overrides.level ?? settings.level,
             sink: overrides.sink(settings, ownPath: paths.operationLog) { paths.resolve($0) }, app: app)
