@@ -169,7 +169,7 @@ struct RowRenderingTests {
     }
 
     /// A default of a column that was added is in the table's SQL alone.
-    @Test func `texts that are not UTF-8 are told apart`() throws {
+    @Test func `defaults that differ only in bytes that are not UTF-8 are different`() throws {
         let sandbox = try Sandbox()
         try sandbox.sh(
             #"""

@@ -42,11 +42,11 @@ public final class DatabaseSnapshot: RecordSource {
         try MediaRecords(definition: definition, reader: reader, catalog: media).forEachRecord(of: description, body)
     }
 
-    /// Where the rows of a collection are; `nil` unless its records are written in the order of row numbers, each from its row
-    /// alone.
-    public func rowTree(of collection: Int) throws(BackupError) -> RowTree? { try reader.rowTree(of: collection) }
+    /// Where the rows are, for each collection whose records are written in the order of row numbers, each from its row alone; by
+    /// the collection's index.
+    public func rowTrees() throws(BackupError) -> [Int: RowTree] { try reader.rowTrees() }
 
-    /// The records of a collection with a `rowTree` whose row numbers are in these ranges; the buffer is valid only during the
+    /// The records of a collection in `rowTrees` whose row numbers are in these ranges; the buffer is valid only during the
     /// call.
     /// - Parameter ranges: in ascending order, without overlaps.
     public func forEachRecord(

@@ -27,7 +27,7 @@ struct DatabaseRecordReader {
         try forEachRecord(of: collection, statement, body)
     }
 
-    /// The records with a row number in these ranges, which are in ascending order. For a collection with a `rowTree`.
+    /// The records with a row number in these ranges, which are in ascending order. For a collection in `rowTrees`.
     func forEachRecord(
         of collection: Int, in ranges: [ClosedRange<Int64>], _ body: (RecordBuffer) throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -63,11 +63,22 @@ struct DatabaseRecordReader {
         }
     }
 
-    /// Where the rows of a collection are, if they are written in the order of row numbers.
-    func rowTree(of collection: Int) throws(BackupError) -> RowTree? {
-        let description = definition.collections[collection]
-        guard !avoidsIndexes, description.source == .table, description.keyField.keyColumns.isEmpty else { return nil }
+    /// Where the rows are, for each collection that is written in the order of row numbers, by its index.
+    func rowTrees() throws(BackupError) -> [Int: RowTree] {
+        guard !avoidsIndexes else { return [:] }
         let schema = try DatabaseSchema.read(connection)
+        let encoding = Array("\(try connection.text("PRAGMA encoding") ?? "") ".utf8)
+        var trees: [Int: RowTree] = [:]
+        for (index, collection) in definition.collections.enumerated() {
+            trees[index] = try rowTree(of: collection, schema, encoding)
+        }
+        return trees
+    }
+
+    private func rowTree(
+        of description: CollectionDefinition, _ schema: DatabaseSchema, _ encoding: [UInt8]
+    ) throws(BackupError) -> RowTree? {
+        guard description.source == .table, description.keyField.keyColumns.isEmpty else { return nil }
         guard let table = schema.table(exactly: description.table) else { return nil }
         let column = try schema.rowNumberColumn(of: table)?.name.text ?? DatabaseSchema.rowNumberName(notAmong: table.columns)
         guard column.map({ $0.utf8.elementsEqual(description.keyField.column.utf8) }) == true else { return nil }
@@ -76,8 +87,7 @@ struct DatabaseRecordReader {
         try statement.bind([table.name.text])
         guard try statement.step(), let page = UInt32(exactly: statement.integer(0)), page > 1 else { return nil }
         // Its bytes: a default need not be UTF-8.
-        let sql = Array(statement.bytes(1, isText: true))
-        return RowTree(rootPage: page, form: Array("\(try connection.text("PRAGMA encoding") ?? "") ".utf8) + sql)
+        return RowTree(rootPage: page, form: encoding + statement.bytes(1, isText: true))
     }
 
     /// For statements on this connection.

@@ -8,27 +8,34 @@ final class WaitingLanes: Sendable {
     private static let freeThreadCount = 4
     private static let commonWaits: [RequestWait] = [.app, .store, .drop, .repository, .checksums, .change, .network, .star]
 
+    private struct State {
+        /// Those of copy sets: each set has its own, so that one whose disk does not respond delays no other one.
+        var ofSets: [RequestWait: WaitingLane] = [:]
+        var all: [WaitingLane]
+    }
+
     private let common: [RequestWait: WaitingLane]
-    /// Those of copy sets: each set has its own, so that one whose disk does not respond delays no other one.
-    private let ofSets = Monitor<[RequestWait: WaitingLane]>([:])
+    private let state: Monitor<State>
     private let threadCount: Atomic<Int>
 
     init() {
         common = Dictionary(uniqueKeysWithValues: Self.commonWaits.map { ($0, Self.make($0)) })
+        state = Monitor(State(all: Array(common.values)))
         threadCount = Atomic(Self.commonWaits.reduce(Self.freeThreadCount) { $0 + Self.limit(of: $1) })
     }
 
     /// Requests served concurrently: as many as all lanes together, and some more. It grows with the copy sets in use.
     var maximumThreadCount: Int { threadCount.load(ordering: .relaxed) }
 
-    var all: [WaitingLane] { Array(common.values) + ofSets.withLock { Array($0.values) } }
+    var all: [WaitingLane] { state.withLock { $0.all } }
 
     func lane(for wait: RequestWait) -> WaitingLane {
         if let lane = common[wait] { return lane }
-        return ofSets.withLock { lanes in
-            if let lane = lanes[wait] { return lane }
+        return state.withLock { state in
+            if let lane = state.ofSets[wait] { return lane }
             let lane = Self.make(wait)
-            lanes[wait] = lane
+            state.ofSets[wait] = lane
+            state.all.append(lane)
             threadCount.add(Self.limit(of: wait), ordering: .relaxed)
             return lane
         }

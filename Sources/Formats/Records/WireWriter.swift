@@ -29,7 +29,7 @@ public struct WireWriter {
 
     /// Writes some records of a collection, with the separator before each, as they are in the whole collection; and its end.
     /// - Parameters:
-    ///   - collection: its index; it must have a `rowTree`.
+    ///   - collection: its index; it must be in `rowTrees`.
     ///   - ranges: of row numbers, in ascending order.
     ///   - includingFirst: whether the first of these records is the first one of the collection.
     ///   - recordEnded: called after each record with the bytes so far.

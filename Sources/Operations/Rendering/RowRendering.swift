@@ -25,50 +25,56 @@ final class EarlierRows: Sendable {
 /// A leaf with the same bytes has the same rows, and they are rendered as before if the rest is the same on which that depends
 /// (`RenderedRows.form`).
 final class RowRendering {
-    /// A collection whose rows are in the leaves of one table, in their order.
-    private final class Part {
-        let index: Int
-        let name: String
-        let form: SHA256Digest
-        let leaves: TableLeaves
-        /// For each leaf that is taken from the earlier version, its number there; `nil` to render all.
-        var origins: [Int?]?
-        var earlier: RenderedRows?
-        let ends: LeafEnds
-        /// What was rendered of it, if not all of it.
-        var rendered: SpoolFile?
-
-        init(index: Int, name: String, form: SHA256Digest, leaves: TableLeaves, earlier: RenderedRows?) {
-            self.index = index
-            self.name = name
-            self.form = form
-            self.leaves = leaves
-            if let earlier, earlier.form == form, let origins = Self.origins(of: leaves, in: earlier) {
-                self.origins = origins
-                self.earlier = earlier
-                ends = LeafEnds(rowCounts: zip(leaves.rowCounts, origins).filter { $0.1 == nil }.map(\.0))
-            } else {
-                ends = LeafEnds(rowCounts: leaves.rowCounts)
-            }
-        }
+    /// A collection in the newest backup.
+    private struct Earlier {
+        let rows: RenderedRows
+        let content: FileContent
+        /// For each leaf of the table now, the number of the leaf with the same bytes then; `nil` for one that has changed.
+        let origins: [Int?]
 
         /// - Returns: `nil` when too few leaves are the same.
-        private static func origins(of leaves: TableLeaves, in earlier: RenderedRows) -> [Int?]? {
+        init?(_ rows: RenderedRows, _ content: FileContent, now leaves: TableLeaves) {
             var origin = 0
             let origins = leaves.digests.enumerated().map { number, digest -> Int? in
-                while origin < earlier.leaves.count, earlier.lastRows[origin] < leaves.lastRows[number] { origin += 1 }
+                while origin < rows.leaves.count, rows.lastRows[origin] < leaves.lastRows[number] { origin += 1 }
                 // The separator before the first row is another than those between rows.
-                guard origin < earlier.leaves.count, earlier.leaves[origin] == digest, digest != .unknown,
+                guard origin < rows.leaves.count, rows.leaves[origin] == digest, digest != .unknown,
                     (origin == 0) == (number == 0)
                 else { return nil }
                 return origin
             }
-            return origins.count { $0 != nil } * 2 >= origins.count ? origins : nil
+            guard origins.count(where: { $0 != nil }) * 2 >= origins.count else { return nil }
+            self.rows = rows
+            self.content = content
+            self.origins = origins
+        }
+    }
+
+    /// A collection whose rows are in the leaves of one table, in their order.
+    private final class Part {
+        let index: Int
+        let form: SHA256Digest
+        let leaves: TableLeaves
+        /// `nil` to render all.
+        let earlier: Earlier?
+        /// Of the leaves that are rendered.
+        let renderedEnds: LeafEnds
+        /// What was rendered of it, if not all of it.
+        var rendered: SpoolFile?
+
+        init(index: Int, form: SHA256Digest, leaves: TableLeaves, earlier: Earlier?) {
+            self.index = index
+            self.form = form
+            self.leaves = leaves
+            self.earlier = earlier
+            let rowCounts =
+                earlier.map { zip(leaves.rowCounts, $0.origins).filter { $0.1 == nil }.map(\.0) } ?? leaves.rowCounts
+            renderedEnds = LeafEnds(rowCounts: rowCounts)
         }
 
-        /// The row numbers of the leaves that are rendered.
+        /// The row numbers of the leaves that are rendered, if not all are.
         var changedRows: [ClosedRange<Int64>] {
-            guard let origins else { return [] }
+            guard let origins = earlier?.origins else { return [] }
             var ranges: [ClosedRange<Int64>] = []
             var number = 0
             while number < origins.count {
@@ -84,20 +90,21 @@ final class RowRendering {
             return ranges
         }
 
-        /// The ends of all leaves in the whole collection, and the pieces of which it consists.
-        func layout(earlierSize: UInt64, renderedSize: UInt64) -> (ends: [UInt64], pieces: [SplicedFile.Piece]) {
-            guard let origins, let earlier else { return (ends.ends, []) }
+        /// The ends of all leaves in the whole collection, and the pieces of which it consists if not all is rendered. For when
+        /// everything is rendered.
+        lazy var layout: (ends: [UInt64], pieces: [SplicedFile.Piece]) = {
+            guard let earlier, let rendered else { return (renderedEnds.ends, []) }
             var all: [UInt64] = []
-            all.reserveCapacity(origins.count)
+            all.reserveCapacity(earlier.origins.count)
             var pieces: [SplicedFile.Piece] = []
             var position: UInt64 = 0
             var changed = 0
-            for origin in origins {
+            for origin in earlier.origins {
                 let piece: SplicedFile.Piece
                 if let origin {
-                    piece = .earlier((origin == 0 ? 0 : earlier.ends[origin - 1])..<earlier.ends[origin])
+                    piece = .earlier((origin == 0 ? 0 : earlier.rows.ends[origin - 1])..<earlier.rows.ends[origin])
                 } else {
-                    piece = .new((changed == 0 ? 0 : ends.ends[changed - 1])..<ends.ends[changed])
+                    piece = .new((changed == 0 ? 0 : renderedEnds.ends[changed - 1])..<renderedEnds.ends[changed])
                     changed += 1
                 }
                 position += piece.byteCount
@@ -105,14 +112,13 @@ final class RowRendering {
                 pieces.append(joining: piece)
             }
             // The end of the array.
-            let lastEnd = earlier.ends.last ?? 0
-            if origins.last == .some(earlier.leaves.count - 1) {
-                pieces.append(joining: .earlier(lastEnd..<earlierSize))
+            if earlier.origins.last == .some(earlier.rows.leaves.count - 1) {
+                pieces.append(joining: .earlier((earlier.rows.ends.last ?? 0)..<earlier.content.size))
             } else {
-                pieces.append(joining: .new((ends.ends.last ?? 0)..<renderedSize))
+                pieces.append(joining: .new((renderedEnds.ends.last ?? 0)..<rendered.size))
             }
             return (all, pieces)
-        }
+        }()
     }
 
     /// A table with fewer leaves is not worth the trouble, and what is kept of more, in all tables, takes too much memory: 100
@@ -123,7 +129,10 @@ final class RowRendering {
     private let formPrefix: String
     private let previous: PreviousBackup
     private let usesEarlier: Bool
-    private var parts: [Int: Part] = [:]
+    /// By the names of the collections.
+    private var parts: [String: Part] = [:]
+    /// Of the parts that are rendered as a whole, by the index of the collection: it is asked for each record.
+    private var endsOfWhole: [LeafEnds?] = []
     /// Of all parts.
     private var leafCount = 0
 
@@ -145,52 +154,59 @@ final class RowRendering {
     ///   - snapshot: of the copy.
     ///   - copy: a copy of the database, without damage.
     func prepare(_ snapshot: DatabaseSnapshot, _ copy: SpoolFile) throws(BackupError) {
-        for (index, collection) in snapshot.definition.collections.enumerated() {
-            guard let tree = try snapshot.rowTree(of: index),
-                let leaves = try TableLeaves(of: copy, rootPage: tree.rootPage, limit: Self.leafCounts.upperBound - leafCount),
+        endsOfWhole = Array(repeating: nil, count: snapshot.definition.collections.count)
+        for (index, tree) in try snapshot.rowTrees().sorted(by: { $0.key < $1.key }) {
+            let name = snapshot.definition.collections[index].name
+            guard
+                let leaves = try TableLeaves(
+                    of: copy, rootPage: tree.rootPage, limit: Self.leafCounts.upperBound - leafCount),
                 leaves.count >= Self.leafCounts.lowerBound
             else { continue }
             leafCount += leaves.count
             let form = SHA256Hasher.hash(Array("\(formPrefix)\n\(snapshot.definition.schemaVersion)\n".utf8) + tree.form)
-            parts[index] = Part(
-                index: index, name: collection.name, form: form, leaves: leaves, earlier: earlierRows(collection.name))
+            let part = Part(
+                index: index, form: form, leaves: leaves, earlier: earlier(name, form: form, now: leaves))
+            parts[name] = part
+            if part.earlier == nil { endsOfWhole[index] = part.renderedEnds }
         }
     }
 
-    private func earlierRows(_ name: String) -> RenderedRows? {
-        guard usesEarlier, let rows = RenderedRows(name, in: folder), let content = content(name),
-            content.fingerprint == rows.content
+    private func earlier(_ name: String, form: SHA256Digest, now leaves: TableLeaves) -> Earlier? {
+        guard usesEarlier, let rows = RenderedRows(name, in: folder), rows.form == form,
+            let content = previous.content(["data", FileName("\(name).json")]), content.fingerprint == rows.content
         else { return nil }
-        return rows
+        return Earlier(rows, content, now: leaves)
     }
 
-    private func content(_ name: String) -> FileContent? { previous.content(["data", FileName("\(name).json")]) }
-
     /// The collections, by their index, that are not rendered as a whole.
-    var omittedCollections: Set<Int> { Set(parts.values.filter { $0.origins != nil }.map(\.index)) }
+    var omittedCollections: Set<Int> { Set(parts.values.filter { $0.earlier != nil }.map(\.index)) }
 
     /// Call it after each record of a collection that is rendered as a whole, with its bytes so far.
-    func recordEnded(_ collection: Int, _ byteCount: UInt64) { parts[collection]?.ends.rowEnded(byteCount) }
+    /// - Parameter collection: its index in the definition.
+    func recordEnded(_ collection: Int, _ byteCount: UInt64) {
+        if collection < endsOfWhole.count { endsOfWhole[collection]?.rowEnded(byteCount) }
+    }
 
     /// Renders the changed rows of the other collections.
     /// - Parameter workFolder: for files that are unlinked immediately.
     /// - Returns: what was found in them.
     func renderChanged(_ snapshot: DatabaseSnapshot, in workFolder: String) throws(BackupError) -> [WireStatistics] {
         var all: [WireStatistics] = []
-        for part in parts.values.sorted(by: { $0.index < $1.index }) where part.origins != nil {
+        for part in parts.values.sorted(by: { $0.index < $1.index }) {
+            guard let earlier = part.earlier else { continue }
             let path = "\(workFolder)/rows.json"
             let sink = DescriptorSink(try OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL))
             all.append(
                 try WireWriter().writeRecords(
-                    of: part.index, in: part.changedRows, includingFirst: part.origins?.first == .some(nil), of: snapshot,
-                    to: sink, recordEnded: part.ends.rowEnded))
+                    of: part.index, in: part.changedRows, includingFirst: earlier.origins.first == .some(nil), of: snapshot,
+                    to: sink, recordEnded: part.renderedEnds.rowEnded))
             part.rendered = try SpoolFile(consuming: path)
         }
         return all
     }
 
     /// Whether the changed leaves had the rows that they should.
-    var isConsistent: Bool { parts.values.allSatisfy { $0.origins == nil || $0.ends.isComplete } }
+    var isConsistent: Bool { parts.values.allSatisfy { $0.earlier == nil || $0.renderedEnds.isComplete } }
 
     /// A collection that is not rendered as a whole.
     struct SplicedCollection {
@@ -201,29 +217,24 @@ final class RowRendering {
 
     /// - Returns: `nil` for a collection that is rendered as a whole.
     func splice(_ name: String, in repository: Repository) -> SplicedCollection? {
-        guard let part = part(name), let rows = part.earlier, let rendered = part.rendered, let content = content(name) else {
-            return nil
-        }
-        let pieces = part.layout(earlierSize: content.size, renderedSize: rendered.size).pieces
+        guard let part = parts[name], let earlier = part.earlier, let rendered = part.rendered else { return nil }
         return SplicedCollection(
-            file: SplicedFile(pieces, earlier: StoredContentSource(content, in: repository), new: rendered), earlier: content,
-            chunkCRC32s: rows.chunkCRC32s)
+            file: SplicedFile(
+                part.layout.pieces, earlier: StoredContentSource(earlier.content, in: repository), new: rendered),
+            earlier: earlier.content, chunkCRC32s: earlier.rows.chunkCRC32s)
     }
 
     /// Keeps what the next backup has to know of a collection.
     func keep(_ name: String, stored: StoredDerivedFile) {
-        guard let part = part(name), !stored.chunkCRC32s.isEmpty, part.ends.isComplete else { return }
-        let ends = part.layout(earlierSize: content(name)?.size ?? 0, renderedSize: part.rendered?.size ?? 0).ends
+        guard let part = parts[name], !stored.chunkCRC32s.isEmpty, part.renderedEnds.isComplete else { return }
         RenderedRows(
             form: part.form, content: stored.content.fingerprint, chunkCRC32s: stored.chunkCRC32s, leaves: part.leaves,
-            ends: ends
+            ends: part.layout.ends
         ).keep(name, in: folder)
     }
 
     /// Removes the records of collections that are not there any more, and what a crash has left.
-    func removeOthers() { RenderedRows.removeAll(in: folder, besides: parts.values.map(\.name)) }
-
-    private func part(_ name: String) -> Part? { parts.values.first { $0.name == name } }
+    func removeOthers() { RenderedRows.removeAll(in: folder, besides: Array(parts.keys)) }
 }
 
 extension SplicedFile.Piece {
