@@ -191,11 +191,19 @@ struct RowRenderingTests {
             sqlite3 $R/app.sqlite "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT);
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) INSERT INTO t SELECT i, hex(randomblob(50)) FROM n"
             backupfs init --store $S --database $R/app.sqlite >/dev/null; backupfs backup --store $S --label one >/dev/null
-            touch $S/rendered/0123.tmp-1-abc; sqlite3 $R/app.sqlite "ALTER TABLE t RENAME TO other"
+            touch $S/rendered/d9298a10d1b0735837dc4bd85dac641b.tmp-1-abc; sqlite3 $R/app.sqlite "ALTER TABLE t RENAME TO other"
+            touch $S/rendered/notes.txt $S/rendered/0123 $S/rendered/0123.tmp-1-abc
             backupfs backup --store $S --label two >/dev/null
             """)
         let name = "d9298a10d1b0735837dc4bd85dac641b"
-        #expect(try sandbox.sh("ls $S/rendered") == name)
+        #expect(try sandbox.sh("ls $S/rendered") == "0123\n0123.tmp-1-abc\n\(name)\nnotes.txt")
+        // A folder of someone else behind a link.
+        try sandbox.sh(
+            """
+            mkdir $R/foreign; touch $R/foreign/0123456789abcdef0123456789abcdef; rm -r $S/rendered; ln -s $R/foreign $S/rendered
+            sqlite3 $R/app.sqlite "DELETE FROM other WHERE id = 7"; backupfs backup --store $S --label three >/dev/null
+            """)
+        #expect(try sandbox.sh("ls $R/foreign").hasPrefix("0123456789abcdef0123456789abcdef"))
     }
 
     /// A database without a definition has tables of all kinds.

@@ -102,18 +102,30 @@ struct RenderedRows: Equatable {
         }
     }
 
+    /// Removes the records of other collections, and drafts that a killed backup left. Files of other names stay, and so does
+    /// everything in the folder that a symbolic link in its place names.
     /// - Parameter collections: whose records stay.
     static func removeAll(in folder: String, besides collections: [String]) {
+        guard let handle = try? DirectoryHandle(path: folder, followsLink: false), let names = try? handle.names() else { return }
         let kept = Set(collections.map { FileSystem.lastComponent(path($0, in: folder)) })
-        for name in (try? FileSystem.names(in: folder)) ?? [] where !kept.contains(name.description) {
-            try? FileSystem.removeFile("\(folder)/\(name)")
+        for name in names where !kept.contains(name.description) && isOwn(name.description) {
+            try? handle.removeFile(name)
         }
+    }
+
+    private static func isOwn(_ name: String) -> Bool {
+        let digits = name.prefix(nameLength)
+        let rest = name.dropFirst(nameLength)
+        return digits.utf8.count == nameLength && digits.utf8.allSatisfy("0123456789abcdef".utf8.contains)
+            && (rest.isEmpty || rest.hasPrefix(FileSystem.draftMark))
     }
 
     /// Names of collections can have any characters, and any length.
     private static func path(_ collection: String, in folder: String) -> String {
-        "\(folder)/\(SHA256Hasher.hash(Array(collection.utf8)).hexadecimal.prefix(32))"
+        "\(folder)/\(SHA256Hasher.hash(Array(collection.utf8)).hexadecimal.prefix(nameLength))"
     }
+
+    private static let nameLength = 32
 }
 
 /// Notes where the rows of each leaf end while a collection is rendered.

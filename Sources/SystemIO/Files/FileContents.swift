@@ -35,7 +35,7 @@ extension FileSystem {
     }
 
     /// Separates a file's name from the suffix of its draft: an atomic replacement is first written beside the old file.
-    static let draftMark = ".tmp-"
+    public static let draftMark = ".tmp-"
 
     /// Replaces a small file durably: temporary file beside it, write, fsync, rename, fsync of the folder. A crash at any point
     /// leaves the old content or the new.
