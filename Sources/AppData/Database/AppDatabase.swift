@@ -154,11 +154,13 @@ public struct AppDatabase: Sendable {
     }
 
     /// Values of its rows that the definition does not allow; `nil` when there are none.
+    /// - Parameter ranges: the rows that are read, for collections of which all others are known to be allowed, and which no
+    ///   other collection refers to. Their keys are row numbers, which SQLite keeps unique.
     /// - Throws: `invalidContent` for rows that no kind of restore accepts.
-    public func disallowedValues() throws(BackupError) -> DisallowedValues? {
+    public func disallowedValues(only ranges: RowRanges = [:]) throws(BackupError) -> DisallowedValues? {
         try readSnapshot { (snapshot) throws(BackupError) in
             try ImportValidator(definition: snapshot.definition, limitsMetadata: false, acceptsValues: true).validate(
-                DatedSnapshot(snapshot: snapshot)
+                DatedSnapshot(snapshot: snapshot, ranges: ranges)
             ).disallowedValues
         }
     }
@@ -266,11 +268,13 @@ public struct AppDatabase: Sendable {
 /// The present content of a database, with the creation time of an export.
 private struct DatedSnapshot: RecordSource {
     let snapshot: DatabaseSnapshot
+    /// The rows that are visited, for collections of which only these are.
+    var ranges: RowRanges = [:]
 
     var definition: AppDefinition { snapshot.definition }
 
     func visit(with visitor: any RecordVisitor) throws(BackupError) {
-        try snapshot.visit(with: visitor, createdAt: SystemClock.now().wholeSeconds)
+        try snapshot.visit(with: visitor, createdAt: SystemClock.now().wholeSeconds, only: ranges)
         // Collections about the media folder are generated for each export, and are not part of the database.
         for (index, collection) in definition.collections.enumerated() where collection.source != .table {
             try visitor.beginCollection(index)

@@ -111,8 +111,9 @@ public final class DatabaseSnapshot: RecordSource {
     }
 
     /// The same in the form of an export, which has a creation time.
-    func visit(with visitor: any RecordVisitor, createdAt: Timestamp) throws(BackupError) {
-        try reader.visitAll(with: visitor, creationTime: createdAt, schemaVersion: definition.schemaVersion)
+    /// - Parameter ranges: the rows that are visited, for collections of which only these are.
+    func visit(with visitor: any RecordVisitor, createdAt: Timestamp, only ranges: RowRanges) throws(BackupError) {
+        try reader.visitAll(with: visitor, creationTime: createdAt, schemaVersion: definition.schemaVersion, only: ranges)
     }
 
     /// Writes a copy of the whole database as this snapshot sees it, without the definition's secrets: a separate file with mode

@@ -35,6 +35,11 @@ public struct CollectionDefinition: Sendable {
 
     /// The field that identifies a record.
     public var keyField: FieldDefinition { fields[keyIndex] }
+
+    /// The collections in which each reference of a record must find its target, by their index.
+    public var requiredTargets: Set<Int> {
+        Set(fields.compactMap { $0.reference.flatMap { $0.mayDangle ? nil : $0.collection } })
+    }
 }
 
 /// A collection's name at the start of a line: `Cars`. Those of the built-in apps are translated; others are shown as their

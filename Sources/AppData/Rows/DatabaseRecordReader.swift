@@ -189,8 +189,10 @@ struct DatabaseRecordReader {
     }
 
     /// Visits everything, in the order of the envelope.
+    /// - Parameter ranges: of the row numbers that are visited, in ascending order, for collections of which only these are. They
+    ///   are in `rowTrees`.
     func visitAll(
-        with visitor: any RecordVisitor, creationTime: Timestamp?, schemaVersion: Int?
+        with visitor: any RecordVisitor, creationTime: Timestamp?, schemaVersion: Int?, only ranges: RowRanges = [:]
     ) throws(BackupError) {
         // Inline metadata comes first, even if other members are between its own.
         if definition.metadata.isInline {
@@ -208,13 +210,19 @@ struct DatabaseRecordReader {
             case .collection(let collection):
                 guard definition.collections[collection].source == .table else { continue }
                 try visitor.beginCollection(collection)
-                try forEachRecord(of: collection) { (record) throws(BackupError) in
-                    try visitor.visit(record: record, of: collection)
+                func visit(_ record: RecordBuffer) throws(BackupError) { try visitor.visit(record: record, of: collection) }
+                if let ranges = ranges[collection] {
+                    try forEachRecord(of: collection, in: ranges, visit)
+                } else {
+                    try forEachRecord(of: collection, visit)
                 }
             }
         }
     }
 }
+
+/// Row numbers of collections, by their index in the definition.
+public typealias RowRanges = [Int: [ClosedRange<Int64>]]
 
 /// Where the rows of a table are.
 public struct RowTree: Sendable, Equatable {

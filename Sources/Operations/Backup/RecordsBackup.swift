@@ -8,11 +8,14 @@ import SystemIO
 /// Stores the app's records into a running backup: the collections, the export made of them, and the database. A database that is
 /// unchanged since the newest backup is not read again.
 struct RecordsBackup {
-    /// Increment when this program renders the same records differently, looks for other data that exports lack, or identifies
-    /// database states differently: earlier backups are then no longer reused. Version 1 looked for the log of a database behind
-    /// a symbolic link beside the link. Version 2 gave files in archives names that were too long. Version 3 did not count what
-    /// the export cannot hold. Version 4 checked neither indexes nor values that a restore refuses.
+    /// Increment when this program renders the same records differently, looks for other data that exports lack, refuses other
+    /// values, or identifies database states differently: earlier backups are then no longer reused. Version 1 looked for the log
+    /// of a database behind a symbolic link beside the link. Version 2 gave files in archives names that were too long. Version 3
+    /// did not count what the export cannot hold. Version 4 checked neither indexes nor values that a restore refuses.
     private static let renderingVersion = 5
+
+    /// What the rendering of a store's records depends on, besides the form of their tables.
+    static func renderingForm(of store: Store) -> String { "\(renderingVersion) \(store.definition.digest.hexadecimal)" }
 
     let store: Store
     /// The app's database, or a copy made when the backup began.
@@ -50,7 +53,7 @@ struct RecordsBackup {
     /// Identifies a state of the database, also across runs of the program and definitions.
     private func databaseState() throws(BackupError) -> String? {
         guard let state = (copiedState ?? database.changeState()).description else { return nil }
-        let text = "\(Self.renderingVersion) \(store.definition.digest.hexadecimal) \(state)"
+        let text = "\(Self.renderingForm(of: store)) \(state)"
         guard let media = database.media else { return text }
         return try media.state().map { "\(text) \($0)" }
     }
@@ -85,8 +88,8 @@ extension RecordsBackup {
     /// - Returns: `nil` when that was not possible.
     private func render(_ state: String?, usingEarlier usesEarlier: Bool) throws(BackupError) -> StoredRecords? {
         let rows = RowRendering(
-            folder: store.paths.renderedRows, form: "\(Self.renderingVersion) \(store.definition.digest.hexadecimal)",
-            previous: earlier, usesEarlier: usesEarlier)
+            folder: store.paths.renderedRows, repository: store.repository,
+            form: Self.renderingForm(of: store), previous: earlier, usesEarlier: usesEarlier)
         var isPossible = true
         // Storing the database runs beside writing the export and storing its collections.
         let aside = WorkGroup(WorkerPool(threadCount: 1, queueLimit: 1))
@@ -113,7 +116,7 @@ extension RecordsBackup {
             }
             rendering = rendered
             isPossible = rows.isConsistent
-            let splices = rendered.collections.map { isPossible ? rows.splice($0.name, in: store.repository) : nil }
+            let splices = rendered.collections.map { isPossible ? rows.splice($0.name) : nil }
             let splicedBytes = splices.reduce(0) { $0 + ($1?.file.size ?? 0) }
             try writer.requireStorable(byteCount: rendered.export.size + splicedBytes, policy: .structuredText)
             let collectionBytes = rendered.collections.reduce(splicedBytes) { $0 + $1.file.size }

@@ -59,18 +59,21 @@ final class AppRendering: Sendable {
         self.damage = damage
         let aside = WorkGroup(WorkerPool(threadCount: 1, queueLimit: 1))
         let found = Mutex<RefusedValues?>(nil)
+        var checksChangedRows = false
         do throws(BackupError) {
             let unknown = fillsChecksums ? database.media.map { UnknownChecksums($0) } : nil
             let copied = AppDatabase(
                 at: databasePath, definition: database.definition, media: unknown ?? database.media, avoidsIndexes: damage != nil)
-            if checksDatabase, damage == nil {
-                aside.submit { () throws(BackupError) in
-                    let values = try RefusedValues(of: copied)
-                    found.withLock { $0 = values }
-                }
-            }
             (facts, inexact) = try copied.readSnapshot { (snapshot) throws(BackupError) in
                 if damage == nil { try rows?.prepare(snapshot, copy) }
+                // What has to be checked is known when everything is rendered. All rows are checked meanwhile.
+                checksChangedRows = rows?.omittedCollections.isEmpty == false
+                if checksDatabase, damage == nil, !checksChangedRows {
+                    aside.submit { () throws(BackupError) in
+                        let values = try RefusedValues(of: copied)
+                        found.withLock { $0 = values }
+                    }
+                }
                 var statistics = try WireWriter().write(
                     snapshot, createdAt: createdAt, to: sink, omittedCollections: rows?.omittedCollections ?? [],
                     recordEnded: rows?.recordEnded)
@@ -81,6 +84,14 @@ final class AppRendering: Sendable {
             placeholderExport =
                 unknown?.areThere == true ? try Self.placeholderExport(of: copied, in: folder, createdAt: createdAt) : nil
             try aside.wait()
+            let export = try SpoolFile(consuming: exportPath)
+            collections = sink.collections.map { ($0.name, export.part($0.range)) }
+            self.export = export
+            if checksDatabase, damage == nil, checksChangedRows, let rows {
+                refused = try RefusedValues(of: copied, only: rows.rowsToCheck(facts.definition, collections))
+            } else {
+                refused = found.withLock { $0 }
+            }
         } catch {
             // The check reads the copy, which is about to be removed.
             aside.fail(error)
@@ -88,13 +99,9 @@ final class AppRendering: Sendable {
             // The user knows the app's database, not the copy.
             throw error.path == databasePath ? error.with(path: database.path) : error
         }
-        refused = found.withLock { $0 }
         try FileSystem.removeFile(databasePath)
         schema = ExportSchema(facts.definition).json.prettyText
         self.database = copy
-        let export = try SpoolFile(consuming: exportPath)
-        collections = sink.collections.map { ($0.name, export.part($0.range)) }
-        self.export = export
     }
 
     private static func placeholderExport(

@@ -125,12 +125,13 @@ struct RefusedValues: Sendable {
     let comesWithRows: Bool
 
     /// Checks the records of a backup's database.
+    /// - Parameter ranges: the rows that are checked, for collections of which all others are known to be allowed.
     /// - Returns: `nil` when a restore would accept all of them.
-    init?(of database: AppDatabase) throws(BackupError) {
+    init?(of database: AppDatabase, only ranges: RowRanges = [:]) throws(BackupError) {
         // The rows of a database that no definition describes are copied, and have no rules.
         guard !database.definition.coversWholeDatabase else { return nil }
         do throws(BackupError) {
-            guard let found = try database.disallowedValues() else { return nil }
+            guard let found = try database.disallowedValues(only: ranges) else { return nil }
             values = found
         } catch {
             guard error.code == .invalidContent else { throw error }

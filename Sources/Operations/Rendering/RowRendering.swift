@@ -72,6 +72,11 @@ final class RowRendering {
             renderedEnds = LeafEnds(rowCounts: rowCounts)
         }
 
+        /// Whether the table has the same rows as in the newest backup.
+        var isUnchanged: Bool {
+            earlier.map { $0.origins.count == $0.rows.leaves.count && !$0.origins.contains(nil) } ?? false
+        }
+
         /// The row numbers of the leaves that are rendered, if not all are.
         var changedRows: [ClosedRange<Int64>] {
             guard let origins = earlier?.origins else { return [] }
@@ -126,6 +131,7 @@ final class RowRendering {
     private static let leafCounts = 64...500_000
 
     private let folder: String
+    private let repository: Repository
     private let formPrefix: String
     private let previous: PreviousBackup
     private let usesEarlier: Bool
@@ -138,11 +144,13 @@ final class RowRendering {
 
     /// - Parameters:
     ///   - folder: of the records of the newest backup (`RenderedRows`).
+    ///   - repository: of the newest backup.
     ///   - form: what rendering depends on, besides a table's form.
     ///   - previous: the newest backup.
     ///   - usesEarlier: whether rows may be taken from it.
-    init(folder: String, form: String, previous: PreviousBackup, usesEarlier: Bool) {
+    init(folder: String, repository: Repository, form: String, previous: PreviousBackup, usesEarlier: Bool) {
         self.folder = folder
+        self.repository = repository
         formPrefix = form
         self.previous = previous
         // Values that the export cannot hold are counted where they are rendered.
@@ -208,6 +216,46 @@ final class RowRendering {
     /// Whether the changed leaves had the rows that they should.
     var isConsistent: Bool { parts.values.allSatisfy { $0.earlier == nil || $0.renderedEnds.isComplete } }
 
+    /// The rows that have to be checked for values that a restore would refuse, for collections of which not all have to be: the
+    /// newest backup had no such values, and other rows of these collections are as they were then. So are all records to which
+    /// they refer; and no other collection refers to them.
+    /// - Parameters:
+    ///   - definition: of the snapshot.
+    ///   - rendered: what was rendered of each collection.
+    func rowsToCheck(
+        _ definition: AppDefinition, _ rendered: [(name: String, file: SpoolFile)]
+    ) throws(BackupError) -> RowRanges {
+        guard RefusedValues(of: previous.snapshot) == nil else { return [:] }
+        let targets = definition.collections.map(\.requiredTargets)
+        let allTargets = targets.reduce(into: Set()) { $0.formUnion($1) }
+        var unchanged: Set<Int> = []
+        for target in allTargets {
+            let name = definition.collections[target].name
+            guard let file = rendered.first(where: { $0.name == name })?.file else { continue }
+            if try isUnchanged(name, file) { unchanged.insert(target) }
+        }
+        var ranges: RowRanges = [:]
+        for part in parts.values where part.earlier != nil && !allTargets.contains(part.index) {
+            if targets[part.index].isSubset(of: unchanged) { ranges[part.index] = part.changedRows }
+        }
+        return ranges
+    }
+
+    /// Whether a collection has the same records as in the newest backup; false if finding out takes too long.
+    private func isUnchanged(_ name: String, _ rendered: SpoolFile) throws(BackupError) -> Bool {
+        if let part = parts[name], part.earlier != nil { return part.isUnchanged }
+        guard rendered.size <= Self.comparedLimitBytes,
+            let content = previous.content(["data", FileName("\(name).json")]), content.size == rendered.size
+        else { return false }
+        let size = Int(rendered.size)
+        let bytes = try rendered.bytes(at: 0, upTo: size)
+        // What is damaged is not the same.
+        let earlier = try? StoredContentSource(content, in: repository).bytes(at: 0, upTo: size)
+        return bytes.count == size && bytes == earlier
+    }
+
+    private static let comparedLimitBytes: UInt64 = 1 << 20
+
     /// A collection that is not rendered as a whole.
     struct SplicedCollection {
         let file: SplicedFile
@@ -216,7 +264,7 @@ final class RowRendering {
     }
 
     /// - Returns: `nil` for a collection that is rendered as a whole.
-    func splice(_ name: String, in repository: Repository) -> SplicedCollection? {
+    func splice(_ name: String) -> SplicedCollection? {
         guard let part = parts[name], let earlier = part.earlier, let rendered = part.rendered else { return nil }
         return SplicedCollection(
             file: SplicedFile(
