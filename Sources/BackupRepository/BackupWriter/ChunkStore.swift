@@ -7,8 +7,6 @@ import SystemIO
 /// After an error it rejects further chunks with that error, since it is unknown which chunks were stored and which were lost.
 final class ChunkStore: Sendable {
     private struct State {
-        /// Chunks that are being stored, or are in packs that the catalog does not know yet.
-        var claimed: Set<ChunkID> = []
         /// Deltas of another repository, which stay claimed: they may be published before their bases.
         var adoptedDeltas: Set<ChunkID> = []
         /// Packs that wait for being published.
@@ -23,25 +21,12 @@ final class ChunkStore: Sendable {
         /// Referenced packs whose names survive a power cut: each is waited for once.
         var durablePacks: Set<PackID> = []
         var failure: BackupError?
-        var storedByteCount: UInt64 = 0
-        /// Lookups in the catalog so far, until there is a filter.
-        var lookUpCount = 0
-        /// Recognises new chunks; it is filled in the background.
-        var filter: ChunkFilter?
-        var isFilterFilled = false
-        /// Encoders that are currently unused.
-        var encoders: [ChunkEncoder] = []
 
         mutating func refer(to chunk: StoredChunk) {
             referencedPacks.insert(chunk.pack)
             if let base = chunk.base { bases.insert(base) }
         }
     }
-
-    /// A backup with more lookups than this builds a filter; for smaller ones that would not pay.
-    private static let filterThreshold = 512
-    /// The number of new chunks that the filter has space for.
-    private static let expectedNewCount = 1 << 20
 
     private let layout: RepositoryLayout
     private let protection: RepositoryProtection
@@ -50,6 +35,13 @@ final class ChunkStore: Sendable {
     private let dataPack: OpenPack
     private let metadataPack: OpenPack
     private let state = Mutex(State())
+    // Apart from the state, which many threads would wait for at each small chunk.
+    private let claims = ChunkClaims()
+    private let newChunks: NewChunks
+    private let storedBytes = Atomic<UInt64>(0)
+    private let hasFailed = Atomic<Bool>(false)
+    /// Encoders that are currently unused.
+    private let encoders = Mutex<[ChunkEncoder]>([])
     let knownPlaces = KnownPlaces()
     private let chunkTable = ChunkTableReading()
     // Packs are made durable while the next ones fill: a separate thread waits for the disk.
@@ -74,6 +66,7 @@ final class ChunkStore: Sendable {
         publisher = WorkerPool(threadCount: layout.upstream == nil ? 1 : Self.uploadCount, queueLimit: 2)
         self.layout = layout
         self.catalog = catalog
+        newChunks = NewChunks(catalog, claims)
         self.reader = reader
         protection = reader.protection
         dataPack = OpenPack(kind: .data, in: layout, protection, packSizeBytes: packSizeBytes)
@@ -82,7 +75,7 @@ final class ChunkStore: Sendable {
     }
 
     /// Stored bytes of the new chunks.
-    var storedByteCount: UInt64 { state.withLock { $0.storedByteCount } }
+    var storedByteCount: UInt64 { storedBytes.load(ordering: .relaxed) }
 
     /// A chunk's name.
     /// - Parameter digest: the SHA-256 of `plain`, if it is already known.
@@ -125,18 +118,16 @@ final class ChunkStore: Sendable {
 
     /// - Returns: whether the caller must store the chunk now. If not, it is in the repository, or another thread stores it.
     private func claim(_ id: ChunkID) throws(BackupError) -> Bool {
-        guard state.withLock({ $0.claimed.insert(id).inserted }) else { return false }
-        guard try mayBeStored(id), let known = try catalog.findIntact(id) else { return true }
-        state.withLock { state in
-            state.refer(to: known)
-            state.claimed.remove(id)
-        }
+        guard claims.claim(id) else { return false }
+        guard try newChunks.mayBeStored(id), let known = try catalog.findIntact(id) else { return true }
+        state.withLock { $0.refer(to: known) }
+        claims.release(id)
         return false
     }
 
-    private func takeEncoder() -> ChunkEncoder { state.withLock { $0.encoders.popLast() } ?? ChunkEncoder() }
+    private func takeEncoder() -> ChunkEncoder { encoders.withLock { $0.popLast() } ?? ChunkEncoder() }
 
-    private func giveBack(_ encoder: ChunkEncoder) { state.withLock { $0.encoders.append(encoder) } }
+    private func giveBack(_ encoder: ChunkEncoder) { encoders.withLock { $0.append(encoder) } }
 
     private func append(
         _ entry: PackEntry, _ stored: UnsafeRawBufferPointer, _ kind: PackKind, basePack: PackID?, _ encoder: ChunkEncoder
@@ -152,38 +143,11 @@ final class ChunkStore: Sendable {
         publishing.submit { [self] () throws(BackupError) in try publish(full) }
     }
 
-    /// - Returns: false for a chunk that is certainly not in the repository.
-    private func mayBeStored(_ id: ChunkID) throws(BackupError) -> Bool {
-        let (filter, isFilled, mustMake) = state.withLock { state in
-            state.lookUpCount += 1
-            return (state.filter, state.isFilterFilled, state.lookUpCount == Self.filterThreshold)
-        }
-        if mustMake { try makeFilter() }
-        guard let filter else { return true }
-        defer { filter.insert(id) }
-        // Until it is filled it only knows this backup's chunks.
-        return !isFilled || filter.mayContain(id)
-    }
-
-    /// Other threads continue without the filter meanwhile, and insert what they store.
-    private func makeFilter() throws(BackupError) {
-        let count = try catalog.chunkRowCount()
-        let filter = ChunkFilter(expectedCount: count + Self.expectedNewCount)
-        state.withLock { state in
-            state.filter = filter
-            // Chunks in packs that are published while the catalog is read must not be missed.
-            for id in state.claimed { filter.insert(id) }
-        }
-        try catalog.fill(filter)
-        state.withLock { $0.isFilterFilled = true }
-    }
-
     /// - Parameter basePack: of a chunk that it may have been stored against.
     private func noteStored(_ entry: PackEntry, _ packedByteCount: Int, _ basePack: PackID?) {
-        state.withLock { state in
-            state.storedByteCount += UInt64(packedByteCount)
-            if entry.base != nil, let basePack { state.referencedPacks.insert(basePack) }
-        }
+        storedBytes.add(UInt64(packedByteCount), ordering: .relaxed)
+        guard entry.base != nil, let basePack else { return }
+        state.withLock { _ = $0.referencedPacks.insert(basePack) }
     }
 
     /// The base for a chunk that is similar to `chunk`: that chunk itself, or its own base; `nil` if it cannot be read.
@@ -201,7 +165,7 @@ final class ChunkStore: Sendable {
     /// - Throws: `repositoryDamaged`.
     func require(_ ids: [ChunkID]) throws(BackupError) {
         try guarded { () throws(BackupError) in
-            let missing = state.withLock { state in ids.filter { !state.claimed.contains($0) } }
+            let missing = ids.filter { !claims.contains($0) }
             for (id, isHeld) in zip(missing, try hold(missing)) where !isHeld {
                 throw BackupError(
                     .repositoryDamaged, "chunk \(id), which a new snapshot refers to, is not in the repository",
@@ -243,12 +207,12 @@ final class ChunkStore: Sendable {
             } else {
                 for pack in last { try publish(pack) }
             }
-            let (referenced, durable) = state.withLock { state in
-                // Their bases are published now, too.
-                state.claimed.subtract(state.adoptedDeltas)
-                state.adoptedDeltas = []
-                return (state.referencedPacks, state.durablePacks)
+            let (referenced, durable, adopted) = state.withLock { state in
+                defer { state.adoptedDeltas = [] }
+                return (state.referencedPacks, state.durablePacks, state.adoptedDeltas)
             }
+            // Their bases are published now, too.
+            for id in adopted { claims.release(id) }
             try ReferencedPacks.makeDurable(referenced, besides: durable, layout: layout)
             state.withLock { $0.durablePacks.formUnion(referenced) }
         }
@@ -333,14 +297,13 @@ final class ChunkStore: Sendable {
     private func publish(_ pack: PackWriter) throws(BackupError) {
         do {
             let finished = try pack.publish(in: layout, catalog, avoiding: doomed, requireHeld: requireHeld)
-            // Not earlier: until the catalog knows them, they must not be stored again.
-            state.withLock { state in
+            let adopted = state.withLock { state in
                 if finished.isNew { state.published.append(finished.id) } else { state.referencedPacks.insert(finished.id) }
-                for entry in finished.index.entries where !state.adoptedDeltas.contains(entry.id) {
-                    state.claimed.remove(entry.id)
-                }
                 state.full.removeAll { $0 === pack }
+                return state.adoptedDeltas
             }
+            // Not earlier: until the catalog knows them, they must not be stored again.
+            for entry in finished.index.entries where !adopted.contains(entry.id) { claims.release(entry.id) }
         } catch {
             throw first(error)
         }
@@ -352,13 +315,14 @@ final class ChunkStore: Sendable {
         state.withLock { state in
             let failure = state.failure ?? error
             state.failure = failure
+            hasFailed.store(true, ordering: .relaxed)
             return failure
         }
     }
 
     private func guarded<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
         // Throws the same error again: of several threads, any may be the one whose error is reported.
-        if let failure = state.withLock({ $0.failure }) { throw failure }
+        if hasFailed.load(ordering: .relaxed), let failure = state.withLock({ $0.failure }) { throw failure }
         do {
             return try body()
         } catch {
@@ -395,7 +359,7 @@ extension ChunkStore {
 
     /// Holds those chunks that the repository has.
     func presence(of ids: [ChunkID]) throws(BackupError) -> [Presence] {
-        let own = state.withLock { state in ids.map { state.claimed.contains($0) } }
+        let own = ids.map { claims.contains($0) }
         var held = try holdPlaces(zip(ids, own).filter { !$0.1 }.map(\.0))[...]
         return own.map { isOwn in
             if isOwn { return .beingStored }
@@ -408,6 +372,6 @@ extension ChunkStore {
     func hasWhole(_ id: ChunkID) throws(BackupError) -> Bool {
         // First what the repository has: another thread may claim the chunk for a moment, until it finds it there.
         if let place = try holdPlaces([id])[0] { return place.base == nil }
-        return state.withLock { $0.claimed.contains(id) }
+        return claims.contains(id)
     }
 }
