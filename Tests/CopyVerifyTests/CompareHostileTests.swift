@@ -64,15 +64,13 @@ struct CompareHostileTests {
     }
 
     @Test func `a file that changes while it is read is named, and not called equal or different`() throws {
-        let sandbox = try CopySandbox.make("mkdir $R/l; head -c 40000000 /dev/zero > $R/l/x; echo 1 > $R/l/y; cp -a $R/l $R/r")
+        let sandbox = try CopySandbox.make("mkdir $R/l; head -c 4000000 /dev/zero > $R/l/x; echo 1 > $R/l/y; cp -a $R/l $R/r")
         for method in ["--checksum --no-cache", "--bytes"] {
             let result = try sandbox.sh(
                 """
-                python3 -c 'import os, sys
-                f = os.open(sys.argv[1], os.O_WRONLY)
-                while True: os.pwrite(f, bytes(1), 0)' $R/l/x & writer=$!
-                wait_until '[ $R/l/x -nt $R/r/x ]'
-                code=0; backupfs compare $R/l $R/r \(method) --json > $R/json || code=$?; kill $writer; echo $code
+                touch $R/hold; BACKUPFS_FAULT=compare.read=pause:$R/hold backupfs compare $R/l $R/r \(method) --json > $R/json & process=$!
+                wait_paused $R/hold $process; dd if=/dev/zero of=$R/l/x bs=1 count=1 conv=notrunc status=none
+                rm $R/hold $R/hold.reached; code=0; wait $process || code=$?; echo $code
                 jq -c '[[.unreadable[] | [.side, .path, .error]], .different, .sameCount]' $R/json
                 """)
             #expect(result == "3\n" + #"[[["source","x","stale"]],[],1]"#)

@@ -131,7 +131,9 @@ def large_file(data, memory: Path) -> Path:
         path.parent.mkdir()
         with open(path, "wb") as file:
             for clip in sorted((data.card / "CLIPS").iterdir()):
-                file.write(clip.read_bytes())
+                # In parts: a program that is started counts the memory of the one that starts it (getrusage(2)).
+                with open(clip, "rb") as part:
+                    shutil.copyfileobj(part, file, 1 << 20)
     return path
 
 

@@ -107,6 +107,7 @@ public final class FileChecksums: Sendable {
         var offset: UInt64 = 0
         while true {
             let count = try file.read(at: offset, into: buffer)
+            try FaultInjection.reached("compare.read")
             if count == 0 { return hasher.finish() }
             hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             offset += UInt64(count)

@@ -175,6 +175,7 @@ private struct DiskContent: ComparedContent {
         if position < size {
             let wanted = min(size - position, UInt64(AlignedBuffer.byteCount))
             let count = UInt64(try file.read(at: position, into: buffer.prefix(wanted)))
+            try FaultInjection.reached("compare.read")
             guard count >= wanted else { throw FileChecksums.changed(path) }
             position += wanted
             return UnsafeRawBufferPointer(rebasing: buffer.bytes[..<Int(wanted)])

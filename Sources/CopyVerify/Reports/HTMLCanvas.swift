@@ -117,6 +117,7 @@ final class HTMLCanvas: ReportCanvas {
         }
     }
 
+    // Not all programs that print pages know variables in shorthand properties.
     private static let style = """
 
         :root { color-scheme: light dark; --page: #fff; --text: #1a1a1a; --quiet: #5f5f63; --line: #d9d9de; --box: #f2f2f5;
@@ -126,19 +127,21 @@ final class HTMLCanvas: ReportCanvas {
             --good: #7fd897; --good-box: #14301c; --bad: #ff9c94; --bad-box: #3b1614 }
         }
         body { margin: 0 auto; padding: 1.5rem; max-width: 68rem; font: 1rem/1.45 system-ui, sans-serif;
-          background: var(--page); color: var(--text) }
+          background-color: var(--page); color: var(--text) }
         header { display: flex; justify-content: space-between; align-items: flex-start; gap: 2rem; margin-bottom: 1rem }
         header img { max-width: 12rem; max-height: 4rem; width: auto; height: auto; background: #fff }
         h1 { margin: 0; font-size: 1.75rem; overflow-wrap: anywhere }
-        h2 { margin: 2rem 0 .75rem; padding-bottom: .25rem; font-size: 1.2rem; border-bottom: 2px solid var(--accent) }
+        h2 { margin: 2rem 0 .75rem; padding-bottom: .25rem; font-size: 1.2rem; border-bottom: 2px solid;
+          border-bottom-color: var(--accent) }
         h3 { margin: 1.25rem 0 .5rem; font-size: 1rem }
         p { margin: .5rem 0; overflow-wrap: anywhere }
-        .notice { padding: .75rem 1rem; font-weight: 600; border-left: .3rem solid var(--quiet); background: var(--box) }
-        .notice.good { color: var(--good); border-color: var(--good); background: var(--good-box) }
-        .notice.bad { color: var(--bad); border-color: var(--bad); background: var(--bad-box) }
+        .notice { padding: .75rem 1rem; font-weight: 600; border-left: .3rem solid;
+          border-left-color: var(--quiet); background-color: var(--box) }
+        .notice.good { color: var(--good); border-left-color: var(--good); background-color: var(--good-box) }
+        .notice.bad { color: var(--bad); border-left-color: var(--bad); background-color: var(--bad-box) }
         table { width: 100%; margin: .5rem 0 1rem; border-collapse: collapse; font-size: .875rem }
         th, td { padding: .3rem .75rem .3rem 0; text-align: start; vertical-align: top; overflow-wrap: anywhere;
-          border-bottom: 1px solid var(--line) }
+          border-bottom: 1px solid; border-bottom-color: var(--line) }
         th { font-weight: 600 }
         thead th { color: var(--quiet); border-bottom: 2px solid #8e8e93 }
         .facts th { width: 13rem; font-weight: 400; color: var(--quiet) }
@@ -151,7 +154,7 @@ final class HTMLCanvas: ReportCanvas {
         figure img { display: block; max-width: 100%; height: auto }
         figcaption { margin-top: .3rem; font-size: .8125rem; color: var(--quiet); overflow-wrap: anywhere }
         figcaption bdi { display: block }
-        .none { display: flex; align-items: center; justify-content: center; min-height: 7rem; background: var(--box);
+        .none { display: flex; align-items: center; justify-content: center; min-height: 7rem; background-color: var(--box);
           color: var(--quiet) }
         @media print {
           @page { margin: 15mm; @bottom-center { content: counter(page) " / " counter(pages); font-size: 8pt; color: #666 } }
