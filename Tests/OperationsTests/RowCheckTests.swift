@@ -94,4 +94,43 @@ struct RowCheckTests {
         try change("UPDATE expenses SET cost = '1.00', car_id = 1 WHERE id IN (3000, 6000)")
         #expect(try backUp() == [])
     }
+
+    /// Beside a check of all rows, over random changes, of which some are not allowed.
+    @Test(arguments: Rounds.seeds(8, oneIn: 4))
+    func `each backup reports as many values as a check of all rows finds`(_ seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        var takenCount = 0
+        for round in 0..<12 {
+            let row = Int.random(in: 1...8_000, using: &generator)
+            let car = Int.random(in: 1...3, using: &generator)
+            let changes = [
+                "UPDATE expenses SET notes = 'changed \(round)' WHERE id = \(row)",
+                "UPDATE expenses SET cost = 'much' WHERE id = \(row)",
+                "UPDATE expenses SET car_id = 55 WHERE id = \(row)",
+                "UPDATE expenses SET date = '2999-01-01T00:00:00Z' WHERE id = \(row)",
+                """
+                UPDATE expenses SET cost = '1.00', car_id = (SELECT min(id) FROM cars), date = '2024-01-01T00:00:00Z'
+                WHERE cost = 'much' OR car_id NOT IN (SELECT id FROM cars) OR date > '2998'
+                """,
+                "UPDATE cars SET id = id + 100 WHERE id = \(car)", "UPDATE cars SET id = id - 100 WHERE id > 100",
+                """
+                INSERT OR REPLACE INTO cars (id, name, battery_capacity, expense_currency, milleage_synced_at, created_at)
+                SELECT 55, 'New', battery_capacity, expense_currency, milleage_synced_at, created_at FROM cars LIMIT 1
+                """,
+                "DELETE FROM cars WHERE id = 55", "UPDATE cars SET name = 'Name \(round)' WHERE id = \(car)",
+                "DELETE FROM expenses WHERE id BETWEEN \(row) AND \(row + 20)",
+            ]
+            // At first an allowed one.
+            for _ in 0..<(round == 0 ? 0 : Int.random(in: 1...2, using: &generator)) {
+                try change(changes.randomElement(using: &generator) ?? changes[0])
+            }
+            if round == 0 { try change(changes[0]) }
+            if try rowsToCheck() != nil { takenCount += 1 }
+            _ = try backUp()
+            try store.repository.refresh()
+            let reported = try #require(PreviousBackup(of: store).snapshot).record.attributes["disallowed-values"]
+            #expect(try reported == store.database.disallowedValues().map { String($0.count) }, "round \(round)")
+        }
+        #expect(takenCount > 0)
+    }
 }
