@@ -8,7 +8,7 @@ SWIFT_COMMAND = $(shell SWIFT='$(SWIFT)' mount-scripts/find-swift.sh)
 RELEASE = -c release --static-swift-stdlib --product backupfs
 RELEASE_BINARY = .build/release/backupfs
 # The helper that reads photos and draws pages, where the libraries for it are installed. It is not needed for anything else.
-HAS_MEDIA = pkg-config --exists 'gexiv2 >= 0.14' 'vips >= 8.13' 'pangocairo >= 1.50' 'cairo-pdf >= 1.16' fontconfig libseccomp
+HAS_MEDIA = pkg-config --exists 'gexiv2 >= 0.14' 'vips >= 8.13' 'openh264 >= 2.3' 'pangocairo >= 1.50' 'cairo-pdf >= 1.16' fontconfig libseccomp
 RELEASE_MEDIA = -c release --static-swift-stdlib --product backupfs-media
 # Tests drive the program that users run. It is also several times as fast as a debug build, and the tests start it thousands of times.
 TESTS = BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(RELEASE_BINARY)
@@ -48,7 +48,7 @@ help:
 	@echo '                   TARGETS=json,wire,zip,crafted-zip,crafted-tar,drop,crafted-drop,journal,definition,record,label,source,directory,'
 	@echo '                   list,pack-index,note,config,config-copy,register,catalog,settings,video,heif,maker-note,media-answer, SEED=1; RUNS=100000 in'
 	@echo '                   place of SECONDS does the same each time; ADDRESS=1 finds wrong accesses to memory; KEEP=1 keeps new inputs)'
-	@echo 'make fuzz-photos   feed the helper that reads photos with photos that are changed at random, MINUTES=60 of it (SEED=1)'
+	@echo 'make fuzz-photos   feed the helper that reads photos with photos and clips that are changed at random, MINUTES=60 of it (SEED=1)'
 	@echo 'make photo-corpora download the photos with which other programs are tested, read them, and compare with ExifTool'
 	@echo 'make soak          back up, read, restore, prune and kill all at once, MINUTES=10 of it, then look at everything (SEED=7 makes'
 	@echo '                   the same choices again; what failed stays in TMPDIR)'

@@ -33,6 +33,7 @@ media_packages() {
     cat <<'EOF_LIST'
 libgexiv2-dev         pkg-config --atleast-version=0.14 gexiv2
 libvips-dev           pkg-config --atleast-version=8.13 vips
+libopenh264-dev       pkg-config --atleast-version=2.3 openh264
 libpango1.0-dev       pkg-config --atleast-version=1.50 pangocairo
 libcairo2-dev         pkg-config --atleast-version=1.16 cairo-pdf
 libfontconfig-dev|libfontconfig1-dev pkg-config --exists fontconfig

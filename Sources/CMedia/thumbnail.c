@@ -1,6 +1,7 @@
 // Thumbnails through libvips, and previews that RAW files have.
 #include "CMedia.h"
 #include "metadata.h"
+#include "thumbnail.h"
 #include <iconv.h>
 #include <vips/vips.h>
 // After it, since it needs its macros.
@@ -76,31 +77,22 @@ static const char *look_at(const void *bytes, size_t count, gboolean *has_colour
     if (image == NULL) return "no image that can be decoded";
     const char *problem = NULL;
     if ((gint64)vips_image_get_width(image) * vips_image_get_height(image) > pixel_limit) problem = "too many pixels";
+    // Of 16 bits as well: without a profile they are sRGB, while libvips would take Display P3.
     VipsInterpretation interpretation = vips_image_get_interpretation(image);
     *has_colours = vips_image_get_typeof(image, VIPS_META_ICC_NAME) != 0
-        || (interpretation != VIPS_INTERPRETATION_sRGB && interpretation != VIPS_INTERPRETATION_B_W);
+        || (interpretation != VIPS_INTERPRETATION_sRGB && interpretation != VIPS_INTERPRETATION_B_W
+            && interpretation != VIPS_INTERPRETATION_RGB16 && interpretation != VIPS_INTERPRETATION_GREY16);
     g_object_unref(image);
     return problem;
 }
 
-// `orientation`: for an image that has none of its own.
-static const char *shrink(
-    const void *bytes, size_t count, const struct cmedia_form *form, int orientation, saver save, uint8_t **made, size_t *made_count) {
-    VipsImage *image = NULL, *whole = NULL, *upright = NULL, *flat = NULL;
-    gboolean has_colours = TRUE;
-    const char *problem = look_at(bytes, count, &has_colours);
-    // The profile is applied: afterwards there is none. It takes a third of the time, also where there is none. Unless it is stretched, an image is only made smaller.
-    if (problem == NULL
-        && vips_thumbnail_buffer(
-               (void *)bytes, count, &image, form->side, "height", form->side, "size",
-               form->stretches ? VIPS_SIZE_FORCE : VIPS_SIZE_DOWN, "no_rotate", TRUE, has_colours ? "export_profile" : NULL, "srgb", NULL) != 0)
-        problem = "no image that can be decoded";
-    if (problem != NULL) {
-        vips_error_clear();
-        return problem;
-    }
+// Turns a small image, and writes it. `orientation`: for an image that has none of its own.
+static const char *finish(
+    VipsImage *image, const struct cmedia_form *form, int orientation, saver save, uint8_t **made, size_t *made_count) {
+    VipsImage *upright = NULL, *flat = NULL;
+    const char *problem = NULL;
     // Decoded here as a whole: it has few pixels now, is turned, and may be written more than once.
-    whole = vips_image_copy_memory(image);
+    VipsImage *whole = vips_image_copy_memory(image);
     if (whole == NULL) problem = "no image that can be decoded";
     if (problem == NULL) {
         if (vips_image_get_orientation(whole) <= 1 && orientation > 1) vips_image_set_int(whole, VIPS_META_ORIENTATION, orientation);
@@ -118,6 +110,60 @@ static const char *shrink(
     if (flat != NULL) g_object_unref(flat);
     if (upright != NULL) g_object_unref(upright);
     if (whole != NULL) g_object_unref(whole);
+    vips_error_clear();
+    return problem;
+}
+
+// `orientation`: as for finish.
+static const char *shrink(
+    const void *bytes, size_t count, const struct cmedia_form *form, int orientation, saver save, uint8_t **made, size_t *made_count) {
+    VipsImage *image = NULL;
+    gboolean has_colours = TRUE;
+    const char *problem = look_at(bytes, count, &has_colours);
+    // The profile is applied: afterwards there is none. It takes a third of the time, also where there is none. Unless it is stretched, an image is only made smaller.
+    if (problem == NULL
+        && vips_thumbnail_buffer(
+               (void *)bytes, count, &image, form->side, "height", form->side, "size",
+               form->stretches ? VIPS_SIZE_FORCE : VIPS_SIZE_DOWN, "no_rotate", TRUE, has_colours ? "export_profile" : NULL, "srgb", NULL) != 0)
+        problem = "no image that can be decoded";
+    if (problem != NULL) {
+        vips_error_clear();
+        return problem;
+    }
+    problem = finish(image, form, orientation, save, made, made_count);
+    g_object_unref(image);
+    return problem;
+}
+
+const char *cmedia_frame_thumbnail(
+    const void *bytes, size_t count, const struct cmedia_form *form, int orientation, uint8_t **jpeg, size_t *jpeg_count) {
+    *jpeg = NULL;
+    *jpeg_count = 0;
+    int width = 0, height = 0;
+    if (cmedia_displayed_size(bytes, count, &width, &height) != 0) return "no image that can be decoded";
+    if ((int64_t)width * height > frame_pixel_limit) return "too many pixels";
+    return shrink(bytes, count, form, orientation, save_jpeg, jpeg, jpeg_count);
+}
+
+const char *cmedia_shrink_pixels(
+    const uint8_t *pixels, int width, int height, struct cmedia_pixel pixel, const struct cmedia_form *form, int orientation,
+    uint8_t **jpeg, size_t *jpeg_count) {
+    VipsImage *image = vips_image_new_from_memory(pixels, (size_t)width * (size_t)height * 3, width, height, 3, VIPS_FORMAT_UCHAR);
+    if (image == NULL) return "no memory for the picture";
+    image->Type = VIPS_INTERPRETATION_sRGB;
+    // As it is shown; it is only made smaller.
+    double shown_width = (double)width * pixel.width / pixel.height, longer = shown_width > height ? shown_width : height;
+    double scale = longer > form->side ? form->side / longer : 1;
+    int small_width = form->stretches ? form->side : (int)(shown_width * scale + 0.5);
+    int small_height = form->stretches ? form->side : (int)(height * scale + 0.5);
+    VipsImage *small = NULL;
+    const char *problem = NULL;
+    if (vips_thumbnail_image(
+            image, &small, small_width > 1 ? small_width : 1, "height", small_height > 1 ? small_height : 1, "size", VIPS_SIZE_FORCE,
+            "no_rotate", TRUE, NULL) != 0)
+        problem = "the picture cannot be made smaller";
+    if (problem == NULL) problem = finish(small, form, orientation, save_jpeg, jpeg, jpeg_count);
+    if (small != NULL) g_object_unref(small);
     g_object_unref(image);
     vips_error_clear();
     return problem;

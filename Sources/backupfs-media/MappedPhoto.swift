@@ -40,16 +40,9 @@ struct MappedPhoto {
         let read = readTags()
         let orientation = read.flatMap { PhotoFields.orientation($0.tags) }
         let isRaw = kind == .raw || read.map { Self.rawTypes.contains(contentType($0.facts, $0.tags)) } ?? false
-        var jpeg: UnsafeMutablePointer<UInt8>?
-        var count = 0
-        var wanted = cmedia_form(
-            side: Int32(form.pixels), limit_bytes: PhotoLimits.thumbnailBytes, quality: Int32(form.quality),
-            stretches: form.isStretched ? 1 : 0)
-        let problem = cmedia_thumbnail(
-            bytes.baseAddress, bytes.count, &wanted, isRaw ? 1 : 0, Int32(orientation ?? 1), &jpeg, &count)
-        guard problem == nil, let jpeg else { return nil }
-        defer { cmedia_free(jpeg) }
-        return Array(UnsafeBufferPointer(start: jpeg, count: count))
+        return MadeThumbnail.jpeg(form) { form, jpeg, count in
+            cmedia_thumbnail(bytes.baseAddress, bytes.count, form, isRaw ? 1 : 0, Int32(orientation ?? 1), jpeg, count)
+        }
     }
 
     private func readTags() -> (tags: TagCollection, facts: cmedia_facts)? {

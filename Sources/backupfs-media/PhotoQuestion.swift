@@ -29,9 +29,10 @@ struct PhotoQuestion {
             guard size >= 0 else { return MediaAnswer(request, .damaged) }
             let prefix = read(at: 0, count: Int(min(size, Int64(ContentKind.prefixByteCount)))) ?? []
             guard let kind = ContentKind(prefix: prefix) else { return MediaAnswer(request, .nothing) }
-            if case .video(let contentType) = kind {
-                return request.kind == .thumbnail ? MediaAnswer(request, .nothing) : video(contentType, size)
-            }
+            if request.kind == .thumbnail, kind.isClip { return thumbnail(of: kind, size) }
+            if case .video(let contentType) = kind { return video(contentType, size) }
+            // It says nothing that is looked for.
+            if kind == .avi { return MediaAnswer(request, .nothing) }
             guard size <= Self.photoLimitBytes else { return MediaAnswer(request, .tooLarge) }
             guard let bytes = cmedia_map(descriptor, Int(size)) else { return MediaAnswer(request, .tooLarge) }
             defer { cmedia_unmap(bytes, Int(size)) }
@@ -53,16 +54,27 @@ struct PhotoQuestion {
         return bytes
     }
 
+    private func source(_ size: Int64) -> VideoSource {
+        VideoSource(byteCount: UInt64(size)) { offset, count in read(at: offset, count: count) }
+    }
+
     private func video(_ contentType: String, _ size: Int64) -> MediaAnswer {
-        let source = VideoSource(byteCount: UInt64(size)) { offset, count in read(at: offset, count: count) }
         do throws(VideoError) {
-            guard let video = try VideoReader.metadata(of: source, contentType: contentType) else {
+            guard let video = try VideoReader.metadata(of: source(size), contentType: contentType) else {
                 return MediaAnswer(request, .damaged)
             }
             return MediaAnswer(request, .found, content: video.encoded)
         } catch {
             return MediaAnswer(request, .damaged)
         }
+    }
+
+    private func thumbnail(of clip: ContentKind, _ size: Int64) -> MediaAnswer {
+        guard let form = ThumbnailForm(argument: request.argument) else { return MediaAnswer(request, .damaged) }
+        guard let thumbnail = ClipThumbnail.jpeg(form, of: source(size), isAVI: clip == .avi) else {
+            return MediaAnswer(request, .nothing)
+        }
+        return MediaAnswer(request, .found, content: thumbnail)
     }
 
     private func metadata(_ image: MappedPhoto) -> MediaAnswer {

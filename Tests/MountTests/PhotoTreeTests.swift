@@ -136,6 +136,24 @@ import Testing
         }
     }
 
+    /// ProRes has no decoder here, which is no failure of the backup.
+    @Test func `a clip has the thumbnail of its first frame`() throws {
+        let clips = "\(FileSystem.parentPath(FileSystem.parentPath(#filePath)))/PhotoDataTests/Clips"
+        try Sandbox.use { sandbox in
+            try sandbox.sh(
+                """
+                mkdir $R/Photos; cp "\(clips)/h264-right.mp4" $R/Photos/clip.mp4; cp "\(clips)/prores.mov" $R/Photos/other.mov
+                backupfs init --store $S --app photo-library --media $R/Photos >/dev/null; wait_settled $R/Photos
+                backupfs backup --store $S --label one >/dev/null; backupfs restore one --store $S --target $R/one >/dev/null
+                """)
+            #expect(try sandbox.sh("ls $R/one/thumbnails") == "clip.mp4.jpg")
+            #expect(try sandbox.sh("exiftool -s3 -ImageSize $R/one/thumbnails/clip.mp4.jpg") == "48x64")
+            #expect(
+                try sandbox.sh("jq -r '[.path,.status,.thumbnail]|@tsv' $R/one/photos.jsonl")
+                    == "clip.mp4\tread\ttrue\nother.mov\tread\tfalse")
+        }
+    }
+
     @Test func `a backup without thumbnails does not hold much less than one with them`() throws {
         try Sandbox.use { sandbox in
             let output = try sandbox.sh(

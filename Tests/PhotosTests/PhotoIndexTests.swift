@@ -31,6 +31,16 @@ import Testing
         }
     }
 
+    @Test(arguments: ["image", "video"])
+    func `a photo or video without a thumbnail is tried again`(type: String) {
+        var record = PhotoRecord(
+            path: Array("a".utf8), sizeBytes: 7, modificationTime: Timestamp(seconds: 0), md5: nil, sha256: nil, status: .read)
+        record.fields = [.mediaType: type]
+        #expect(record.lacksThumbnail)
+        record.hasThumbnail = true
+        #expect(!record.lacksThumbnail)
+    }
+
     @Test func `a line has these members, and is read back`() throws {
         var record = PhotoRecord(
             path: Array("a/é.jpg".utf8), sizeBytes: 7, modificationTime: Timestamp(seconds: 0),

@@ -2,10 +2,10 @@
 
     fuzz.py BINARY MINUTES SEED
 
-It begins with small photos of each format and with those that `make photo-corpora` has downloaded. An answer that the program does not
-understand, a file without its line, a helper that lives longer than the program or takes too much memory, a wrong field of a good photo
-between the others: each is a finding, and the files of the batch stay in .build/photo-findings. Crashes and timeouts cost a photo its
-own line, so they are counted, and the files kept. Exit code 1 with findings.
+It begins with small photos of each format, the clips of the tests, and the photos that `make photo-corpora` has downloaded. An answer
+that the program does not understand, a file without its line, a helper that lives longer than the program or takes too much memory, a
+wrong field of a good photo between the others: each is a finding, and the files of the batch stay in .build/photo-findings. Crashes and
+timeouts cost a photo its own line, so they are counted, and the files kept. Exit code 1 with findings.
 """
 
 import collections
@@ -33,6 +33,7 @@ MEMORY_LIMIT_BYTES = 2 << 30
 SEED_LIMIT_BYTES = 200_000
 KEPT_LIMIT = 200
 FORMATS = ["jpg", "png", "tif", "webp", "heic", "avif"]
+CLIPS = ROOT / "Tests" / "PhotoDataTests" / "Clips"
 ALIASES = {
     "jpeg": "jpg", "tiff": "tif", "heif": "heic", "hif": "heic", "cr3": "heic", "nef": "tif", "dng": "tif", "arw": "tif", "orf": "tif",
     "rw2": "tif", "raf": "tif", "3gp": "mp4", "m4v": "mp4"}
@@ -52,6 +53,9 @@ def make_bases(folder: Path) -> dict:
 def seeds(bases: dict) -> dict:
     """Photos to begin with, by the kind of their mutation."""
     found = {kind: [data] for kind, data in bases.items()}
+    for path in sorted(CLIPS.iterdir()):
+        if path.suffix[1:] in found:
+            found[path.suffix[1:]].append(path.read_bytes())
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     corpora = Path(os.environ.get("CORPORA") or Path(cache) / "backupfs-photos") / "files"
     for path in sorted(corpora.rglob("*")) if corpora.is_dir() else []:

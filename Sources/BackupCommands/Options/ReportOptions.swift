@@ -25,7 +25,7 @@ struct CopyReportOptions: ParsableArguments {
     var report: ReportFormats?
     @Flag(name: .long, help: "Put the reports into the first complete destination, too, in Reports/.")
     var reportInDestination = false
-    @Flag(name: .long, help: "Put small pictures of photos on the reports.")
+    @Flag(name: .long, help: "Put small pictures of photos and clips on the reports.")
     var reportThumbnails = false
 
     init() {}

@@ -19,7 +19,7 @@ struct PhotoInfoReport: Sendable {
     let content: Content
     /// Where the thumbnail is now.
     private(set) var thumbnail: String?
-    /// Why there is no thumbnail of a photo that could be read otherwise; `nil` for a video.
+    /// Why there is no thumbnail of a photo that could be read otherwise; `nil` for a video of which none can be made.
     private(set) var thumbnailProblem: (reason: String, message: Message)?
 
     /// Whether the command has failed for this file.

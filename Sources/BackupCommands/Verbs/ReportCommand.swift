@@ -32,7 +32,7 @@ struct ReportJobCommand: ParsableCommand {
     @OptionGroup var job: JobOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var report: ReportOptions
-    @Flag(name: .long, help: "Put small pictures of photos on the report.")
+    @Flag(name: .long, help: "Put small pictures of photos and clips on the report.")
     var thumbnails = false
 
     func run() throws {

@@ -1,4 +1,4 @@
-// What backupfs-media does with gexiv2, libvips, libseccomp, cairo, pango and fontconfig. Their interfaces are GObject's and partly variadic, which Swift cannot call;
+// What backupfs-media does with gexiv2, libvips, openh264, libseccomp, cairo, pango and fontconfig. Their interfaces are GObject's and partly variadic, which Swift cannot call;
 // this is all that the helper needs of them. The photo's bytes are in memory that may disappear (a file that is truncated meanwhile): the
 // process then dies of SIGBUS, and the program starts another.
 #ifndef BACKUPFS_CMEDIA_H
@@ -69,6 +69,20 @@ struct cmedia_form {
 const char *cmedia_thumbnail(
     const void *bytes, size_t count, const struct cmedia_form *form, int prefers_preview, int orientation, uint8_t **jpeg,
     size_t *jpeg_count);
+// Makes a JPEG of a picture of a clip that is an image of its own, turned as `orientation` (Exif) says. The caller frees it with cmedia_free.
+const char *cmedia_frame_thumbnail(
+    const void *bytes, size_t count, const struct cmedia_form *form, int orientation, uint8_t **jpeg, size_t *jpeg_count);
+struct cmedia_colours {
+    int matrix; // ISO 23091-2; 0 when the clip does not say.
+    int is_full_range;
+};
+struct cmedia_pixel {
+    int width, height; // Of one pixel of the picture, from 1 on.
+};
+// The same of a picture of H.264: parameter sets and slices with start codes, of which nothing but whole pictures is taken.
+const char *cmedia_h264_thumbnail(
+    const void *bytes, size_t count, const struct cmedia_colours *colours, struct cmedia_pixel pixel, const struct cmedia_form *form,
+    int orientation, uint8_t **jpeg, size_t *jpeg_count);
 // Makes a PNG of fewer than `limit_bytes` of a thumbnail, without any text. The caller frees it with cmedia_free.
 const char *cmedia_picture(
     const void *bytes, size_t count, int side, size_t limit_bytes, uint8_t **png, size_t *png_count);

@@ -47,8 +47,7 @@ enum ReportPictures {
         return Array(bytes[..<count])
     }
 
-    /// Small pictures of the first photos of a job: of the first destination that has all files, else of the source. Videos have
-    /// none.
+    /// Small pictures of the first photos and clips of a job: of the first destination that has all files, else of the source.
     /// - Returns: also why there are none.
     static func thumbnails(of story: JobStory) throws(BackupError) -> (pictures: [PagePicture], problem: BackupError?) {
         let whole = story.destinations.first { $0.issueCount == 0 && $0.failure == nil }
@@ -77,15 +76,37 @@ enum ReportPictures {
         return (pictures, problem)
     }
 
+    /// The picture of a photo, or the first one of a clip. Of a clip that cannot be decoded, it is the one that the camera put
+    /// beside it.
     private static func thumbnail(
         at path: [UInt8], in root: DirectoryHandle, _ helper: MediaHelper
     ) throws(BackupError) -> MediaOutcome<[UInt8]> {
         let names = BytePath.components(of: path)
+        // The clip that it is of has the picture.
+        if CardPicture.isBeside(names) { return .nothing }
+        let own = try decoded(names, in: root, helper) { _ in true }
+        switch own {
+        case .found, .helperMissing: return own
+        case .nothing, .unreadable: break
+        }
+        for beside in CardPicture.paths(of: names) {
+            let found = try decoded(beside, in: root, helper) { $0 == .image }
+            switch found {
+            case .found, .helperMissing: return found
+            case .nothing, .unreadable: continue
+            }
+        }
+        return own
+    }
+
+    /// - Parameter isWanted: whether the helper gets a file of this kind.
+    private static func decoded(
+        _ names: [FileName], in root: DirectoryHandle, _ helper: MediaHelper, _ isWanted: (ContentKind) -> Bool
+    ) throws(BackupError) -> MediaOutcome<[UInt8]> {
         guard let name = names.last, let folder = try? root.openFolder(at: names.dropLast()),
             let status = try? folder.statusIfPresent(name), status.kind == .regular, let file = try? folder.openFile(name),
-            let prefix = try? prefix(of: file), let kind = ContentKind(prefix: prefix)
+            let prefix = try? prefix(of: file), let kind = ContentKind(prefix: prefix), isWanted(kind)
         else { return .nothing }
-        if case .video = kind { return .nothing }
         return try helper.thumbnail(of: file)
     }
 }

@@ -203,7 +203,7 @@ public final class MediaHelper {
 
     private static let noStart = BackupError(
         .notSupported, "photos are not read: backupfs-media does not start",
-        remedy: "Install the packages libgexiv2-2, libvips42, libpangocairo-1.0-0 and libseccomp2.")
+        remedy: "Install the packages libgexiv2-2, libvips42, libopenh264-7, libpangocairo-1.0-0 and libseccomp2.")
 
     /// An error of the system is about the helper, and not about the file that it should read.
     private static func startFailure(_ error: BackupError) -> BackupError {

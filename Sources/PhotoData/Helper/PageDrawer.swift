@@ -162,6 +162,6 @@ public final class PageDrawer {
         }
         return BackupError(
             .notSupported, "no pages can be drawn: backupfs-media does not start",
-            remedy: "Install the packages libgexiv2-2, libvips42, libpangocairo-1.0-0 and libseccomp2.")
+            remedy: "Install the packages libgexiv2-2, libvips42, libopenh264-7, libpangocairo-1.0-0 and libseccomp2.")
     }
 }

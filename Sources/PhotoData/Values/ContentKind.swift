@@ -8,6 +8,16 @@ public enum ContentKind: Sendable, Equatable {
     case raw
     /// MP4, MOV and their kin, with the MIME type.
     case video(contentType: String)
+    /// A movie in RIFF.
+    case avi
+
+    /// Whether it is a movie.
+    public var isClip: Bool {
+        switch self {
+        case .video, .avi: true
+        case .image, .heif, .raw: false
+        }
+    }
 
     /// How many of the first bytes `init` looks at.
     public static let prefixByteCount = 64
@@ -21,6 +31,8 @@ public enum ContentKind: Sendable, Equatable {
             self = .image
         } else if has("RIFF"), has("WEBP", at: 8) {
             self = .image
+        } else if has("RIFF"), has("AVI ", at: 8) {
+            self = .avi
         } else if prefix.starts(with: [0x49, 0x49, 0x2A, 0]) || prefix.starts(with: [0x4D, 0x4D, 0, 0x2A]) {
             // CR2 has a mark here. Other RAW formats differ from TIFF only in their tags.
             self = has("CR", at: 8) ? .raw : .image

@@ -3,8 +3,6 @@ import SystemIO
 /// Reads what MP4, MOV and their kin say of themselves: the few boxes in `moov` that have it. The pictures and sounds are
 /// skipped, so that a video of gigabytes takes no more time or memory than one of seconds.
 public enum VideoReader {
-    /// Of `mvhd` and `tkhd`, whose lengths are fixed.
-    private static let headerLimitBytes = 256
     private static let trackLimit = 64
 
     /// - Returns: `nil` for a file without `moov`.
@@ -27,9 +25,11 @@ public enum VideoReader {
         var createdAt: PhotoDate?
         for child in children {
             if child.isOf("mvhd") {
-                createdAt = try readMovieHeader(reader.content(of: child, limit: headerLimitBytes), into: &photo)
+                createdAt = try readMovieHeader(reader.content(of: child, limit: VideoTrack.headerLimitBytes), into: &photo)
             } else if child.isOf("trak") {
-                if photo.pixelWidth == nil { try readTrack(child, &reader, into: &photo) }
+                if photo.pixelWidth == nil, let size = try VideoTrack(child, &reader)?.shownSize {
+                    (photo.pixelWidth, photo.pixelHeight) = (size.width, size.height)
+                }
             } else {
                 // Texts are of many programs, some with flaws. They cost only what comes after them.
                 do throws(VideoError) {
@@ -53,7 +53,7 @@ public enum VideoReader {
     private static func readMovieHeader(
         _ bytes: [UInt8], into photo: inout PhotoMetadata
     ) throws(VideoError) -> PhotoDate? {
-        let isLong = try isLong(bytes)
+        let isLong = try VideoTrack.isLong(bytes)
         let created = try BoxReader.number(bytes, at: 4, isLong ? 8 : 4)
         let timescale = try BoxReader.number(bytes, at: isLong ? 20 : 12, 4)
         let duration = try BoxReader.number(bytes, at: isLong ? 24 : 16, isLong ? 8 : 4)
@@ -65,46 +65,6 @@ public enum VideoReader {
         // Counted from 1904.
         guard created > 2_082_844_800, created < 1 << 40 else { return nil }
         return PhotoDate(utcSeconds: Int64(created) - 2_082_844_800)
-    }
-
-    /// Version 1 has times of 64 bits.
-    private static func isLong(_ bytes: [UInt8]) throws(VideoError) -> Bool {
-        switch bytes.first {
-        case 0: false
-        case 1: true
-        default: throw .damaged
-        }
-    }
-
-    /// The size of a track of pictures, turned as its matrix says.
-    private static func readTrack(_ track: Box, _ reader: inout BoxReader, into photo: inout PhotoMetadata) throws(VideoError) {
-        var header: Box?
-        var media: Box?
-        try reader.forEach(in: track.content) { child throws(VideoError) in
-            if child.isOf("tkhd") { header = header ?? child }
-            if child.isOf("mdia") { media = media ?? child }
-            return true
-        }
-        guard let header, let media else { return }
-        var handler: Box?
-        try reader.forEach(in: media.content) { child throws(VideoError) in
-            if child.isOf("hdlr") { handler = handler ?? child }
-            return true
-        }
-        // Its kind comes after a version and four zero bytes; the name after it can be long.
-        guard let handler, handler.content.count >= 12,
-            try reader.source.read(at: handler.content.lowerBound + 8, count: 4) == PhotoBox.type("vide")
-        else { return }
-        let bytes = try reader.content(of: header, limit: headerLimitBytes)
-        let matrix = try isLong(bytes) ? 52 : 40
-        // 16 bits before the point and 16 after it.
-        let width = try Int(BoxReader.number(bytes, at: matrix + 36, 4) >> 16)
-        let height = try Int(BoxReader.number(bytes, at: matrix + 40, 4) >> 16)
-        guard PhotoLimits.pixels.contains(width), PhotoLimits.pixels.contains(height) else { return }
-        // A quarter turn swaps the axes: the first and fifth of nine numbers are 0, the second and fourth are not.
-        let numbers = try [0, 4, 12, 16].map { offset throws(VideoError) in try BoxReader.number(bytes, at: matrix + offset, 4) }
-        let isTurned = numbers[0] == 0 && numbers[3] == 0 && numbers[1] != 0 && numbers[2] != 0
-        (photo.pixelWidth, photo.pixelHeight) = isTurned ? (height, width) : (width, height)
     }
 
     // MARK: Texts

@@ -54,8 +54,8 @@ public struct PhotoRecord: Sendable, Equatable {
     public var status: Status
     /// Whether `thumbnails/` has a picture of it.
     public var hasThumbnail = false
-    /// Whether it is a picture of which no thumbnail could be made: a later try may succeed.
-    public var lacksThumbnail: Bool { status == .read && !hasThumbnail && fields[.mediaType] == "image" }
+    /// Whether no thumbnail could be made of it: a later try may succeed, with newer decoders perhaps.
+    public var lacksThumbnail: Bool { status == .read && !hasThumbnail }
     /// Whether it had a star when the backup was made.
     public var isStarred = false
     /// The known fields, as texts. Numbers are written as in JSON.

@@ -4,8 +4,18 @@ import PhotoData
 /// The readers of videos, HEIF and maker notes that run in the helper, and the reader of the helper's answers, which runs in the
 /// program.
 enum MediaFuzzing {
-    /// A video: what it says of itself must be an answer that the program takes.
+    /// A video: what it says of itself must be an answer that the program takes, and its first picture lies in it.
     static func runVideo(_ bytes: [UInt8]) throws -> FuzzOutcome {
+        for isAVI in [false, true] {
+            let picture: ClipFrame? = ClipReader.firstPicture(of: source(bytes), isAVI: isAVI) { $0 }
+            guard let picture else { continue }
+            try FuzzViolation.require((1...8).contains(picture.orientation), "it is turned by \(picture.orientation)")
+            switch picture.content {
+            case .image(let content), .h264(let content, _):
+                // Parts get longer headers, and a HEIC its own.
+                try FuzzViolation.require(content.count <= 6 * bytes.count + 1_024, "there are \(content.count) bytes")
+            }
+        }
         var photo: PhotoMetadata?
         do throws(VideoError) {
             photo = try VideoReader.metadata(of: source(bytes), contentType: "video/mp4")
