@@ -75,8 +75,8 @@ public final class VirtualTree: TreeOperations {
 
     public func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait? {
         guard let node = try? nodes.node(inode) else { return nil }
+        if let place = (node as? any CopySetNode)?.place { return wait(ofCopySet: place, node, for: aim) }
         switch aim {
-        case _ where node is any CopySetNode: return wait(ofCopySet: node, for: aim)
         case .closing: return node is CopiedPhoto ? .star : node is JobControl ? .drop : nil
         case .making: return nil
         // The kernel keeps programs from looking into the folder meanwhile: it does not wait behind copies that are closed.
@@ -88,9 +88,9 @@ public final class VirtualTree: TreeOperations {
         case .change: return node.looksAtTheRepository || node is SnapshotsFolder ? .change : nil
         case .writing: return node is any DropFolder || node is DroppedFile || node.looksAtTheStore ? .drop : nil
         case .extendedAttribute where node.computesChecksums: return .checksums
-        case .content where node.computesContent: return .checksums
+        case .content where node.computesContent, .attributeNames where node.computesContent: return .checksums
         case .attributes where node.hasKnownAttributes: return nil
-        case .content where node is any DropFolder: return .store
+        case .content where node is any DropFolder, .attributeNames where node is any DropFolder: return .store
         // They are in the record, or in the parent folder.
         case .extendedAttribute where node.looksAtTheRepository && node is any FolderNode: return nil
         default: break
@@ -101,13 +101,14 @@ public final class VirtualTree: TreeOperations {
     }
 
     /// What has come of a file so far is on the store's disk.
-    private func wait(ofCopySet node: any Node, for aim: RequestAim) -> RequestWait? {
-        guard let place = (node as? any CopySetNode)?.place else { return nil }
+    private func wait(ofCopySet place: CopySetNodePlace, _ node: any Node, for aim: RequestAim) -> RequestWait? {
         let name = place.set.place.name
         return switch aim {
+        // `CopySetRoot` has them.
+        case .attributes where place.path.isEmpty, .attributeNames where place.path.isEmpty: nil
         case .change, .making, .closing: .copySet(name)
         case .writing: node is CopySetFile && place.copy?.isBeingWritten == true ? .drop : .copySet(name)
-        case .attributes, .content, .extendedAttribute: .copySetView(name)
+        case .attributes, .attributeNames, .content, .extendedAttribute: .copySetView(name)
         }
     }
 

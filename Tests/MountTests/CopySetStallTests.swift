@@ -4,7 +4,7 @@ import Testing
 /// The disk of one copy set does not respond: the other sets and the rest of the mount go on.
 @Suite(.enabled(if: !Machine.skipsMountedTests)) struct CopySetStallTests {
     /// A mounted store with the sets `cards`, and `slow`, which has a destination on the disk.
-    private func withSets(_ body: (Sandbox, SandboxDisk) throws -> Void) throws {
+    static func withSets(_ body: (Sandbox, SandboxDisk) throws -> Void) throws {
         try Sandbox.use { sandbox in
             try sandbox.withDisk { disk in
                 try CopySetTests.make(in: sandbox)
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func `a set whose settings change while its disk stalls keeps no other set waiting`() throws {
-        try withSets { sandbox, disk in
+        try Self.withSets { sandbox, disk in
             try sandbox.sh("cp $R/one $M/copy/slow/1; cp $R/one $M/copy/cards/1")
             let daemon = try #require(sandbox.daemons.first)
             disk.stall()
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func `however many wait for the stalled disk of a set, other sets take files, and the mount answers`() throws {
-        try withSets { sandbox, disk in
+        try Self.withSets { sandbox, disk in
             try sandbox.sh("cp $R/one $M/copy/slow/1; mkdir $M/copy/slow/d{1..70}")
             try sandbox.python(
                 """
@@ -61,7 +61,7 @@ import Testing
                 for each in writers: each.stdin.write("\\n"); each.stdin.flush()
                 waiting = list(writers)
                 waiting += [subprocess.Popen(["stat", "copy/slow/1"], stdout=subprocess.DEVNULL) for _ in range(20)]
-                waiting += [subprocess.Popen(["stat", "copy/slow"], stdout=subprocess.DEVNULL) for _ in range(70)]
+                waiting += [subprocess.Popen(["ls", "copy/slow"], stdout=subprocess.DEVNULL) for _ in range(70)]
                 waiting += [subprocess.Popen(["mkdir", f"copy/slow/d{number}/new"], stdout=subprocess.DEVNULL) for number in range(1, 71)]
                 begun(waiting)
                 def ended(*words):

@@ -49,6 +49,9 @@ public final class CopySet: Sendable {
 
     private let state: Monitor<State>
 
+    /// The folder itself.
+    public let root: CopySetRoot
+
     /// - Parameters:
     ///   - spool: the folder for files while they are written; nothing else is in it.
     ///   - jobs: the folder of all jobs.
@@ -67,7 +70,9 @@ public final class CopySet: Sendable {
         self.jobs = jobs
         self.store = store
         idleNanoseconds = UInt64(max(0.01, idleSeconds) * 1e9)
-        state = Monitor(State(predecessor: predecessor))
+        let state = Monitor(State(predecessor: predecessor))
+        self.state = state
+        root = CopySetRoot { () throws(BackupError) in try CopySet.view(place, state) }
         self.onFailure = onFailure
         self.onEnd = onEnd
     }
@@ -195,7 +200,9 @@ public final class CopySet: Sendable {
     // MARK: What is there
 
     /// The folder of the first destination that can be read.
-    public func view() throws(BackupError) -> DirectoryHandle {
+    public func view() throws(BackupError) -> DirectoryHandle { try Self.view(place, state) }
+
+    private static func view(_ place: CopySetPlace, _ state: Monitor<State>) throws(BackupError) -> DirectoryHandle {
         let failed = Set((state.withLock { $0.job }?.destinations ?? []).filter { $0.error != nil }.map(\.place.path))
         var failure: BackupError?
         for destination in place.destinations where !failed.contains(destination) {

@@ -30,8 +30,10 @@ struct RequestHeader {
         switch opcode {
         // GETATTR
         case 3: return .attributes
-        // FUSE_LOOKUP, READLINK, OPEN, READ, LISTXATTR, OPENDIR, READDIR, READDIRPLUS, COPY_FILE_RANGE
-        case 1, 5, 14, 15, 23, 27, 28, 44, 47: return .content
+        // FUSE_LOOKUP, READLINK, OPEN, READ, OPENDIR, READDIR, READDIRPLUS, COPY_FILE_RANGE
+        case 1, 5, 14, 15, 27, 28, 44, 47: return .content
+        // LISTXATTR
+        case 23: return .attributeNames
         // GETXATTR: no file here has attributes outside the `user.` namespace.
         case 22: return asksForAttribute(bytes, exceptFor: "") ? .extendedAttribute : nil
         // UNLINK, RMDIR, RENAME, SETXATTR, REMOVEXATTR, RENAME2

@@ -100,13 +100,9 @@ final class CopySetFolder: FolderNode, CopySetNode {
     init(_ place: CopySetNodePlace) { self.place = place }
 
     func attributes() throws(BackupError) -> NodeAttributes {
-        do throws(BackupError) {
-            return place.attributes(.directory, try place.handle().descriptor.status())
-        } catch {
-            // The set is there without its disks; what is in it is not.
-            guard place.path.isEmpty else { throw error }
-            return attributesWithoutDisks
-        }
+        guard place.path.isEmpty else { return place.attributes(.directory, try place.handle().descriptor.status()) }
+        // The set is there without its disks; what is in it is not.
+        return place.set.root.look().map { place.attributes(.directory, $0.status) } ?? attributesWithoutDisks
     }
 
     /// What the kernel asks next waits for the disks of this set only; to find it must not.
@@ -227,6 +223,12 @@ final class CopySetFolder: FolderNode, CopySetNode {
 
     func storedExtendedAttributes() throws(BackupError) -> [ExtendedAttribute] {
         try place.handle().descriptor.extendedAttributes()
+    }
+
+    func listedExtendedAttributes() throws(BackupError) -> [ExtendedAttribute] {
+        guard place.path.isEmpty else { return try storedExtendedAttributes() }
+        // `ls -l` asks for the names.
+        return place.set.root.look()?.extendedAttributes ?? []
     }
 
     func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError) {

@@ -153,6 +153,8 @@ public enum RequestAim: Sendable {
     /// The node's contents: names or bytes.
     case content
     case extendedAttribute
+    /// The names of all extended attributes.
+    case attributeNames
     case change
     /// A new folder, link or special file.
     case making

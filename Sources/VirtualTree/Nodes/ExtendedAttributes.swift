@@ -20,7 +20,7 @@ enum ExtendedAttributes {
     /// The attributes of the app's file that can be shown: user attributes whose names are text and not reserved for this
     /// program.
     private static func storedNames(of node: any Node) throws(BackupError) -> [String] {
-        try node.storedExtendedAttributes().compactMap { attribute in
+        try node.listedExtendedAttributes().compactMap { attribute in
             guard let name = String(validating: attribute.name, as: UTF8.self), name.hasPrefix("user."), !isReserved(name) else {
                 return nil
             }

@@ -35,6 +35,8 @@ protocol Node: AnyObject, Sendable {
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)]
     /// The attributes that a file had when it was backed up; names reserved for this program are not among them.
     func storedExtendedAttributes() throws(BackupError) -> [ExtendedAttribute]
+    /// The same, for a listing of their names.
+    func listedExtendedAttributes() throws(BackupError) -> [ExtendedAttribute]
     func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError)
     func removeExtendedAttribute(_ name: String) throws(BackupError)
     func setAttributes(_ change: AttributeChange) throws(BackupError) -> NodeAttributes
@@ -55,6 +57,7 @@ extension Node {
     var computesContent: Bool { false }
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] { [] }
     func storedExtendedAttributes() throws(BackupError) -> [ExtendedAttribute] { [] }
+    func listedExtendedAttributes() throws(BackupError) -> [ExtendedAttribute] { try storedExtendedAttributes() }
 
     func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError) { throw .readOnlyHere }
     func removeExtendedAttribute(_ name: String) throws(BackupError) { throw .readOnlyHere }
