@@ -16,6 +16,8 @@ final class MountDaemon: Sendable {
     private let deviceSync = Mutex<DeviceSyncThread?>(nil)
     private let photoUploader = Mutex<PhotoUploader?>(nil)
     private let isEndWatched = Mutex(false)
+    /// Reads the settings again. Started by the first SIGHUP.
+    private let reloading = Mutex<WakeableThread?>(nil)
 
     /// - Parameter isReadOnly: whether nothing may be changed.
     init(store: Store, isReadOnly: Bool) {
@@ -45,20 +47,41 @@ final class MountDaemon: Sendable {
     /// Has a new backup uploaded. Does not wait for that.
     func noteBackup() { uploader.withLock { $0 }?.noteBackup() }
 
+    /// None of them waits for storage: the thread that runs them hears SIGTERM, too.
+    ///
     /// SIGHUP reads the settings again, and SIGUSR1 cancels the running operation. In the foreground of a terminal, SIGHUP means
     /// that the terminal is gone.
     var reactions: [Int32: @Sendable () -> Void] {
         var reactions: [Int32: @Sendable () -> Void] = [SIGUSR1: { [store] in _ = store.monitor.cancel() }]
         if !Terminal.isInputTerminal {
-            reactions[SIGHUP] = { [self] in
-                store.reloadSettings()
-                scheduler.withLock { $0 }?.wake()
-                uploader.withLock { $0 }?.wake()
-                deviceSync.withLock { $0 }?.wake()
-                photoUploader.withLock { $0 }?.wake()
-            }
+            reactions[SIGHUP] = { [self] in reloadSettings() }
         }
         return reactions
+    }
+
+    /// Reads the settings on a thread of their own. While they are being read, further calls have them read once more.
+    private func reloadSettings() {
+        reloading.withLock { thread in
+            if let thread { return thread.wake() }
+            // If no thread can be started, the others read them within half a minute.
+            thread = try? WakeableThread { [self] in
+                { [self] _, _ in
+                    applySettings()
+                    return Self.reloadWaitNanoseconds
+                }
+            }
+        }
+    }
+
+    /// Between two signals there is nothing to do.
+    private static let reloadWaitNanoseconds: UInt64 = 86_400_000_000_000
+
+    private func applySettings() {
+        store.reloadSettings()
+        scheduler.withLock { $0 }?.wake()
+        uploader.withLock { $0 }?.wake()
+        deviceSync.withLock { $0 }?.wake()
+        photoUploader.withLock { $0 }?.wake()
     }
 
     /// Call when the mount is about to end: after a signal, the running operation ends first, with nothing left partly done.
@@ -68,6 +91,7 @@ final class MountDaemon: Sendable {
         if case .signal = reason { isAsked = true }
         if isAsked { store.monitor.cancel() }
         watchEnd(isAsked || !store.monitor.isRunning)
+        reloading.withLock { $0 }?.end()
         scheduler.withLock { $0 }?.end()
         uploader.withLock { $0 }?.end()
         deviceSync.withLock { $0 }?.end()

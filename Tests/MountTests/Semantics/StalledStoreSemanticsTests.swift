@@ -113,4 +113,47 @@ struct StalledStoreSemanticsTests {
             try sandbox.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; mkdir $M/snapshots/two")
         }
     }
+
+    @Test func `SIGTERM ends the mount also while it reads the settings for SIGHUP`() throws {
+        try withStore { sandbox, disk in
+            disk.stall()
+            let daemon = try #require(sandbox.daemons.first)
+            try sandbox.looks(
+                """
+                import types
+                os.chdir("/")
+                os.kill(\(daemon), signal.SIGHUP)
+                assert until(lambda: waits(types.SimpleNamespace(pid=\(daemon)))), "it reads the settings"
+                os.kill(\(daemon), signal.SIGTERM)
+                mounted = lambda: M in open("/proc/self/mounts").read()
+                assert until(lambda: not mounted() and not os.path.exists("/proc/\(daemon)/exe"), 60), "it has not ended"
+                """)
+            disk.goOn()
+            try sandbox.mount()
+            try sandbox.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS")
+        }
+    }
+
+    @Test func `the last SIGHUP counts that comes while the store stalls`() throws {
+        try withStore { sandbox, disk in
+            // Nothing else reads the settings there.
+            try sandbox.unmountStore()
+            try sandbox.mount(options: "-o ro")
+            disk.stall()
+            let daemon = try #require(sandbox.daemons.first)
+            try sandbox.looks(
+                """
+                import types
+                os.kill(\(daemon), signal.SIGHUP)
+                assert until(lambda: waits(types.SimpleNamespace(pid=\(daemon)))), "it reads the settings"
+                settings = R + "/disk.files/store/store.yaml"
+                text = open(settings).read()
+                assert "# End of settings" in text
+                with open(settings, "w") as file: file.write(text.replace("# End of settings", 'language: "de"\\n# End of settings'))
+                os.kill(\(daemon), signal.SIGHUP)
+                """)
+            disk.goOn()
+            try sandbox.sh("wait_until grep -q Sicherungen $M/README.txt")
+        }
+    }
 }
