@@ -107,6 +107,47 @@ struct ListWritingTests {
             saying: "the folder of a bag has a file that is not of this job", exitCode: 3)
     }
 
+    @Test func `nothing is copied into the payload of a bag that is there, and the bag stays valid`() throws {
+        let sandbox = try ListTools.sandbox(
+            """
+            backupfs copy --manifest bagit $R/card $R/bag > $R/out; mkdir $R/other; printf x > $R/other/new; ln -s bag/data/MISC $R/link
+            cp -a $R/bag $R/before; mkdir -p $R/data/sub $R/b/data; printf x > $R/b/bagit.txt.old
+            """)
+        for place in ["$R/bag/data", "$R/bag/data/DCIM", "$R/bag/data/folder", "$R/link", "$R/link/folder"] {
+            for options in ["", "--manifest sha256sums", "--label prefix", "--on-conflict rename"] {
+                try sandbox.fails(
+                    "backupfs copy \(options) $R/other $R/c \(place)", saying: "With --manifest bagit, a new folder", exitCode: 2)
+            }
+        }
+        // A bag in a bag.
+        try sandbox.fails(
+            "backupfs copy --manifest bagit $R/other $R/bag/data", saying: "in the payload of the bag \(sandbox("bag"))",
+            exitCode: 2)
+        #expect(try sandbox.sh("diff -r $R/bag $R/before; [ ! -e $R/c ]; . $R/tools; bag_check $R/bag") == "")
+        // Beside the payload, a bag may have other files. Without a declaration, there is no bag.
+        try sandbox.sh(
+            """
+            . $R/tools; backupfs copy $R/other $R/bag/notes > $R/out; backupfs copy $R/other $R/data/sub $R/b/data >> $R/out
+            bag_check $R/bag; cmp $R/other/new $R/bag/notes/new; cmp $R/other/new $R/data/sub/new; cmp $R/other/new $R/b/data/new
+            """)
+        // A job whose destination has become a bag since then.
+        try sandbox.sh("mkdir $R/later; backupfs copy $R/other $R/later/data > $R/out; \(CopySandbox.findJob)")
+        try sandbox.fails(
+            "cp $R/bag/bagit.txt $R/later/; printf y > $R/other/y; backupfs copy --resume $(basename $(readlink $R/job))",
+            saying: "in the payload of the bag", exitCode: 2)
+    }
+
+    @Test func `files that are copied into a folder with an ASC MHL history are in its next generation`() throws {
+        let sandbox = try ListTools.sandbox(
+            "backupfs copy --manifest ascmhl $R/card $R/a > $R/out; mkdir $R/other; printf x > $R/other/new")
+        try sandbox.sh(
+            """
+            . $R/tools; mhl verify $R/a > $R/mhl.out; backupfs copy $R/other $R/a/DCIM > $R/out 2> $R/err; [ ! -s $R/err ]
+            ! mhl verify $R/a > $R/mhl.out 2>&1; grep -q 'found new file DCIM/new' $R/mhl.out; ! grep -q mismatch $R/mhl.out
+            mhl create -h xxh128 $R/a > $R/mhl.out; mhl verify $R/a > $R/mhl.out; mhl diff $R/a > $R/mhl.out; grep -q DCIM/new $R/a/ascmhl/0002*
+            """)
+    }
+
     @Test func `a name with a percent sign is encoded as RFC 8493 says; links and foreign names are refused`() throws {
         let sandbox = try ListTools.sandbox("printf x > $R/card/100%25")
         try sandbox.sh("backupfs copy --manifest bagit $R/card $R/a > $R/out")

@@ -357,6 +357,20 @@ import Testing
         }
     }
 
+    @Test func `a destination in the payload of a bag refuses all files`() throws {
+        try Sandbox.use { sandbox in
+            try Self.make(in: sandbox)
+            try sandbox.sh("mkdir $R/b/data; touch $R/b/bagit.txt; sed -i 's,/b\"],/b/data\"],' $S/store.yaml")
+            try sandbox.mount(Self.soon)
+            try sandbox.fails("cp $R/card/DCIM/one.txt $M/copy/cards/", saying: "Invalid argument", exitCode: 1)
+            #expect(
+                try sandbox.sh(
+                    "ls -A $R/a; ls -A $R/b/data; grep -c 'one.txt was not copied .* in the payload of the bag' $S/mount.log")
+                    == "1")
+            try sandbox.unmount()
+        }
+    }
+
     @Test(.enabled(if: Machine.isRoot)) func `a destination that fills up fails alone`() throws {
         try Sandbox.use { sandbox in
             try Self.make(in: sandbox)

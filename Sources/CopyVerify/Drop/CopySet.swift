@@ -41,6 +41,8 @@ public final class CopySet: Sendable {
         var isClosed = false
         /// The set that this one has replaced, until its job has ended.
         var predecessor: CopySet?
+        /// Why the last job could not begin.
+        var refusal: String?
         /// Jobs that have ended, while `onEnd` runs.
         var concludingCount = 0
 
@@ -100,6 +102,7 @@ public final class CopySet: Sendable {
             let job = try start()
             state.changeWakingAll { state in
                 (state.job, state.isStarting, state.useCount) = (job, false, 1)
+                state.refusal = nil
             }
             return job
         } catch {
@@ -236,7 +239,18 @@ public final class CopySet: Sendable {
     public func makeDraft(_ path: [FileName], permissions: mode_t) throws(BackupError) -> Draft {
         guard let name = path.last else { throw BackupError(.invalidArgument, "the file has no name") }
         try requireNames(path)
-        _ = try begin()
+        do throws(BackupError) {
+            _ = try begin()
+        } catch {
+            // Not for each file of a folder.
+            let text = error.description
+            let isNew = state.withLock { state in
+                defer { state.refusal = text }
+                return state.refusal != text
+            }
+            if isNew { noteFailure(path, error) }
+            throw error
+        }
         do throws(BackupError) {
             let folder = try spoolFolder(path.dropLast())
             // One that was given up before.
@@ -282,9 +296,13 @@ public final class CopySet: Sendable {
                 }
             }
         } catch {
-            onFailure(BytePath.join(Array(place.source.utf8), BytePath.joined(draft.path)), error)
+            noteFailure(draft.path, error)
             throw error
         }
+    }
+
+    private func noteFailure(_ path: [FileName], _ error: BackupError) {
+        onFailure(BytePath.join(Array(place.source.utf8), BytePath.joined(path)), error)
     }
 
     /// Gives a draft another name.

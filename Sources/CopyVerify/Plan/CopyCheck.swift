@@ -44,6 +44,7 @@ public struct CopyCheck {
         }
         let places = try findPlaces(labelled)
         try requireSeparate(places)
+        try requireOutsideBags(places)
         try throwProblems()
         for place in places { checkWritable(place) }
         try throwProblems()
@@ -73,6 +74,7 @@ public struct CopyCheck {
         }
         try throwProblems()
         let chains = try requireDifferent(places)
+        try requireOutsideBags(places)
         for (name, path) in forbidden {
             let own = FileIdentity(try FileSystem.status(path))
             for chain in chains where chain.identities.contains(own) {
@@ -220,6 +222,18 @@ public struct CopyCheck {
                 BackupError(
                     .accessDenied, "you may not write into this folder", path: place.existingPath,
                     remedy: "Check the owner and the mode of the folder."))
+        }
+    }
+
+    /// The list of a bag has each file of the payload: one more makes the bag invalid.
+    private mutating func requireOutsideBags(_ places: [DestinationPlace]) throws(BackupError) {
+        for place in places {
+            guard let bag = try place.bag(around: options.manifests.contains(.bagit)) else { continue }
+            note(
+                BackupError(
+                    .usage, "the destination is in the payload of the bag \(bag), which new files would make invalid",
+                    path: place.path,
+                    remedy: "Name a folder outside the bag. With --manifest bagit, a new folder becomes a bag of the copies."))
         }
     }
 

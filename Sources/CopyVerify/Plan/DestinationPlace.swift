@@ -62,6 +62,31 @@ public struct DestinationPlace: Sendable, Equatable {
         }
     }
 
+    /// The bag that has the destination in its payload, if there is one.
+    /// - Parameter makesBag: whether the folder that holds the destination is a bag of the job itself: only others count.
+    /// - Throws: when that cannot be determined.
+    func bag(around makesBag: Bool) throws(BackupError) -> String? {
+        let existing = try FileSystem.realPath(existingPath)
+        var folder = madePath.isEmpty ? existing : "\(existing == "/" ? "" : existing)/\(madePath)"
+        if makesBag { folder = FileSystem.parentPath(folder) }
+        while folder != "/" {
+            let parent = FileSystem.parentPath(folder)
+            let start = parent == "/" ? "" : parent
+            if try FileSystem.exists("\(start)/\(CopyOptions.bagDeclaration)"), try Self.isPayload(folder, of: start) {
+                return parent
+            }
+            folder = parent
+        }
+        return nil
+    }
+
+    /// Some file systems have the folder under other spellings of the name, too.
+    private static func isPayload(_ folder: String, of bag: String) throws(BackupError) -> Bool {
+        if FileSystem.lastComponent(folder) == CopyOptions.payload { return true }
+        guard let identity = try FileSystem.identityIfPresent(folder) else { return false }
+        return try FileSystem.identityIfPresent("\(bag)/\(CopyOptions.payload)") == identity
+    }
+
     /// Whether the file system that is there now is the one that the job began with. A device gets another number when it is
     /// plugged in again, but an empty mountpoint belongs to another file system.
     func isSameFileSystem(as other: DestinationPlace) -> Bool {
