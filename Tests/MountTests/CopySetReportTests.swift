@@ -39,6 +39,23 @@ import Testing
         }
     }
 
+    @Test func `LOG-01: a job of a set, and one that is resumed in the mount, is in the log from its beginning`() throws {
+        try Sandbox.use { sandbox in
+            try CopySetTests.make(in: sandbox)
+            try sandbox.sh(
+                "backupfs config set log-level debug --store $S; backupfs copy --store $S $R/card $R/c >/dev/null; rm $S/backupfs.log"
+            )
+            try sandbox.mount(CopySetTests.soon)
+            try sandbox.write(#"jq -r 'select(.op == "copy") | [.phase, .result, .level] | @csv' $S/backupfs.log"#, to: "lines")
+            let whole = #""begun",,"debug""# + "\n" + #""ended","ok","info""#
+            try sandbox.sh("echo resume > $R/word; cp $R/word $M/jobs/*/control; wait_until 'bash $R/lines | grep ended'")
+            #expect(try sandbox.sh("bash $R/lines") == whole)
+            try sandbox.sh("rm $S/backupfs.log; cp $R/card/DCIM/one.txt $M/copy/cards/")
+            try sandbox.unmount()
+            #expect(try sandbox.sh("bash $R/lines") == whole)
+        }
+    }
+
     @Test func `a mount that ends waits for the reports; without the setting there are none`() throws {
         try Sandbox.use { sandbox in
             try CopySetTests.make(in: sandbox)

@@ -37,7 +37,9 @@ final class CopySetHost: Sendable {
         CopySet(
             place, spool: "\(store.paths.spool)/copy-\(place.name)", jobs: store.paths.jobs, store: store.paths.root,
             idleSeconds: idleSeconds, after: predecessor
-        ) { name, error in
+        ) { [store] in
+            FolderCopyLog(store).noteBeginning()
+        } onFailure: { name, error in
             // close(2) can only return a number.
             Terminal.writeError("backupfs: \(MessageText.name(name)) was not copied to every destination. \(error.fullText)")
         } onEnd: { [store] folder, result in

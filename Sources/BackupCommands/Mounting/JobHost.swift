@@ -51,6 +51,7 @@ final class JobHost: Sendable {
     }
 
     private func run(_ job: CopyJob, _ stop: Cancellation) {
+        FolderCopyLog(store).noteBeginning()
         let result = Result { () throws(BackupError) in
             try stop.run { () throws(BackupError) in try job.run(stop: stop, version: ProgramVersion.text) }.state
         }

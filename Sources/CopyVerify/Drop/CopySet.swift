@@ -29,6 +29,7 @@ public final class CopySet: Sendable {
     private let jobs: String
     private let store: String
     private let idleNanoseconds: UInt64
+    private let onBegin: @Sendable () -> Void
     private let onFailure: @Sendable (_ path: [UInt8], BackupError) -> Void
     private let onEnd: @Sendable (JobFolder, Result<JobState, BackupError>) -> Void
 
@@ -60,10 +61,12 @@ public final class CopySet: Sendable {
     ///   - store: has no destination in it.
     ///   - idleSeconds: how long after the last use its job ends.
     ///   - predecessor: the set that this one replaces: its job ends before the first one begins here.
+    ///   - onBegin: called when a job begins.
     ///   - onFailure: called for a file that has not come to every destination.
     ///   - onEnd: called on another thread when a job has ended. Files are taken meanwhile; the end of the set waits for it.
     public init(
         _ place: CopySetPlace, spool: String, jobs: String, store: String, idleSeconds: Double, after predecessor: CopySet? = nil,
+        onBegin: @escaping @Sendable () -> Void,
         onFailure: @escaping @Sendable (_ path: [UInt8], BackupError) -> Void,
         onEnd: @escaping @Sendable (JobFolder, Result<JobState, BackupError>) -> Void
     ) {
@@ -76,6 +79,7 @@ public final class CopySet: Sendable {
         self.state = state
         root = CopySetRoot { () throws(BackupError) in try CopySet.view(place, state) }
         self.onFailure = onFailure
+        self.onBegin = onBegin
         self.onEnd = onEnd
     }
 
@@ -123,6 +127,7 @@ public final class CopySet: Sendable {
             _ = try? job.end(idleSince: SystemClock.monotonicNanoseconds())
             throw error
         }
+        onBegin()
         return job
     }
 
