@@ -79,6 +79,31 @@ struct NestedHistoryTests {
         #expect(result.errors.contains("\(folder)/clip.mov"), "\(result.text)")
     }
 
+    @Test func `a history that only an earlier generation of the one above knows is missed with a warning`() throws {
+        // The program of the ASC makes the second generation all the same, and fails for the history that it misses.
+        let sandbox = try ListTools.sandbox(
+            """
+            { mhl create -h md5 $R/card/DCIM; mhl create -h md5 $R/card; } > $R/mhl.out; cp -a $R/card $R/good; rm -r $R/card/DCIM/ascmhl
+            ! mhl create -h md5 $R/card > $R/mhl.out 2>&1; grep -q 'Missing ASC MHL history' $R/mhl.out
+            ls $R/card/ascmhl/0002*; ! grep -q hashlistreference $R/card/ascmhl/0002*
+            """)
+        let result = try sandbox.run("backupfs copy $R/card $R/a")
+        #expect(result.exitCode == 0, "\(result.text)")
+        let warnings = result.errors.split(separator: "\n")
+        #expect(warnings.count == 1, "\(result.errors)")
+        #expect(
+            warnings.first?.hasPrefix("warning: \(sandbox("card"))/DCIM/ascmhl/0002_DCIM_") == true
+                && warnings.first?.contains("is not in the source; an earlier generation") == true
+                && warnings.first?.contains("(ascmhl/0001_card_") == true, "\(result.errors)")
+        #expect(try sandbox.sh("\(CopySandbox.findJob); grep -c 'an earlier generation' $J/errors.txt") == "1")
+        // A folder that has another name now has taken its history with it.
+        try sandbox.sh(
+            """
+            . $R/tools; rm -r $R/card; cp -a $R/good $R/card; mv $R/card/DCIM $R/card/FOOTAGE; mhl create -h md5 $R/card > $R/mhl.out 2>&1 || true
+            grep -q FOOTAGE/ascmhl $R/card/ascmhl/0002*; backupfs copy $R/card $R/b > $R/out 2> $R/err || true; ! grep 'earlier generation' $R/err
+            """)
+    }
+
     @Test func `a history knows the generations of the histories below it`() throws {
         let sandbox = try ListTools.sandbox(
             """

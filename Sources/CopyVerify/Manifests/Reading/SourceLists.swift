@@ -73,6 +73,8 @@ struct SourceLists {
 
     /// A history leaves the files of a history below it to that one: without it, none would be missed.
     private func require(_ histories: Histories) throws(BackupError) {
+        // A folder that was renamed since then has its history with it.
+        let known = Set(histories.generations.values)
         for reference in histories.references {
             let place = MessageText.name(reference.path)
             if let present = histories.generations[reference.path] {
@@ -84,6 +86,12 @@ struct SourceLists {
                     BackupError(
                         .notFound, "it refers to a generation that is not in the source: \(place)",
                         path: "\(root.path)/\(reference.list)", remedy: "Look for it where the source comes from."))
+            } else if !known.contains(reference.c4) {
+                // Later generations of the history above have the files themselves, or nothing of them.
+                problems.warnOnce(
+                    "history \(place)",
+                    "\(root.path)/\(place): this generation of an ASC MHL history is not in the source; an earlier generation of the history above refers to it (\(reference.list))"
+                )
             }
         }
     }
