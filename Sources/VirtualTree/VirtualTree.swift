@@ -77,7 +77,8 @@ public final class VirtualTree: TreeOperations {
         guard let node = try? nodes.node(inode) else { return nil }
         if let place = (node as? any CopySetNode)?.place { return wait(ofCopySet: place, node, for: aim) }
         switch aim {
-        case .closing: return node is CopiedPhoto ? .star : node is JobControl ? .drop : nil
+        case .closing where node is JobControl, .writing where node is JobControl: return .job
+        case .closing: return node is CopiedPhoto ? .star : nil
         case .making: return nil
         // The kernel keeps programs from looking into the folder meanwhile: it does not wait behind copies that are closed.
         case .change where node is StarredFolder || node is KeptPhoto: return .change

@@ -68,6 +68,32 @@ import Testing
         }
     }
 
+    @Test func `jobs that are resumed while their disk stalls keep no restore waiting`() throws {
+        try Sandbox.use { sandbox in
+            try sandbox.withDisk { disk in
+                try sandbox.sh(
+                    """
+                    backupfs init --store $S --sample >/dev/null; mkdir $R/card; echo one > $R/card/1; echo resume > $R/word
+                    for i in $(seq 12); do backupfs copy --store $S $R/card $R/disk/$i >/dev/null; done
+                    """)
+                try sandbox.mount()
+                try sandbox.sh("cp $M/live/export.json $R/export.json")
+                disk.stall()
+                try sandbox.looks(
+                    """
+                    waiting = [start("cp", R + "/word", f"jobs/{job}/control") for job in os.listdir("jobs")]
+                    begun(waiting)
+                    assert [each.poll() for each in waiting] == 12 * [None]
+                    answers(("cp", R + "/export.json", "restore/preview/a.json"), 10)
+                    assert [each.poll() for each in waiting] == 12 * [None]
+                    os.kill(\(disk.process), signal.SIGCONT)
+                    for each in waiting: assert ends(each, 60) == 0
+                    """)
+                try sandbox.unmountStore()
+            }
+        }
+    }
+
     @Test func `the end of the mount pauses a job that it works at; a job that cannot resume is the error of close`() throws {
         try Sandbox.use { sandbox in
             try sandbox.sh(Self.card)

@@ -269,7 +269,7 @@ enum StallLimits {
     ///   the bytes of a large photo may wait for a slow disk.
     static func idleSeconds(of wait: RequestWait) -> Double? {
         switch wait {
-        case .app, .store, .drop, .star, .copySet, .copySetView: nil
+        case .app, .store, .drop, .star, .job, .copySet, .copySetView: nil
         case .repository, .checksums, .network: shortest ?? repositorySeconds
         case .change: min(shortest ?? changeSeconds, changeSeconds)
         }

@@ -6,7 +6,9 @@ import VirtualTree
 final class WaitingLanes: Sendable {
     /// Threads for requests that wait for none of them. A backup or a restore occupies one for its whole duration.
     private static let freeThreadCount = 4
-    private static let commonWaits: [RequestWait] = [.app, .store, .drop, .repository, .checksums, .change, .network, .star]
+    private static let commonWaits: [RequestWait] = [
+        .app, .store, .drop, .repository, .checksums, .change, .network, .star, .job,
+    ]
 
     private struct State {
         /// Those of copy sets: each set has its own, so that one whose disk does not respond delays no other one.
@@ -46,7 +48,7 @@ final class WaitingLanes: Sendable {
         switch wait {
         case .app, .repository, .copySet: 8
         case .network: 6
-        case .store, .drop, .checksums, .change, .star, .copySetView: 4
+        case .store, .drop, .checksums, .change, .star, .job, .copySetView: 4
         }
     }
 

@@ -184,6 +184,8 @@ public enum RequestWait: Sendable, Hashable {
     case copySet(String)
     /// The same disks, for looking at them.
     case copySetView(String)
+    /// The source and the destinations of a copy job that is asked to go on.
+    case job
     /// Stars that stand for bytes which are read: those of a copy in `photos/starred/` when it is closed.
     case star
 }
