@@ -21,6 +21,15 @@ enum JobPlace {
             .usage, "without a store and a home folder there is no place to record the copy", remedy: "Give --store DIR.")
     }
 
+    /// The folders that a job copies, and copies to; none of a job that cannot be opened, or that programs copied into.
+    /// - Parameters:
+    ///   - name: its ID, or its folder.
+    ///   - place: the folder of all jobs.
+    static func folders(ofJob name: String, in place: String) -> [String] {
+        guard let record = (try? JobFolder.open(name, in: place))?.record, record.kind == .copy else { return [] }
+        return [record.source] + record.namedDestinations
+    }
+
     /// The log of the store that has the jobs, or the file that `--log-file` names.
     /// - Parameter folders: the source and the destinations: a line of the log would change one of their files.
     /// - Returns: `nil` when the settings cannot be read: a copy must not fail because of a setting.

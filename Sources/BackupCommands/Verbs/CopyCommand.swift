@@ -90,7 +90,8 @@ struct CopyCommand: ParsableCommand {
         let place = try JobPlace.resolve(store)
         store.wait?.begin()
         let settings = JobPlace.reportSettingsOrNone(store)
-        let runner = try CopyRunner(isJSON: output.json, log: JobPlace.log(store, besides: folders)) {
+        let besides = resume.map { JobPlace.folders(ofJob: $0, in: place) } ?? folders
+        let runner = try CopyRunner(isJSON: output.json, log: JobPlace.log(store, besides: besides)) {
             reports.preferences($0 ?? settings)
         }
         if let resume { return try runner.resume(resume, in: place) }

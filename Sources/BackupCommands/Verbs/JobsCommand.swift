@@ -92,7 +92,8 @@ struct JobsResumeCommand: ParsableCommand {
         if try JobFolder.open(job.name, in: place).isRunning { return try job.ask(.resume) }
         job.store.wait?.begin()
         let settings = JobPlace.reportSettingsOrNone(job.store)
-        try CopyRunner(isJSON: output.json, log: JobPlace.log(job.store)) { $0 ?? settings }.resume(job.name, in: place)
+        let log = try JobPlace.log(job.store, besides: JobPlace.folders(ofJob: job.name, in: place))
+        try CopyRunner(isJSON: output.json, log: log) { $0 ?? settings }.resume(job.name, in: place)
     }
 }
 

@@ -29,6 +29,10 @@ public struct JobRecord: Sendable {
     /// As they were when the job was made.
     public let destinations: [DestinationPlace]
     public let options: CopyOptions
+    /// As they were named: of a bag, the folder that has the payload.
+    public var namedDestinations: [String] {
+        destinations.map { options.manifests.contains(.bagit) ? FileSystem.parentPath($0.path) : $0.path }
+    }
     /// Part of the names of unfinished copies.
     let token: String
 

@@ -72,4 +72,27 @@ struct FolderCopyLogTests {
         }
         #expect(try sandbox.sh("cat $R/card/1; ls $R/card; ls $R/a") == "one\n1")
     }
+
+    @Test(arguments: ["copy --resume", "jobs resume"])
+    func `a log in the source or in a destination of the job that is resumed is refused`(verb: String) throws {
+        let sandbox = try Sandbox()
+        try sandbox.sh(
+            """
+            backupfs init --store $S >/dev/null; mkdir $R/card; echo one > $R/card/1; ln -s $R/card $R/link
+            backupfs copy --store $S $R/card $R/a $R/b >/dev/null; ls $S/jobs > $R/first
+            backupfs copy --store $S --manifest bagit $R/card $R/bag >/dev/null; ls $S/jobs | grep -vxFf $R/first > $R/second
+            """)
+        for file in ["$R/card/1", "$R/card/new", "$R/link/1", "$R/a/log", "$R/b/1", "$R/b/sub/log"] {
+            try sandbox.fails(
+                "backupfs \(verb) $(cat $R/first) --store $S --log-file \(file)", saying: "the log would be in a folder",
+                exitCode: 2)
+        }
+        try sandbox.fails(
+            "backupfs \(verb) $(cat $R/second) --store $S --log-file $R/bag/log", saying: "the log would be in a folder",
+            exitCode: 2)
+        #expect(
+            try sandbox.sh("find $R/card $R/a $R/b $R/bag -name '*log*' -o -name new | wc -l; cat $R/a/1 $R/b/1") == "0\none\none"
+        )
+        try sandbox.sh("backupfs \(verb) $(cat $R/first) --store $S --log-file $R/log; grep -c ended $R/log")
+    }
 }
