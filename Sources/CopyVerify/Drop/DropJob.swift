@@ -105,25 +105,17 @@ final class DropJob: Sendable {
         folder.note(.results)
         let info = info.withLock { $0.whole }
         try folder.write(info)
-        let counts = try JobReports(folder, context.problems, context.journal).write()
-        let parts = destinations.map { destination in
-            CopySummary.Part(
-                path: destination.place.path, counts: counts[destination.place.path] ?? RowCounts(), error: destination.error)
-        }
-        let isWhole = parts.allSatisfy { $0.counts.failureCount == 0 && $0.error == nil } && context.problems.problems.isEmpty
-        folder.clearRequest()
-        let copySeconds = Double(idleSince.subtractingSaturating(startNanoseconds)) / 1e9
-        let state: JobState = isCancelled || context.mustStop ? .cancelled : isWhole ? .completed : .failed
-        let summary = CopySummary(
-            state: state, parts: parts, info: info, readBytes: readBytes, hiddenCount: 0, problems: context.problems.problems,
-            warnings: context.problems.warnings,
-            elapsedSeconds: copySeconds + Double(SystemClock.monotonicNanoseconds() - endNanoseconds) / 1e9)
+        let copyNanoseconds = idleSince.subtractingSaturating(startNanoseconds)
+        let conclusion = JobConclusion(
+            folder: folder, context: context, destinations: destinations, info: info, readBytes: readBytes,
+            startNanoseconds: endNanoseconds.subtractingSaturating(copyNanoseconds))
+        let summary = try conclusion.write { isCancelled || context.mustStop ? .cancelled : $0 }
         var run = run
-        run.copySeconds = copySeconds
+        run.copySeconds = Double(copyNanoseconds) / 1e9
         run.take(summary, destinations, progress)
         try folder.noteEnd(run)
-        try folder.setState(state)
+        try folder.setState(summary.state)
         lock.withLock { $0 = nil }
-        return state
+        return summary.state
     }
 }

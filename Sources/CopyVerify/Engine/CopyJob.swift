@@ -126,7 +126,10 @@ public struct CopyJob: Sendable {
         begin(.results)
         // A run that is stopped says so in its record.
         return try Cancellation.shielded { () throws(BackupError) in
-            let summary = try conclude(context, destinations, control, load, start)
+            let conclusion = JobConclusion(
+                folder: folder, context: context, destinations: destinations, absent: absent, info: plan.info,
+                readBytes: load.readBytes, hiddenCount: plan.hiddenCount, startNanoseconds: start)
+            let summary = try conclusion.write { control.isCancelled ? .cancelled : context.mustStop ? .paused : $0 }
             note.take(summary, destinations, meter.latest)
             try folder.noteEnd(note)
             try setState(summary.state, meter.latest)
@@ -223,26 +226,6 @@ public struct CopyJob: Sendable {
         } else {
             try folder.setState(state)
         }
-    }
-
-    private func conclude(
-        _ context: CopyContext, _ destinations: [Destination], _ control: JobControl, _ load: SourceLoad, _ start: UInt64
-    ) throws(BackupError) -> CopySummary {
-        let counts = try JobReports(folder, context.problems, context.journal).write()
-        let errors = Dictionary(
-            destinations.map { ($0.place.path, $0.error) } + absent.map { ($0.place.path, $0.error) }
-        ) { first, _ in first }
-        let parts = record.destinations.map { place in
-            CopySummary.Part(path: place.path, counts: counts[place.path] ?? RowCounts(), error: errors[place.path] ?? nil)
-        }
-        folder.clearRequest()
-        let isWhole = parts.allSatisfy { $0.counts.failureCount == 0 && $0.error == nil } && context.problems.problems.isEmpty
-        let state: JobState =
-            if control.isCancelled { .cancelled } else if context.mustStop { .paused } else { isWhole ? .completed : .failed }
-        return CopySummary(
-            state: state, parts: parts, info: plan.info, readBytes: load.readBytes, hiddenCount: plan.hiddenCount,
-            problems: context.problems.problems, warnings: context.problems.warnings,
-            elapsedSeconds: Double(SystemClock.monotonicNanoseconds() - start) / 1e9)
     }
 }
 
