@@ -46,6 +46,46 @@ struct WorkGroupTests {
         #expect(taken == .noSpace)
     }
 
+    @Test(arguments: [0, 1, 3]) func `bytes are taken when there is room, and what holds them is run meanwhile`(threadCount: Int)
+        throws
+    {
+        let peak = try TimeLimit.run(seconds: Self.limitSeconds) {
+            let scene = Scene(threadCount: threadCount)
+            let budget = ByteBudget(limitBytes: 10)
+            for _ in 0..<100 {
+                let share = scene.group.share([1, 2, 3, 4], of: budget)
+                scene.group.submit { _ = share.bytes }
+            }
+            // Alone, whatever its size.
+            let share = scene.group.share([UInt8](repeating: 0, count: 20), of: budget)
+            try? scene.group.wait()
+            return [budget.peakByteCount, share.bytes.count]
+        }
+        #expect(peak == [20, 20])
+    }
+
+    @Test func `a thread that waits for room goes on when another one makes some, and after a failure`() throws {
+        let code = try TimeLimit.run(seconds: Self.limitSeconds) {
+            let scene = Scene(threadCount: 1)
+            let budget = ByteBudget(limitBytes: 10)
+            var first: ByteBudget.Share? = scene.group.share([UInt8](repeating: 1, count: 8), of: budget)
+            scene.group.submit { [first] in
+                scene.gate.wait(until: { $0 }) { _ in }
+                _ = first?.bytes
+            }
+            first = nil
+            let opener = try SystemThread { scene.gate.changeWakingAll { $0 = true } }
+            let second = scene.group.share([UInt8](repeating: 2, count: 9), of: budget)
+            opener.join()
+            let failing = try SystemThread { scene.group.fail(BackupError(.noSpace, "full")) }
+            let third = scene.group.share([UInt8](repeating: 3, count: 9), of: budget)
+            failing.join()
+            defer { withExtendedLifetime((second, third)) {} }
+            return errorCode { try scene.group.wait() }
+        }
+        #expect(code == .noSpace)
+    }
+
     @Test func `a lane whose work failed lets go of what comes after it (U-A5)`() throws {
         let codes = try TimeLimit.run(seconds: Self.limitSeconds) {
             let scene = Scene(threadCount: 2)

@@ -1,5 +1,6 @@
 import BackupCore
 import Synchronization
+import SystemIO
 
 /// Receives the chunks of one file once they are named: puts them into order, builds
 /// the file's content from them, and decides which of them must be stored. Thread-safe.
@@ -13,7 +14,7 @@ final class ContentAssembler: Sendable {
     /// A chunk with its name.
     struct NamedChunk: Sendable {
         let id: ChunkID
-        let bytes: [UInt8]
+        let share: ByteBudget.Share
         /// 0 where it is not kept.
         var crc32: UInt32 = 0
     }
@@ -61,7 +62,7 @@ final class ContentAssembler: Sendable {
             var result: [(chunk: NamedChunk, similar: StoredChunk?)] = []
             while let chunk = state.early.removeValue(forKey: state.next) {
                 state.next += 1
-                if case .store(let similar) = try take(chunk.id, chunk.bytes.count, chunk.crc32, &state) {
+                if case .store(let similar) = try take(chunk.id, chunk.share.bytes.count, chunk.crc32, &state) {
                     result.append((chunk, similar))
                 }
             }

@@ -7,12 +7,15 @@ enum ContentBlocks {
     /// A file that is shorter is stored by the thread that reads it.
     static let sizeBytes = 1 << 20
     private static let limit = 6
+    /// Of the chunks of a file that are cut and not stored yet: several of the largest ones.
+    static let chunkLimitBytes = 16 << 20
 
     static func make() -> BlockPool { BlockPool(blockSizeBytes: sizeBytes, limit: limit) }
 }
 
 /// Stores one large file using all processors: while the calling thread reads, others hash, cut, compress and write. The blocks
-/// read ahead and the pool's queue limit the work in progress.
+/// read ahead limit the bytes that are not cut yet, and a budget those of chunks that are not stored yet: a chunk is stored when
+/// all before it are named, and many others may be named while one waits in the pool's queue.
 final class ContentPipeline<Hashes: ContentHashing>: Sendable {
     private let store: ChunkStore
     private let policy: ChunkingPolicy
@@ -21,6 +24,7 @@ final class ContentPipeline<Hashes: ContentHashing>: Sendable {
     private let blocks: BlockPool
     private let hashes: Hashes
     private let keepsCRC32s: Bool
+    private let budget = ByteBudget(limitBytes: ContentBlocks.chunkLimitBytes)
     private let cutting: Mutex<Cutting>
 
     private struct Cutting {
@@ -79,6 +83,9 @@ final class ContentPipeline<Hashes: ContentHashing>: Sendable {
         return (content, hashes.finish())
     }
 
+    /// The largest number of bytes of chunks that were cut and not stored yet, so far.
+    var peakByteCount: Int { budget.peakByteCount }
+
     /// Of the file's chunks, once it is stored; empty unless they are kept.
     var crc32s: [UInt32] { assembler.crc32s }
 
@@ -114,15 +121,19 @@ final class ContentPipeline<Hashes: ContentHashing>: Sendable {
         cutting.partial = []
         cutting.partial.reserveCapacity(min(bytes.count, ContentBlocks.sizeBytes))
         cutting.count += 1
-        group.submit { [self] () throws(BackupError) in try name(bytes, index) }
+        // The chunks before it have all been submitted, so that those in use get stored without it.
+        let share = group.share(bytes, of: budget)
+        group.submit { [self] () throws(BackupError) in try name(share, index) }
     }
 
-    private func name(_ bytes: [UInt8], _ index: Int) throws(BackupError) {
-        let id = bytes.withUnsafeBytes { store.name(of: $0) }
-        let chunk = ContentAssembler.NamedChunk(id: id, bytes: bytes, crc32: keepsCRC32s ? CRC32.of(bytes) : 0)
-        for (chunk, similar) in try assembler.insert(chunk, at: index) {
+    private func name(_ share: ByteBudget.Share, _ index: Int) throws(BackupError) {
+        let id = share.bytes.withUnsafeBytes { store.name(of: $0) }
+        let named = ContentAssembler.NamedChunk(id: id, share: share, crc32: keepsCRC32s ? CRC32.of(share.bytes) : 0)
+        var ready = Array(try assembler.insert(named, at: index).reversed())
+        // One by one: each is let go as soon as it is stored.
+        while let (chunk, similar) = ready.popLast() {
             group.submit { [self] () throws(BackupError) in
-                try chunk.bytes.withUnsafeBytesThrowing { (plain) throws(BackupError) in
+                try chunk.share.bytes.withUnsafeBytesThrowing { (plain) throws(BackupError) in
                     try store.store(
                         chunk.id, plain, kind: policy.packKind, compression: policy.compression, similar: similar)
                 }

@@ -140,6 +140,20 @@ public final class WorkGroup: Sendable {
         }
     }
 
+    /// Takes bytes of a budget for work of this group. While there is no room, the calling thread runs work of the pool, which
+    /// may hold what is in use: there may be no other thread. What is in use must not wait for these bytes, nor be held by the
+    /// calling thread. Once the group has failed, there is room.
+    public func share(_ bytes: [UInt8], of budget: ByteBudget) -> ByteBudget.Share {
+        while !hasFailed {
+            if let share = budget.takeFree(bytes) { return share }
+            // Not for longer: another thread may submit work that only this one can run.
+            if !pool.help() { budget.waitForRoom(for: bytes.count, forNanoseconds: Self.pauseNanoseconds) }
+        }
+        return budget.take(bytes)
+    }
+
+    private static let pauseNanoseconds: UInt64 = 20_000_000
+
     /// Records a failure of the submitting thread. The first one counts.
     public func fail(_ error: BackupError) {
         state.withLock { if $0.failure == nil { $0.failure = error } }
