@@ -44,6 +44,8 @@ public struct StoredContents: ContentFolder {
     private let repository: Repository
     private let detail: Detail
     private let known: KnownPlaces?
+    /// What is not stored of the snapshot, if this is its root or the folder with the collections.
+    private let rendered: RenderedFiles?
 
     /// The numbers of files and of their bytes to look up in one call.
     private static let batchCount = 1_024
@@ -53,21 +55,46 @@ public struct StoredContents: ContentFolder {
     public init(
         _ directory: Directory, in repository: Repository, _ detail: Detail = .whole, known: KnownPlaces? = nil
     ) {
+        self.init(directory, repository, detail, known, nil)
+    }
+
+    /// A snapshot's root.
+    /// - Parameter rendered: its export, if it is not stored.
+    public init(
+        root: Directory, with rendered: RenderedFiles?, in repository: Repository, _ detail: Detail = .whole
+    ) throws(BackupError) {
+        self.init(try rendered?.completing(root) ?? root, repository, detail, nil, rendered)
+    }
+
+    private init(
+        _ directory: Directory, _ repository: Repository, _ detail: Detail, _ known: KnownPlaces?, _ rendered: RenderedFiles?
+    ) {
         self.directory = directory
         self.repository = repository
         self.detail = detail
         self.known = known
+        self.rendered = rendered
     }
 
     public var entries: [TreeEntry] { directory.entries }
 
     public func folder(_ entry: TreeEntry) throws(BackupError) -> StoredContents {
-        StoredContents(try repository.directory(of: entry), in: repository, detail, known: known)
+        if let folder = rendered?.folder(entry) { return StoredContents(folder, repository, detail, known, rendered) }
+        return StoredContents(try repository.directory(of: entry), repository, detail, known, nil)
     }
 
-    public func checksums(of file: TreeEntry) throws(BackupError) -> Checksums? { try repository.checksums(of: file) }
+    public func checksums(of file: TreeEntry) throws(BackupError) -> Checksums? {
+        if let file = rendered?.file(file) { return try file.checksums(in: repository) }
+        return try repository.checksums(of: file)
+    }
     public func checksumsIfReadable(of file: TreeEntry) throws(BackupError) -> Checksums? {
-        try repository.checksumsIfReadable(of: file)
+        guard let file = rendered?.file(file) else { return try repository.checksumsIfReadable(of: file) }
+        do throws(BackupError) {
+            return try file.checksums(in: repository)
+        } catch {
+            guard error.code == .repositoryDamaged else { throw error }
+            return nil
+        }
     }
     public func crc32(of file: TreeEntry) -> UInt32? { file.crc32 }
 
@@ -90,7 +117,7 @@ public struct StoredContents: ContentFolder {
                 position = 0
             }
             position += 1
-            try body(entry, contents[position - 1])
+            try body(entry, rendered?.file(entry)?.pieces ?? contents[position - 1])
         }
     }
 
@@ -100,7 +127,7 @@ public struct StoredContents: ContentFolder {
         var byteCount: UInt64 = 0
         for entry in entries where entry.kind != .directory {
             if !contents.isEmpty, contents.count == Self.batchCount || byteCount > Self.batchBytes { break }
-            contents.append(leftOut(entry) == nil ? entry.content : .empty)
+            contents.append(leftOut(entry) == nil && rendered?.file(entry) == nil ? entry.content : .empty)
             byteCount = byteCount.addingReportingOverflow(entry.size).partialValue
         }
         return contents
@@ -108,7 +135,8 @@ public struct StoredContents: ContentFolder {
 
     /// The content of a file whose pieces are left out: `Repository.visitPieces` provides them one by one.
     func leftOut(_ entry: TreeEntry) -> FileContent? {
-        detail == .withoutLarge && entry.kind != .directory && entry.size > Self.batchBytes ? entry.content : nil
+        detail == .withoutLarge && entry.kind != .directory && entry.size > Self.batchBytes && rendered?.file(entry) == nil
+            ? entry.content : nil
     }
 }
 
@@ -205,29 +233,45 @@ public enum SnapshotArchive {
 
 extension SnapshotArchive {
     /// The layout of a snapshot's archive as a table of extents.
-    /// - Parameter layout: `nil` for the snapshot's own.
+    /// - Parameters:
+    ///   - layout: `nil` for the snapshot's own.
+    ///   - rendered: the export of a snapshot that does not store it; without it, the archive has none. With it, the snapshot's
+    ///     own layout is that of the app.
     /// - Throws: `repositoryDamaged`.
     public static func table(
-        of snapshot: Snapshot, _ format: ArchiveFormat, layout: ArchivePathMap? = nil, in repository: Repository
+        of snapshot: Snapshot, _ format: ArchiveFormat, layout: ArchivePathMap? = nil, with rendered: RenderedFiles? = nil,
+        in repository: Repository
     ) throws(BackupError) -> ExtentTable {
-        var plan = ArchivePlan(
-            layout ?? snapshot.record.archiveLayout, names: try names(of: snapshot, in: repository), time: snapshot.creationTime)
+        let root = try StoredContents(root: repository.rootDirectory(of: snapshot), with: rendered, in: repository)
+        var plan = try archivePlan(of: snapshot, layout: layout, with: rendered, in: repository)
         plan.hasCRC32 = format == .zip
-        let root = StoredContents(try repository.rootDirectory(of: snapshot), in: repository)
         return try format.layout.table { (body) throws(BackupError) in
             try visit(root, plan) { (member, _) throws(BackupError) in try body(member) }
         }
     }
 
+    static func archivePlan(
+        of snapshot: Snapshot, layout: ArchivePathMap?, with rendered: RenderedFiles?, in repository: Repository
+    ) throws(BackupError) -> ArchivePlan {
+        ArchivePlan(
+            layout ?? rendered?.layout ?? snapshot.record.archiveLayout,
+            names: try names(of: snapshot, with: rendered, in: repository), time: snapshot.creationTime)
+    }
+
     /// The archive layout for restoring a snapshot: its own, plus the records and the media, which a layout may leave out.
-    public static func layoutForRestore(of snapshot: Snapshot) -> ArchivePathMap {
-        let layout = snapshot.record.archiveLayout.including(["export.json", "media/"])
+    /// - Parameter rendered: the export of a snapshot that does not store it.
+    public static func layoutForRestore(of snapshot: Snapshot, with rendered: RenderedFiles? = nil) -> ArchivePathMap {
+        let layout = (rendered?.layout ?? snapshot.record.archiveLayout).including(["export.json", "media/"])
         // Manifests with file names give the places in the app's own archive.
-        return snapshot.record.attributes[Snapshot.archiveNamesAttribute] == nil ? layout.withoutNestedTargets : layout
+        let hasNames = rendered.map { $0.naming != nil } ?? (snapshot.record.attributes[Snapshot.archiveNamesAttribute] != nil)
+        return hasNames ? layout : layout.withoutNestedTargets
     }
 
     /// The names of its media files in its archives.
-    public static func names(of snapshot: Snapshot, in repository: Repository) throws(BackupError) -> ArchiveNames {
+    public static func names(
+        of snapshot: Snapshot, with rendered: RenderedFiles? = nil, in repository: Repository
+    ) throws(BackupError) -> ArchiveNames {
+        if let rendered { return try rendered.archiveNames(root: repository.rootDirectory(of: snapshot), in: repository) }
         guard let naming = snapshot.record.attributes[Snapshot.archiveNamesAttribute].flatMap({ ManifestNaming($0) }) else {
             return .none
         }
@@ -236,13 +280,28 @@ extension SnapshotArchive {
 }
 
 /// Exact sizes of a backup's archives in bytes.
-public struct ArchiveSizes {
+public struct ArchiveSizes: Sendable, Equatable {
     /// That of archive.zip.
     public let zip: UInt64
     /// That of archive.tar.
     public let tar: UInt64
     /// The number of members, the same in the ZIP and the tar archive.
     public let memberCount: UInt64
+
+    /// Sizes that were measured before.
+    public init(zip: UInt64, tar: UInt64, memberCount: UInt64) {
+        self.zip = zip
+        self.tar = tar
+        self.memberCount = memberCount
+    }
+
+    /// Those of a snapshot with a rendered export.
+    public init(of snapshot: Snapshot, with rendered: RenderedFiles, in repository: Repository) throws(BackupError) {
+        let root = try repository.rootDirectory(of: snapshot)
+        try self.init(
+            StoredContents(root: root, with: rendered, in: repository, .withoutLarge),
+            SnapshotArchive.archivePlan(of: snapshot, layout: nil, with: rendered, in: repository), in: repository)
+    }
 
     /// Measures both in one walk of the folders.
     /// - Parameters:
@@ -252,12 +311,18 @@ public struct ArchiveSizes {
         of root: Directory, layout: ArchivePathMap, names: ArchiveNames, time: Timestamp, in repository: Repository,
         known: KnownPlaces? = nil
     ) throws(BackupError) {
+        try self.init(
+            StoredContents(root, in: repository, .withoutLarge, known: known), ArchivePlan(layout, names: names, time: time),
+            in: repository, known: known)
+    }
+
+    private init(
+        _ contents: StoredContents, _ plan: ArchivePlan, in repository: Repository, known: KnownPlaces? = nil
+    ) throws(BackupError) {
         var zip = ZIPLayout.SizeCounter()
         var tar = TARLayout.SizeCounter()
         var memberCount: UInt64 = 0
-        let contents = StoredContents(root, in: repository, .withoutLarge, known: known)
-        try SnapshotArchive.visit(contents, ArchivePlan(layout, names: names, time: time)) {
-            (member, entry) throws(BackupError) in
+        try SnapshotArchive.visit(contents, plan) { (member, entry) throws(BackupError) in
             if let large = entry.flatMap(contents.leftOut) {
                 var content = ZIPContentMeasure()
                 try repository.visitPieces(of: large, known: known) { content.append($0) }

@@ -113,8 +113,12 @@ public final class VirtualTree: TreeOperations {
         }
     }
 
-    /// Releases views that take space and have been idle for this long: the newest rendering of the app's data.
-    public func letGoOfIdleViews(afterSeconds seconds: Double) { context.live.letGo(idleSeconds: seconds) }
+    /// Releases views that take space and have been idle for this long: the newest rendering of the app's data, and rendered
+    /// exports of snapshots.
+    public func letGoOfIdleViews(afterSeconds seconds: Double) {
+        context.live.letGo(idleSeconds: seconds)
+        context.services.letGoOfRenderedFiles(idleSeconds: seconds)
+    }
 
     public func readLink(_ inode: InodeNumber) throws(BackupError) -> [UInt8] {
         guard let link = try nodes.node(inode) as? any LinkNode else {

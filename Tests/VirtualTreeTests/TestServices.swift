@@ -58,6 +58,10 @@ final class TestServices: TreeServices {
         throw BackupError(.notFound, "there is no such job", path: name.description)
     }
 
+    func showsRenderedExport(_ snapshot: Snapshot) -> Bool { false }
+    func renderedFiles(of snapshot: Snapshot, in repository: Repository) throws(BackupError) -> RenderedFiles? { nil }
+    func letGoOfRenderedFiles(idleSeconds: Double) {}
+
     let repository: Repository
     /// There for as long as the tree that asks.
     private let folder: TemporaryFolder

@@ -7,6 +7,7 @@ import Formats
 import Operations
 import Photos
 import Restore
+import SnapshotFormats
 import Synchronization
 import SystemIO
 import VirtualTree
@@ -23,6 +24,7 @@ final class StoreTreeServices: TreeServices {
     private let onBackup = Mutex<@Sendable () -> Void>({})
     private let copies: RemoteCopies
     private let photos: LivePhotos?
+    private let rendered: RenderedSnapshots
     /// Ended with the mount.
     let jobs: JobHost
     /// Ended with the mount.
@@ -43,6 +45,7 @@ final class StoreTreeServices: TreeServices {
         jobs = JobHost(store: store)
         copySets = CopySetHost(store: store)
         live = try LiveData(store: store)
+        rendered = RenderedSnapshots(store: store)
         photos = try LivePhotos(store: store)
         let ask: @Sendable () -> Result<StoreState, BackupError> = {
             Result { () throws(BackupError) in try StoreState(of: store, isPatient: false) }
@@ -301,6 +304,14 @@ final class StoreTreeServices: TreeServices {
     var remoteNames: [String] { copies.names }
 
     func remoteRepository(named name: String) throws(BackupError) -> Repository { try copies.repository(of: name) }
+
+    func showsRenderedExport(_ snapshot: Snapshot) -> Bool { rendered.shows(snapshot) }
+
+    func renderedFiles(of snapshot: Snapshot, in repository: Repository) throws(BackupError) -> RenderedFiles? {
+        try rendered.files(of: snapshot, in: repository)
+    }
+
+    func letGoOfRenderedFiles(idleSeconds: Double) { rendered.letGo(idleSeconds: idleSeconds) }
 
     func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) { store.exportFile(of: snapshot) }
 

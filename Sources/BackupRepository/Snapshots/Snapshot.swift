@@ -97,6 +97,16 @@ public struct Snapshot: Hashable, Sendable {
     /// the whole database.
     public static let allExportedAttribute = "all-exported"
 
+    /// The attribute of a snapshot that does not store the app's export: the setting `export` of the store that made it.
+    public static let exportAttribute = "export"
+    /// The value of the attribute of a snapshot that is shown with a rendered export.
+    private static let renderedExport = "live"
+
+    /// Whether its folder has `export.json` and `data/`. From the record alone.
+    public var storesExport: Bool { record.attributes[Self.exportAttribute] == nil }
+    /// Whether they are shown although they are not stored.
+    public var showsRenderedExport: Bool { record.attributes[Self.exportAttribute] == Self.renderedExport }
+
     private static let ownAttributes: Set = [
         originalAttribute, mediaMetadataAttribute, mediaOwnerAttribute, photosAttribute, photoFilesAttribute,
         photoStarsAttribute,

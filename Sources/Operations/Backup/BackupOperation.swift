@@ -194,10 +194,13 @@ public struct BackupOperation: Sendable {
             intervalHours: store.settings.readAgainHours)
 
         let progress = BackupProgress(store.definition, report)
+        // A safety backup is one file in `safety/`, with which any program can undo the restore.
+        let export = kind == .safety ? .always : store.settings.export
+        let storesExport = export == .always
         let places = try store.places()
         let parts = try BackupParts(
             store: store, writer: writer, earlier: earlier, createdAt: createdAt, progress: progress, reading: reading,
-            readsPhotos: kind == .safety ? .nothing : readsAll ? .all : .new, rows: rows
+            readsPhotos: kind == .safety ? .nothing : readsAll ? .all : .new, rows: rows, storesExport: storesExport
         ).run()
         // A restore is undone with this backup: better none than one with gaps. Files moved meanwhile are no obstacle: a restore
         // keeps the files that the backup lacks.
@@ -206,9 +209,13 @@ public struct BackupOperation: Sendable {
         let records = parts.records
         let damage: [Message] = records.damage.map { ["database.sqlite: SQLite finds it damaged: \($0)"] } ?? []
         var entries = parts.entries
-        entries.append(try file("schema.json", ExportSchema(records.facts.definition).json.prettyText, writer, createdAt))
-        let changes = try changes(since: parent, entries, records, writer)
-        entries.append(try file("changes.json", changes.json.prettyText, writer, createdAt))
+        var changes: ChangesDocument?
+        if storesExport {
+            entries.append(try file("schema.json", ExportSchema(records.facts.definition).json.prettyText, writer, createdAt))
+            let made = try self.changes(since: parent, entries, records, writer)
+            entries.append(try file("changes.json", made.json.prettyText, writer, createdAt))
+            changes = made
+        }
         let manifest = ManifestDocument(
             store: store, facts: records.facts, parent: parent, label: name, tag: tag, createdAt: createdAt,
             content: try Directory(entries: entries).totals, unreadable: parts.unreadable + damage)
@@ -216,7 +223,8 @@ public struct BackupOperation: Sendable {
 
         let root = try writer.store(entries)
         try writer.publishChunks()
-        let layout = store.definition.archiveLayout
+        // The app's own layout may have no place for the database.
+        let layout = storesExport ? store.definition.archiveLayout : .identity
         let directory = try store.repository.directory(root)
         // What was read of photos would be read again next time.
         if let unchanged, parts.unreadable.isEmpty, parts.moved.isEmpty, parts.photos?.newCount ?? 0 == 0,
@@ -229,7 +237,7 @@ public struct BackupOperation: Sendable {
             return nil
         }
         progress.enter(.archive)
-        let naming = ManifestNaming(records.facts.definition)
+        let naming = storesExport ? ManifestNaming(records.facts.definition) : nil
         let archives = try ArchiveSizes(
             of: directory, layout: layout, names: ManifestNaming.names(naming, root: directory, in: store.repository),
             time: createdAt, in: store.repository, known: writer.knownPlaces)
@@ -249,6 +257,8 @@ public struct BackupOperation: Sendable {
             ) { $1 }.merging(
                 records.inexact?.attributes ?? [:]
             ) { $1 }.merging(records.refused?.attributes ?? [:]) { $1 }.merging(
+                storesExport ? [:] : [Snapshot.exportAttribute: export.rawValue]
+            ) { $1 }.merging(
                 Snapshot.unreadFileAttributes(parts.unreadable.count)
             ) { $1 }.merging(
                 Self.readAttributes(parts.hasUntracedMedia ? (reading.readsUntraced ? createdAt : lastReadAt) : nil)
@@ -270,7 +280,7 @@ public struct BackupOperation: Sendable {
                 records.facts.unexported.map { BackupWarning(.unexported, $0.warning) },
                 records.inexact.map { BackupWarning(.inexact, $0.warning) },
                 records.refused.map { BackupWarning(.values, $0.warning) },
-                changes.warning.map { BackupWarning(.inexact, $0) },
+                changes?.warning.map { BackupWarning(.inexact, $0) },
                 records.facts.triggerProblem.map { BackupWarning(.triggers, "a restore would be refused: \($0)") },
                 parts.moved.isEmpty ? nil : MediaMoves.warning(parts.moved), parts.metadata?.warning, parts.photos?.warning,
             ].compactMap { $0 })
@@ -301,14 +311,14 @@ public struct BackupOperation: Sendable {
         ]
     }
 
-    /// A parent that is unreadable, because it is damaged or from a later version, counts as none: it must not block a new
-    /// backup. The same goes for a parent with two records of one name: older programs gave files whose names were not UTF-8 the
-    /// same name.
+    /// A parent that is unreadable, because it is damaged or from a later version, or whose records cannot be rendered, counts as
+    /// none: it must not block a new backup. The same goes for a parent with two records of one name: older programs gave files
+    /// whose names were not UTF-8 the same name.
     private func changes(
         since parent: Snapshot?, _ entries: [TreeEntry], _ records: StoredRecords, _ writer: BackupWriter
     ) throws(BackupError) -> ChangesDocument {
         func document(_ parent: Snapshot?) throws(BackupError) -> ChangesDocument {
-            try ChangesDocument(from: parent, to: entries, records, records.facts.definition, writer, in: store.repository)
+            try ChangesDocument(from: parent, to: entries, records, records.facts.definition, writer, for: store)
         }
         do throws(BackupError) {
             let changes = try document(parent)
@@ -316,7 +326,9 @@ public struct BackupOperation: Sendable {
             let all = try document(nil)
             return all.incomparable.isEmpty ? all : changes
         } catch {
-            guard parent != nil, error.code == .repositoryDamaged || error.code == .unsupportedVersion else { throw error }
+            guard let parent, error.code != .interrupted,
+                !parent.storesExport || error.code == .repositoryDamaged || error.code == .unsupportedVersion
+            else { throw error }
             return try document(nil)
         }
     }

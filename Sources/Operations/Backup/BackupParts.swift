@@ -42,6 +42,8 @@ struct BackupParts {
     let reading: MediaReading
     let readsPhotos: PhotoBackup.Reading
     let rows: EarlierRows
+    /// Whether the app's export is stored.
+    let storesExport: Bool
 
     func run() throws(BackupError) -> Stored {
         progress.update(always: true) { $0[.media].isKnown = store.mediaPath == nil }
@@ -66,7 +68,7 @@ struct BackupParts {
     private func records(of database: AppDatabase, copiedState: DatabaseChangeState? = nil) -> RecordsBackup {
         RecordsBackup(
             store: store, database: database, copiedState: copiedState, writer: writer, earlier: earlier, createdAt: createdAt,
-            progress: progress, earlierRows: rows)
+            progress: progress, earlierRows: rows, storesExport: storesExport)
     }
 
     /// For exports that describe the media files: renders a copy of the database, once the media are stored.
@@ -99,7 +101,8 @@ struct BackupParts {
             }
         }
         var photos = try media.flatMap { (media) throws(BackupError) in try storePhotos(media.stored) }
-        if let own = photos?.entries, let pictures = try storeArchiveThumbnails(entries + own, records) {
+        // They are for archives in the app's own layout.
+        if storesExport, let own = photos?.entries, let pictures = try storeArchiveThumbnails(entries + own, records) {
             photos?.add([pictures])
         }
         return Stored(

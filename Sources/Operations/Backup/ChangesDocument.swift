@@ -16,20 +16,25 @@ struct ChangesDocument {
     ///   - entries: the new snapshot's entries so far.
     ///   - records: the new collections.
     ///   - writer: the backup's writer, which publishes its chunk lists when they must be read.
+    ///   - store: if the previous snapshot does not store its records, they are rendered.
     init(
         from parent: Snapshot?, to entries: [TreeEntry], _ records: StoredRecords, _ definition: AppDefinition,
-        _ writer: BackupWriter, in repository: Repository
+        _ writer: BackupWriter, for store: Store
     ) throws(BackupError) {
+        let repository = store.repository
         var oldRoot: Directory?
-        if let parent { oldRoot = try repository.rootDirectory(of: parent) }
+        var oldCollections: [SnapshotRecords.Collection] = []
+        if let parent {
+            oldRoot = try repository.rootDirectory(of: parent)
+            oldCollections = try SnapshotRecords(of: parent, in: repository, for: store).collections()
+        }
         let newRoot = try Directory(entries: entries)
-        let oldData = try Self.folder("data", in: oldRoot, repository)
 
         var collections = Comparisons()
         for new in records.collections {
             let name = new.collection
-            let old = oldData?.entry(named: new.entry.name)
-            if let old, old.hasSameBytes(as: new.entry) {
+            let old = oldCollections.first { $0.name == name }
+            if let old, old.file == nil, old.entry.hasSameBytes(as: new.entry) {
                 collections.members.append(.init(name, Self.describe(nil)))
                 continue
             }
@@ -41,21 +46,21 @@ struct ChangesDocument {
                         newCount: records.facts.counts.first { $0.name == name }?.count)
                 }
                 if new.entry.content.hasLists { try writer.publishChunks() }
+                guard old.file == nil else {
+                    return try CollectionComparison.compare(old: old.source, new: new.source, knownKey: key)
+                }
                 return try CollectionComparison.compare(
-                    old: StoredSource(try repository.extents(of: old.content), in: repository), new: new.source, knownKey: key,
-                    commonRanges: try repository.commonRanges(old: old.content, new: new.entry.content))
+                    old: old.source, new: new.source, knownKey: key,
+                    commonRanges: try repository.commonRanges(old: old.entry.content, new: new.entry.content))
             }
         }
 
         // In another wire format a collection may not exist.
         let known = Set(records.collections.map(\.collection))
-        for old in oldData?.entries ?? [] where old.kind == .file && old.name.description.hasSuffix(".json") {
-            let name = String(old.name.description.dropLast(5))
-            guard !known.contains(name) else { continue }
-            try collections.append(name) { () throws(BackupError) in
+        for old in oldCollections where !known.contains(old.name) {
+            try collections.append(old.name) { () throws(BackupError) in
                 try CollectionComparison.compare(
-                    old: StoredSource(try repository.extents(of: old.content), in: repository), new: nil,
-                    knownKey: definition.keyName(ofCollection: name))
+                    old: old.source, new: nil, knownKey: definition.keyName(ofCollection: old.name))
             }
         }
 
@@ -201,12 +206,13 @@ struct TreeComparison {
 struct SameContent {
     let repository: Repository
 
-    /// Compares records and files. The export is not compared, since it contains its creation time. Anything unreadable counts as
-    /// different.
+    /// Compares records and files. The export is not compared, since it contains its creation time. Nor are the collections if
+    /// this backup does not store them: the database has the same. Anything unreadable counts as different.
     func isSame(_ root: Directory, as snapshot: Snapshot) -> Bool {
         guard let earlier = try? repository.rootDirectory(of: snapshot) else { return false }
         let names: [FileName] = ["data", "database.sqlite", "media"]
         return names.allSatisfy { name in
+            if name == "data", root.entry(named: name) == nil { return true }
             guard let now = root.entry(named: name), let then = earlier.entry(named: name) else {
                 return root.entry(named: name) == nil && earlier.entry(named: name) == nil
             }

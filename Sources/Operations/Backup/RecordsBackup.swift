@@ -8,14 +8,10 @@ import SystemIO
 /// Stores the app's records into a running backup: the collections, the export made of them, and the database. A database that is
 /// unchanged since the newest backup is not read again.
 struct RecordsBackup {
-    /// Increment when this program renders the same records differently, looks for other data that exports lack, refuses other
-    /// values, or identifies database states differently: earlier backups are then no longer reused. Version 1 looked for the log
-    /// of a database behind a symbolic link beside the link. Version 2 gave files in archives names that were too long. Version 3
-    /// did not count what the export cannot hold. Version 4 checked neither indexes nor values that a restore refuses.
-    private static let renderingVersion = 5
-
     /// What the rendering of a store's records depends on, besides the form of their tables.
-    static func renderingForm(of store: Store) -> String { "\(renderingVersion) \(store.definition.digest.hexadecimal)" }
+    static func renderingForm(of store: Store) -> String {
+        "\(AppRendering.renderingVersion) \(store.definition.digest.hexadecimal)"
+    }
 
     let store: Store
     /// The app's database, or a copy made when the backup began.
@@ -27,6 +23,8 @@ struct RecordsBackup {
     let createdAt: Timestamp
     let progress: BackupProgress
     let earlierRows: EarlierRows
+    /// Whether the export is stored; if not, the database alone is.
+    let storesExport: Bool
 
     func run() throws(BackupError) -> StoredRecords {
         let state = try databaseState()
@@ -46,7 +44,8 @@ struct RecordsBackup {
     /// The database is read once; the export is written, then read when it is stored. Its size is estimated from the earlier one.
     private func expectBytes() {
         let databaseBytes = FileSystem.statusIfPresent(database.path)?.size ?? 0
-        let expected = databaseBytes + 2 * (earlier.file(["export.json"])?.size ?? databaseBytes)
+        let exportBytes = storesExport ? earlier.file(["export.json"])?.size ?? databaseBytes : 0
+        let expected = databaseBytes + 2 * exportBytes
         progress.update { $0[.data].totalBytes = expected }
     }
 
@@ -69,9 +68,13 @@ struct RecordsBackup {
             content: FileContent.concatenating(pieces.map(\.content)), crc32: crc32)
     }
 
+    /// - Parameter export: `nil` where it is not stored.
     private func records(
-        _ facts: RecordFacts, _ collections: [StoredRecords.Collection], database: TreeEntry, export: TreeEntry, _ state: String?
+        _ facts: RecordFacts, _ collections: [StoredRecords.Collection], database: TreeEntry, export: TreeEntry?, _ state: String?
     ) throws(BackupError) -> StoredRecords {
+        guard let export else {
+            return StoredRecords(facts: facts, collections: [], entries: [database], databaseState: state)
+        }
         let data = try writer.store(collections.map(\.entry))
         return StoredRecords(
             facts: facts, collections: collections,
@@ -99,7 +102,8 @@ extension RecordsBackup {
         do throws(BackupError) {
             let rendered = try store.withWorkFolder { (folder) throws(BackupError) in
                 try AppRendering(
-                    of: database, in: folder, createdAt: createdAt, checksDatabase: true, rows: rows,
+                    of: database, in: folder, createdAt: createdAt, checksDatabase: true, rendersRecords: storesExport,
+                    rows: storesExport ? rows : nil,
                     progress: { [progress] bytes in progress.update { $0[.data].processedBytes += bytes } }
                 ) {
                     (copy) throws(BackupError) in
@@ -121,7 +125,7 @@ extension RecordsBackup {
             try writer.requireStorable(byteCount: rendered.export.size + splicedBytes, policy: .structuredText)
             let collectionBytes = rendered.collections.reduce(splicedBytes) { $0 + $1.file.size }
             progress.update { $0[.data].totalBytes = rendered.database.size + rendered.export.size + collectionBytes }
-            for ((name, rendered), splice) in zip(rendered.collections, splices) where isPossible {
+            for ((name, rendered), splice) in zip(rendered.collections, splices) where isPossible && storesExport {
                 let fileName = FileName("\(name).json")
                 let source: any ByteSource = splice?.file ?? rendered
                 guard let stored = try store(rendered, splice, earlier: earlier.content(["data", fileName])) else {
@@ -146,7 +150,7 @@ extension RecordsBackup {
         var stored = try records(
             rendering.facts, collections,
             database: .file(name: "database.sqlite", mode: 0o600, modificationTime: createdAt, stored: database),
-            export: export(try pieces(rendering, collections)),
+            export: storesExport ? export(try pieces(rendering, collections)) : nil,
             rendering.damage == nil ? state : nil)
         stored.damage = rendering.damage
         stored.inexact = rendering.inexact
@@ -203,11 +207,11 @@ extension RecordsBackup {
 extension RecordsBackup {
     /// - Returns: `nil` when the newest backup is incomplete, or the database changed meanwhile.
     private func takeOver(_ state: String) throws(BackupError) -> StoredRecords? {
+        guard storesExport else { return try takeOverDatabase(state) }
         let envelope = EnvelopeSink()
         let facts = try database.readSnapshot { (snapshot) throws(BackupError) in
             _ = try WireWriter().write(snapshot, createdAt: createdAt, to: envelope, omittingRecords: true)
-            let isAllExported = earlier.snapshot?.record.attributes[Snapshot.allExportedAttribute] == "1"
-            return try RecordFacts(of: snapshot, knownCounts: earlierCounts, isAllExported: isAllExported)
+            return try knownFacts(of: snapshot)
         }
         guard try databaseState() == state else { return nil }
         var found: [TreeEntry] = []
@@ -235,6 +239,23 @@ extension RecordsBackup {
         stored.inexact = InexactValues(of: earlier.snapshot)
         stored.refused = RefusedValues(of: earlier.snapshot)
         return stored
+    }
+
+    /// The same where the export is not stored.
+    private func takeOverDatabase(_ state: String) throws(BackupError) -> StoredRecords? {
+        let facts = try database.readSnapshot { (snapshot) throws(BackupError) in try knownFacts(of: snapshot) }
+        guard try databaseState() == state, let database = earlier.file(["database.sqlite"]),
+            try writer.takeOver([database.content]) == [true]
+        else { return nil }
+        var stored = try records(facts, [], database: database.renewed(at: createdAt), export: nil, state)
+        stored.refused = RefusedValues(of: earlier.snapshot)
+        return stored
+    }
+
+    /// What is known of the newest backup's records is true of these.
+    private func knownFacts(of snapshot: DatabaseSnapshot) throws(BackupError) -> RecordFacts {
+        let isAllExported = earlier.snapshot?.record.attributes[Snapshot.allExportedAttribute] == "1"
+        return try RecordFacts(of: snapshot, knownCounts: earlierCounts, isAllExported: isAllExported)
     }
 
     /// The number of records of each collection in the newest backup; none where its manifest cannot be read.

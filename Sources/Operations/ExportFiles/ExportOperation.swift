@@ -225,13 +225,12 @@ public struct ExportOperation: Sendable {
             return (try entry.content.table(), SystemClock.now())
         }
         let snapshot = try store.anySnapshot(named: snapshotName)
+        let records = try SnapshotRecords(of: snapshot, in: store.repository, for: store)
         if let archive {
-            return (try SnapshotArchive.table(of: snapshot, archive, in: store.repository), snapshot.creationTime)
+            let table = try SnapshotArchive.table(of: snapshot, archive, with: records.rendered, in: store.repository)
+            return (table, snapshot.creationTime)
         }
-        guard let entry = try store.repository.rootDirectory(of: snapshot).entry(named: name) else {
-            throw BackupError(.notFound, "the backup has no export", path: snapshotName)
-        }
-        return (try store.repository.extents(of: entry.content), snapshot.creationTime)
+        return (try records.export(), snapshot.creationTime)
     }
 
     private func defaultName(_ form: Form, _ time: Timestamp) -> String {

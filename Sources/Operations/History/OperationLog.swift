@@ -70,6 +70,16 @@ public struct OperationLog: Sendable {
             ])
     }
 
+    /// The export of a backup that does not store it cannot be shown to a program.
+    func noteRendering(of backup: Snapshot, _ error: BackupError) {
+        write(
+            .error, "the export of \(backup.name) cannot be rendered (\(error.code.rawValue))",
+            [
+                .operation: OperationKind.export.rawValue, .phase: "rendering", .result: "failed",
+                .snapshot: backup.name.description, .error: error.code.rawValue,
+            ])
+    }
+
     /// Whether the log has a line for each request of a mount.
     public var tracesRequests: Bool { sink != nil && level == .trace }
 

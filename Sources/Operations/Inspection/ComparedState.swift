@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import SnapshotFormats
 import SystemIO
 
 /// One side of a comparison: a backup, or the app's current data.
@@ -7,7 +8,7 @@ struct ComparedState {
     /// An exported collection.
     struct Collection {
         let file: ComparedFile
-        let source: StoredSource
+        let source: any ByteSource
     }
 
     /// `nil` for the current data.
@@ -24,11 +25,11 @@ struct ComparedState {
         self.snapshot = snapshot
         let repository = store.repository
         let root = try repository.rootDirectory(of: snapshot)
-        var data: [TreeEntry] = []
-        if let folder = root.entry(named: "data"), folder.kind == .directory {
-            data = try repository.directory(of: folder).entries
+        var collections: [String: Collection] = [:]
+        for one in try SnapshotRecords(of: snapshot, in: repository, for: store).collections() {
+            collections[one.name] = Collection(file: ComparedFile(one, repository), source: one.source)
         }
-        collections = try Self.collections(data.filter { $0.kind == .file }.map { ComparedFile($0, owner: nil, repository) })
+        self.collections = collections
         files = Self.comparedFiles.compactMap { root.entry(named: $0) }.map {
             ComparedFile($0, owner: $0.name == "media" ? snapshot.mediaOwner : nil, repository)
         }
@@ -66,6 +67,8 @@ struct ComparedState {
 /// A file, folder or link on one side of a comparison: from a backup, or from the app's current data.
 struct ComparedFile {
     private enum Place {
+        /// A collection of a backup that does not store it.
+        case rendered(RenderedFiles.File)
         /// `owner`: the owner of files whose entries name none.
         case stored(TreeEntry, owner: FileOwner?)
         /// `path`: below `live/`.
@@ -95,6 +98,11 @@ struct ComparedFile {
         self.init(entry, .stored(entry, owner: owner), repository)
     }
 
+    init(_ collection: SnapshotRecords.Collection, _ repository: Repository) {
+        let entry = collection.entry
+        self.init(entry, collection.file.map { Place.rendered($0) } ?? .stored(entry, owner: nil), repository)
+    }
+
     init(_ entry: LiveEntry, at path: [FileName], _ view: LiveState, _ repository: Repository) {
         self.init(entry, .live(entry, path: path, view), repository)
     }
@@ -102,6 +110,7 @@ struct ComparedFile {
     /// The content of a folder, sorted by name.
     func children() throws(BackupError) -> [ComparedFile] {
         switch place {
+        case .rendered: return []
         case .stored(let entry, let owner):
             return try repository.directory(of: entry).entries.map { ComparedFile($0, owner: owner, repository) }
         case .live(_, let path, let view):
@@ -159,6 +168,7 @@ struct ComparedFile {
     /// The bytes of a file.
     func source() throws(BackupError) -> StoredSource {
         switch place {
+        case .rendered(let file): StoredSource(file.table, in: repository)
         case .stored(let entry, _): StoredSource(try repository.extents(of: entry.content), in: repository)
         case .live(let entry, _, _): StoredSource(try entry.content.table(), in: repository)
         }
@@ -172,6 +182,7 @@ struct ComparedFile {
 
     private func sha256() throws(BackupError) -> SHA256Digest? {
         switch place {
+        case .rendered(let file): return try file.checksums(in: repository).sha256
         case .stored(let entry, _): return try repository.checksums(of: entry)?.sha256
         case .live(let entry, _, _):
             if let file = entry.content as? MediaFileSource { return try file.open().sha256() }

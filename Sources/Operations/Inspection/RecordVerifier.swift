@@ -13,6 +13,8 @@ struct RecordVerifier {
     private let files: String
     private let workPath: String
     private let definition: AppDefinition
+    /// The export that was rendered from the backup's database; `nil` where the backup has one.
+    private let renderedExport: (any ByteSource)?
     private(set) var findings: [Message] = []
     private(set) var notes: [Message] = []
     private(set) var recordCount = 0
@@ -22,8 +24,10 @@ struct RecordVerifier {
     /// - Parameters:
     ///   - files: the folder with the backup's files.
     ///   - workPath: for temporary files, on a disk with space for a second export and database.
-    init(files: String, workPath: String, definition: AppDefinition) {
+    ///   - renderedExport: rendered from the backup's database, which has no other.
+    init(files: String, workPath: String, definition: AppDefinition, renderedExport: (any ByteSource)? = nil) {
         self.files = files
+        self.renderedExport = renderedExport
         self.workPath = workPath
         self.definition = definition
     }
@@ -53,7 +57,14 @@ struct RecordVerifier {
         }
         guard let counts = try checkDatabase() else { return }
         if let manifest { compare("database.sqlite", counts.map { ($0.name, $0.count) }, with: manifest) }
-        guard let export else { return }
+        guard let export else {
+            if try !FileSystem.exists(path("export.json")) { recordCount = counts.reduce(0) { $0 + $1.count } }
+            return
+        }
+        guard renderedExport == nil else {
+            // It was made of this database, so there is nothing to compare.
+            return try checkTriggers(of: database())
+        }
         let version = snapshot.record.attributes["schema-version"].flatMap { Int($0) }
         guard let version, definition.format(ofVersion: version).schemaVersion == version else {
             notes.append("the database was not compared with the export: the app's schema has another version now")
@@ -95,18 +106,24 @@ struct RecordVerifier {
     private mutating func validateExport() throws(BackupError) -> ImportSummary? {
         // If no definition describes the database, its copy in the backup defines the tables.
         let definition = definition
-        var format = definition
+        let format: AppDefinition
         if definition.coversWholeDatabase {
             let found = try looking(at: "database.sqlite") { (path) throws(BackupError) in
                 try AppDatabase(at: path, definition: definition).currentFormat()
             }
             format = found ?? definition
+        } else {
+            format = definition
         }
         let isCopied = rows != nil
-        let summary = try looking(at: "export.json") { [format] (path) throws(BackupError) in
-            try WireImport(
-                SharedFile(path: path), definition: format, limitsMetadata: false, acceptsValues: isCopied
-            ).summary
+        func check(_ source: any ByteSource) throws(BackupError) -> ImportSummary {
+            try WireImport(source, definition: format, limitsMetadata: false, acceptsValues: isCopied).summary
+        }
+        let summary: ImportSummary?
+        if let renderedExport {
+            summary = try looking(at: "database.sqlite") { (_) throws(BackupError) in try check(renderedExport) }
+        } else {
+            summary = try looking(at: "export.json") { (path) throws(BackupError) in try check(SharedFile(path: path)) }
         }
         if let values = summary?.acceptedValues { notes.append(values) }
         return summary
@@ -167,12 +184,16 @@ struct RecordVerifier {
         return try naming.hasLongNames(in: SharedFile(path: path("data/\(collection).json")))
     }
 
+    private mutating func checkTriggers(of database: AppDatabase) throws(BackupError) {
+        let problem = try database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.triggerProblem() }
+        if let problem { findings.append("database.sqlite: a restore would be refused: \(problem)") }
+    }
+
     /// Exports the database again, which must reproduce the export beside it.
     private mutating func compareDatabase(_ root: Directory, createdAt: Timestamp) throws(BackupError) {
         let database = try database()
         try database.check()
-        let problem = try database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.triggerProblem() }
-        if let problem { findings.append("database.sqlite: a restore would be refused: \(problem)") }
+        try checkTriggers(of: database)
         let rendering = try AppRendering(of: database, in: workPath, createdAt: createdAt)
         guard try SourceChecksums.of(rendering.export).sha256 != SharedFile(path: path("export.json")).sha256() else { return }
         var hasFinding = false

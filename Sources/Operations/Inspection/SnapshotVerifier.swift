@@ -1,6 +1,7 @@
 import BackupCore
 import BackupRepository
 import Formats
+import Glibc
 import Restore
 import SnapshotFormats
 import SystemIO
@@ -80,13 +81,20 @@ public struct SnapshotVerifier: Sendable {
                 store.repository, missing: written.failures.map(\.path), mediaOwner: snapshot.mediaOwner,
                 expectsMetadata: written.incompleteCount == 0)
             findings += try check.run(root, in: files)
-            var records = RecordVerifier(files: files, workPath: folder, definition: store.definition)
+            let rendered: RenderedFiles?
+            do throws(BackupError) {
+                rendered = try self.rendered(snapshot, root)
+            } catch let error where [.notSupported, .notFound, .repositoryDamaged].contains(error.code) {
+                return findings + [error.summary]
+            }
+            var records = RecordVerifier(
+                files: files, workPath: folder, definition: store.definition, renderedExport: rendered?.export.source)
             try records.run(snapshot, root)
             notes += records.notes
             recordCount = records.recordCount
             findings += records.findings
             // Damage is already reported. The only other reason to refuse an archive is its names.
-            if findings.isEmpty { findings += try archiveFindings(snapshot, root, exportPath: "\(files)/export.json") }
+            if findings.isEmpty { findings += try archiveFindings(snapshot, root, rendered, files: files) }
             return findings
         }
         if snapshot.unreadFileCount > 0 { notes.append(Snapshot.unreadFilesMessage(snapshot.unreadFileCount)) }
@@ -107,19 +115,34 @@ public struct SnapshotVerifier: Sendable {
             recordCount: recordCount, verifiedAt: verifiedAt)
     }
 
+    /// The export of a backup that does not store it, as a restore would render it.
+    /// - Returns: `nil` where no restore renders one.
+    private func rendered(_ snapshot: Snapshot, _ root: Directory) throws(BackupError) -> RenderedFiles? {
+        guard !store.definition.coversWholeDatabase, !SnapshotRecords.areStored(in: root),
+            snapshot.record.attributes[Snapshot.appAttribute] == store.definition.name
+        else { return nil }
+        return try SnapshotRecords(of: snapshot, in: store.repository, for: store).rendered
+    }
+
     /// The reasons why a restore would refuse the backup's archive. A restore by name uses the tar form, which has the same
     /// names.
     private func archiveFindings(
-        _ snapshot: Snapshot, _ root: Directory, exportPath: String
+        _ snapshot: Snapshot, _ root: Directory, _ rendered: RenderedFiles?, files: String
     ) throws(BackupError) -> [Message] {
         guard snapshot.record.attributes[Snapshot.appAttribute] == store.definition.name else { return [] }
         do throws(BackupError) {
-            let layout = SnapshotArchive.layoutForRestore(of: snapshot)
-            let table = try SnapshotArchive.table(of: snapshot, .zip, layout: layout, in: store.repository)
+            let layout = SnapshotArchive.layoutForRestore(of: snapshot, with: rendered)
+            let table = try SnapshotArchive.table(of: snapshot, .zip, layout: layout, with: rendered, in: store.repository)
             let source = ImportSource(
                 stored: StoredSource(table, in: store.repository), sizeBytes: table.size,
                 name: ArchiveFormat.zip.fileName.description, archiveLayout: layout)
             let hasMedia = store.definition.media != nil && root.entry(named: "media") != nil
+            let exportPath = "\(files)/export.json"
+            if let rendered {
+                try rendered.export.source.copy(
+                    rendered.export.sizeBytes, to: OwnedDescriptor.open(exportPath, O_WRONLY | O_CREAT | O_EXCL),
+                    named: exportPath)
+            }
             try ArchiveProbe(store.definition).run(source, exportPath: exportPath, hasMedia: hasMedia)
             return []
         } catch let error where [.invalidContent, .damagedContent, .tooLarge].contains(error.code) {
@@ -130,7 +153,9 @@ public struct SnapshotVerifier: Sendable {
     /// Space for the files, plus a second export and database.
     private func requireRoom(_ root: Directory) throws(BackupError) {
         let twice: [FileName] = ["export.json", "database.sqlite"]
-        let more = twice.reduce(UInt64(0)) { $0 + (root.entry(named: $1)?.size ?? 0) }
+        var more = twice.reduce(UInt64(0)) { $0 + (root.entry(named: $1)?.size ?? 0) }
+        // The export that is rendered, twice, is about as large.
+        if !SnapshotRecords.areStored(in: root) { more = more.multipliedSaturating(by: 3) }
         try store.requireRoom(for: root, moreBytes: more, at: store.paths.spool)
     }
 }

@@ -95,14 +95,12 @@ public struct RecordStatisticsDocument: Sendable {
                 remedy: "Leave out the backup's name.")
         }
         let root = try store.repository.rootDirectory(of: snapshot)
-        guard let export = root.entry(named: "export.json") else {
-            throw BackupError(.notFound, "the backup has no export", path: snapshotName)
-        }
+        let export = try SnapshotRecords(of: snapshot, in: store.repository, for: store).export()
         databaseBytes = root.entry(named: "database.sqlite")?.size
         let version = snapshot.record.attributes["schema-version"].flatMap { Int($0) }
         let format = version.map { store.definition.format(ofVersion: $0) } ?? store.definition
         let statistics = RecordStatistics(format)
-        let source = StoredSource(try store.repository.extents(of: export.content), in: store.repository)
+        let source = StoredSource(export, in: store.repository)
         try WireReader(source, definition: format).visit(with: statistics)
         collections = statistics.collections
     }

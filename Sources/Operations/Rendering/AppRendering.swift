@@ -9,6 +9,12 @@ import SystemIO
 /// One instant of the app's records: the export, with the ranges of its collections, and a copy of the database. Both are unnamed
 /// spool files. The export is made from the copy, so they agree whatever the app writes meanwhile.
 final class AppRendering: Sendable {
+    /// Increment when this program renders the same records differently, looks for other data that exports lack, refuses other
+    /// values, or identifies database states differently: earlier backups are then no longer reused. Version 1 looked for the log
+    /// of a database behind a symbolic link beside the link. Version 2 gave files in archives names that were too long. Version 3
+    /// did not count what the export cannot hold. Version 4 checked neither indexes nor values that a restore refuses.
+    static let renderingVersion = 5
+
     let createdAt: Timestamp
     /// Unique to this rendering.
     let version = UInt64.random(in: 0...UInt64.max)
@@ -34,14 +40,16 @@ final class AppRendering: Sendable {
     ///   - checksDatabase: whether SQLite checks the copy of the database, and the definition whether a restore would accept its
     ///     values.
     ///   - fillsChecksums: whether to make `placeholderExport`.
+    ///   - rendersRecords: whether the export has the records. Otherwise it is only the text around the collections, which are
+    ///     empty ranges.
     ///   - rows: decides which collections are not rendered as a whole. In the export, they are empty ranges.
     ///   - progress: receives the number of export bytes as they are written.
     ///   - databaseIsReady: receives the copy of the database before it is checked and the export is written, so that it can be
     ///     used meanwhile.
     init(
         of database: AppDatabase, in folder: String, createdAt: Timestamp, checksDatabase: Bool = false,
-        fillsChecksums: Bool = false, rows: RowRendering? = nil, progress: @escaping (UInt64) -> Void = { _ in },
-        databaseIsReady: (SpoolFile) throws(BackupError) -> Void = { _ in }
+        fillsChecksums: Bool = false, rendersRecords: Bool = true, rows: RowRendering? = nil,
+        progress: @escaping (UInt64) -> Void = { _ in }, databaseIsReady: (SpoolFile) throws(BackupError) -> Void = { _ in }
     ) throws(BackupError) {
         self.createdAt = createdAt
         let exportPath = "\(folder)/live.json"
@@ -75,8 +83,8 @@ final class AppRendering: Sendable {
                     }
                 }
                 var statistics = try WireWriter().write(
-                    snapshot, createdAt: createdAt, to: sink, omittedCollections: rows?.omittedCollections ?? [],
-                    recordEnded: rows?.recordEnded)
+                    snapshot, createdAt: createdAt, to: sink, omittingRecords: !rendersRecords,
+                    omittedCollections: rows?.omittedCollections ?? [], recordEnded: rows?.recordEnded)
                 for more in try rows?.renderChanged(snapshot, in: folder) ?? [] { statistics.add(more) }
                 try FaultInjection.reached("records.rendered")
                 return (try RecordFacts(of: snapshot), InexactValues(statistics))
@@ -122,31 +130,6 @@ final class AppRendering: Sendable {
     /// A database's page size.
     static func pageSizeBytes(of database: SpoolFile) throws(BackupError) -> Int {
         try SQLiteHeader(of: database)?.pageSizeBytes ?? 4_096
-    }
-}
-
-/// Writes the export to a file and records the ranges of its collections.
-private final class RangeRecordingSink: WireSink {
-    private let descriptor: OwnedDescriptor
-    private let progress: (UInt64) -> Void
-    private var position: UInt64 = 0
-    private var start: UInt64 = 0
-    private(set) var collections: [(name: String, range: Range<UInt64>)] = []
-
-    init(_ descriptor: consuming OwnedDescriptor, _ progress: @escaping (UInt64) -> Void) {
-        self.descriptor = descriptor
-        self.progress = progress
-    }
-
-    func write(literal bytes: UnsafeRawBufferPointer) throws(BackupError) { try write(bytes) }
-    func write(collection bytes: UnsafeRawBufferPointer) throws(BackupError) { try write(bytes) }
-    func beginCollection(_ name: String) { start = position }
-    func endCollection(_ name: String) { collections.append((name, start..<position)) }
-
-    private func write(_ bytes: UnsafeRawBufferPointer) throws(BackupError) {
-        try descriptor.writeAll(bytes)
-        position += UInt64(bytes.count)
-        progress(UInt64(bytes.count))
     }
 }
 

@@ -49,9 +49,9 @@ struct StoredRecords {
     }
 
     let facts: RecordFacts
-    /// In the definition's order.
+    /// In the definition's order; empty where the export is not stored.
     let collections: [Collection]
-    /// The folder `data`, `database.sqlite` and `export.json`.
+    /// The folder `data`, `database.sqlite` and `export.json`; without an export, the database alone.
     let entries: [TreeEntry]
     /// The state of the database in this backup; `nil` where it cannot be distinguished from the next one.
     let databaseState: String?

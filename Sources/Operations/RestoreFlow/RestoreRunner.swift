@@ -57,6 +57,7 @@ public struct RestoreRunner: Sendable {
             var report = RestoreReport(
                 result: .preview, fileName: source.name, startedAt: startedAt, finishedAt: startedAt, strategy: strategy)
             do throws(BackupError) {
+                let source = try withRenderedExport(source)
                 let missing = try missingParts(of: source, in: folder)
                 let checked = try check(source, strategy, missing, in: folder)
                 try missing.requireMakeable()
@@ -155,9 +156,10 @@ public struct RestoreRunner: Sendable {
                 // Fails early, before work is wasted and the app is stopped. The lock is held only later: `before-restore` may
                 // make a backup through another store.
                 try store.lockMediaForRestore()?.release()
-                let steps = RestoreProgress(sizeBytes: source.sizeBytes, notify)
-                let counted = CountingByteSource(source.bytes) { steps.noteRead($0) }
-                let source = source.replacing(bytes: counted)
+                let whole = try withRenderedExport(source)
+                let steps = RestoreProgress(sizeBytes: whole.sizeBytes, notify)
+                let counted = CountingByteSource(whole.bytes) { steps.noteRead($0) }
+                let source = whole.replacing(bytes: counted)
                 try store.withWorkFolder { (folder) throws(BackupError) in
                     let foreignFolders = try store.places().foreignFolders()
                     let (missing, checked) = try steps.checking { () throws(BackupError) in
@@ -288,7 +290,7 @@ public struct RestoreRunner: Sendable {
     /// records of its export.
     private func identified(_ source: ImportSource, _ strategy: ImportStrategy) -> ImportSource {
         guard strategy == .replace, source.archiveLayout == nil else { return source }
-        let own = SelfMadeArchiveCheck(repository: store.repository)
+        let own = ownFiles
         if let snapshot = try? own.snapshot(of: source) {
             return source.asOwn(archiveLayout: snapshot.record.archiveLayout).describing(snapshot, in: store.repository)
         }
@@ -306,7 +308,7 @@ public struct RestoreRunner: Sendable {
 
     /// - Returns: the file as the store's own; `nil` when it is not.
     private func own(_ source: ImportSource) -> ImportSource? {
-        let own = SelfMadeArchiveCheck(repository: store.repository)
+        let own = ownFiles
         if let snapshot = try? own.snapshot(of: source) { return source.asOwn(archiveLayout: snapshot.record.archiveLayout) }
         guard source.origin == .foreign, (try? own.isStoredFile(source)) == true else { return nil }
         return source.asOwn

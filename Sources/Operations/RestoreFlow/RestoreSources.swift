@@ -51,13 +51,35 @@ extension RestoreRunner {
     /// A backup as an archive without a copy.
     /// - Parameter name: the user's name for it.
     func source(of snapshot: Snapshot, named name: String) throws(BackupError) -> ImportSource {
-        let layout = SnapshotArchive.layoutForRestore(of: snapshot)
+        // A database that no definition describes is restored as a whole: its export is not needed.
+        let records =
+            store.definition.coversWholeDatabase
+            ? nil : try SnapshotRecords(of: snapshot, in: store.repository, for: store)
+        let layout = SnapshotArchive.layoutForRestore(of: snapshot, with: records?.rendered)
         // A ZIP archive is limited to times of whole seconds from 1980 to 2107.
-        let table = try SnapshotArchive.table(of: snapshot, .tar, layout: layout, in: store.repository)
-        return ImportSource(
+        let table = try SnapshotArchive.table(of: snapshot, .tar, layout: layout, with: records?.rendered, in: store.repository)
+        var source = ImportSource(
             stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: name,
             isSafetyBackup: snapshot.kind == .safety, archiveLayout: layout
         ).describing(snapshot, in: store.repository)
+        if records?.inexact != nil { source.prefersDatabase = true }
+        return source
+    }
+
+    /// The archive of a backup without an export is restored as the backup itself, since only a rendered export says which files
+    /// belong to which records.
+    /// - Returns: any other source as it is.
+    func withRenderedExport(_ source: ImportSource) throws(BackupError) -> ImportSource {
+        guard source.archiveLayout == nil, !store.definition.coversWholeDatabase else { return source }
+        _ = try? store.repository.refresh()
+        let candidates = store.repository.snapshots().filter { !$0.storesExport }
+        guard let snapshot = try? ownFiles.snapshotWithoutExport(of: source, among: candidates) else { return source }
+        return try self.source(of: snapshot, named: source.name)
+    }
+
+    /// Finds out which backup a file is of.
+    var ownFiles: SelfMadeArchiveCheck {
+        SelfMadeArchiveCheck(repository: store.repository, rendered: RenderedSnapshots(store: store))
     }
 
     private static let fileEndings = [".json", ".zip", ".tar", ".sqlite", ".sqlite3", ".db"]

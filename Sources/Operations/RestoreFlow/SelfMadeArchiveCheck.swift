@@ -13,6 +13,8 @@ struct SelfMadeArchiveCheck {
     private static let bufferSizeBytes = 1 << 20
 
     let repository: Repository
+    /// The exports that a mount shows although no snapshot has them; `nil` if they are not compared.
+    var rendered: RenderedSnapshots?
 
     /// Compares the file byte by byte with the archives that have its size. An unreadable backup does not match.
     func snapshot(of file: ImportSource) throws(BackupError) -> Snapshot? {
@@ -35,8 +37,13 @@ struct SelfMadeArchiveCheck {
         var found: [Snapshot] = []
         var databases: Set<SHA256Digest?> = []
         var compared: [FileContent: Bool] = [:]
+        var crc32: UInt32?
         for snapshot in repository.snapshots().reversed() {
             guard let root = try? repository.rootDirectory(of: snapshot) else { continue }
+            if isRenderedExport(of: snapshot, file, &crc32) {
+                if databases.insert(root.entry(named: Self.database)?.checksums?.sha256).inserted { found.append(snapshot) }
+                continue
+            }
             for name in ["export.json", Self.database] as [FileName] {
                 guard let entry = root.entry(named: name), entry.size == file.sizeBytes else { continue }
                 let isSame = compared[entry.content] ?? isFile(entry.content, file)
@@ -47,6 +54,30 @@ struct SelfMadeArchiveCheck {
             }
         }
         return found
+    }
+
+    /// - Parameter crc32: of the file, once it was read.
+    private func isRenderedExport(of snapshot: Snapshot, _ file: ImportSource, _ crc32: inout UInt32?) -> Bool {
+        guard let rendered, let facts = rendered.knownFacts(of: snapshot), facts.sizeBytes == file.sizeBytes else { return false }
+        // Rendering one of them takes longer than reading the file.
+        if crc32 == nil { crc32 = try? SourceChecksums.of(file.bytes).crc32 }
+        guard facts.crc32 == crc32, let files = try? rendered.files(of: snapshot, in: repository) else { return false }
+        return (try? isEqual(files.export.table, file.bytes)) == true
+    }
+
+    /// The snapshot without an export whose archive equals the file: the archive as it is stored, or as a mount shows it.
+    func snapshotWithoutExport(of file: ImportSource, among snapshots: [Snapshot]) throws(BackupError) -> Snapshot? {
+        if let snapshot = try snapshot(of: file, among: snapshots) { return snapshot }
+        for snapshot in snapshots.reversed() {
+            guard let rendered, let sizes = rendered.knownFacts(of: snapshot)?.archiveSizes else { continue }
+            for (format, sizeBytes) in [(ArchiveFormat.zip, sizes.zip), (.tar, sizes.tar)] where sizeBytes == file.sizeBytes {
+                guard let files = try? rendered.files(of: snapshot, in: repository),
+                    let table = try? SnapshotArchive.table(of: snapshot, format, with: files, in: repository)
+                else { continue }
+                if (try? isEqual(table, file.bytes)) == true { return snapshot }
+            }
+        }
+        return nil
     }
 
     private func isFile(_ content: FileContent, _ file: ImportSource) -> Bool {

@@ -106,7 +106,8 @@ struct RetentionGuard {
 /// The amount of data in a backup, as retention compares it with another one.
 struct BackupAmount {
     let records: UInt64
-    let files: UInt64
+    /// `nil` for a backup without an export, which has fewer files of the same data.
+    let files: UInt64?
     let mediaFiles: UInt64
     let mediaBytes: UInt64
 
@@ -117,7 +118,7 @@ struct BackupAmount {
         records = number("records") ?? 0
         // Files derived from photos do not count: a backup made without the photo helper lacks them, and no data of the app.
         let all = snapshot.record.root.totals.fileCount
-        files = all - min(all, number(Snapshot.photoFilesAttribute) ?? 0)
+        files = snapshot.storesExport ? all - min(all, number(Snapshot.photoFilesAttribute) ?? 0) : nil
         if let files = number(Snapshot.mediaFilesAttribute), let bytes = number(Snapshot.mediaBytesAttribute) {
             mediaFiles = files
             mediaBytes = bytes
@@ -129,7 +130,7 @@ struct BackupAmount {
     }
 
     /// Compared separately: a lost media folder may hardly show in the number of files.
-    private var measures: [UInt64] { [records, files, mediaFiles, mediaBytes] }
+    private var measures: [UInt64?] { [records, files, mediaFiles, mediaBytes] }
 
     /// Whether any measure is less than half.
     func isMuchLess(than other: BackupAmount) -> Bool {
@@ -140,7 +141,10 @@ struct BackupAmount {
         Self.isMuchLess(mediaFiles, than: other.mediaFiles) || Self.isMuchLess(mediaBytes, than: other.mediaBytes)
     }
 
-    private static func isMuchLess(_ count: UInt64, than other: UInt64) -> Bool { count < other / 2 + other % 2 }
+    private static func isMuchLess(_ count: UInt64?, than other: UInt64?) -> Bool {
+        guard let count, let other else { return false }
+        return count < other / 2 + other % 2
+    }
 
     /// The backups that hold more than twice as much as the newest in some measure: the newest of those, and the one that holds
     /// most. Keeping both means that gradual data loss does not displace the backup that had everything.
@@ -152,7 +156,7 @@ struct BackupAmount {
         for measure in newest.measures.indices {
             let fuller = amounts.indices.filter { isMuchLess(newest.measures[measure], than: amounts[$0].measures[measure]) }
             // Of several that hold the same amount, the newest.
-            let fullest = fuller.max { (amounts[$0].measures[measure], $0) < (amounts[$1].measures[measure], $1) }
+            let fullest = fuller.max { (amounts[$0].measures[measure] ?? 0, $0) < (amounts[$1].measures[measure] ?? 0, $1) }
             found.formUnion([fuller.last, fullest].compactMap { $0 })
         }
         return found

@@ -8,7 +8,8 @@ extension Setting {
     /// In the order of the file.
     public static let all: [Setting] = [
         formatVersion, app, database, repository, media, language, channel, schedule, skipUnchanged, readAgainHours,
-        makeDirectoryWait, retention, counted, keepLast, keepHourly, keepDaily, keepWeekly, keepMonthly, keepYearly, keepWithin,
+        makeDirectoryWait, export, retention, counted, keepLast, keepHourly, keepDaily, keepWeekly, keepMonthly, keepYearly,
+        keepWithin,
         undeleteDays, prune, deviceSync, refuseNewerSchema, beforeRestore, afterRestore, hookTimeoutSeconds, notify,
         notifications,
         notifyAutomatic, notifyFailures, notifyOverdueDays, automaticHook, log, logLevel, logFile, logSizeBytes, logFiles, report,
@@ -72,6 +73,13 @@ extension Setting {
         "mkdir-waits", \.makeDirectoryWait, MakeDirectoryWait.init(parsing:), .standard("2s"), variable: "BACKUPFS_MKDIR_WAITS",
         "How long mkdir in the mounted snapshots/ waits for its backup before the folder shows as pending: seconds such as 2s, always or never."
     )
+
+    static let export = Setting(
+        "export", \.export, word(ExportChoice.self), .standard(standard.export.rawValue),
+        """
+        What a backup has of the app's export (export.json, data/, changes.json): always stores it; off stores database and media
+        alone; live does the same, and the mount shows export.json and data/, rendered from the database when they are read.
+        """)
 
     static let retention = Setting(
         "retention", \.retention.isOn, onOrOff, .standard("on"),

@@ -31,6 +31,8 @@ public struct StoreSettings: Sendable, Equatable {
     public var readAgainHours = 20
     /// How long `mkdir` in the mount waits for its backup.
     public var makeDirectoryWait = MakeDirectoryWait.seconds(2)
+    /// What backups store of the app's export.
+    public var export = ExportChoice.always
     /// Which backups are removed.
     public var retention = RetentionSettings()
     /// Whether a restore refuses a file of a later app version, instead of trying it with a warning.
@@ -218,6 +220,16 @@ public struct RetentionSettings: Sendable, Equatable {
     static let undeleteDaysRange = 0...3_650
 
     public init() {}
+}
+
+/// What a backup stores of the app's export: the setting `export`. Safety backups always store it.
+public enum ExportChoice: String, CaseIterable, Sendable {
+    /// Nothing: database and media alone.
+    case off
+    /// Nothing, but the mount shows it, rendered from the backup's database when a program first looks at it.
+    case live
+    /// The export, the collections and what has changed in them.
+    case always
 }
 
 /// The user's commands that run around a restore, to stop and start a service, and for notices of automatic backups. From

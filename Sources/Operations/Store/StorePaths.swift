@@ -34,6 +34,8 @@ public struct StorePaths: Sendable {
     var catalogs: String { "\(root)/catalog" }
     /// What is known of the newest backup's collections (`RenderedRows`).
     var renderedRows: String { "\(root)/rendered" }
+    /// The sizes of exports that are rendered for the mount.
+    var renderedExports: String { "\(root)/rendered-exports" }
     /// The crash journal of a restore.
     var restoreJournal: String { "\(root)/restore.journal" }
     /// Exists during a restore after its command `before-restore` was started, until `after-restore` has run.
@@ -109,7 +111,7 @@ public struct StorePaths: Sendable {
         [
             settings, identity, operationLock, mountLock, mountRecord, requestRecord, mountLog, operationRecord, lastErrorRecord,
             spool,
-            catalogs, renderedRows,
+            catalogs, renderedRows, renderedExports,
             restoreJournal, hookRecord, history, scheduleState, noticeState, noticeLock, backupWarnings, lastBackup, lastRestore,
             mediaReadRecord,
             migrationRecord, restoreReports, appDefinition, remotes,

@@ -56,7 +56,8 @@ struct ArchiveImport: Sendable {
         // A database brings its tables; an export needs existing ones. Only an export says which file belongs to which record.
         let takesDatabase = definition.coversWholeDatabase || source.prefersDatabase && !definition.describesMedia
         places = try ArchiveLocations(
-            of: entries, layout: source.archiveLayout, definition: definition, takesDatabase: takesDatabase, name: source.name)
+            of: entries, layout: source.archiveLayout, definition: definition, takesDatabase: takesDatabase,
+            takesDatabaseWithoutExport: !definition.describesMedia, name: source.name)
         // The repository verifies its own bytes.
         isProven =
             format != .tar || source.origin == .ownRepository || entries.contains { $0.path.elementsEqual("SHA256SUMS".utf8) }

@@ -34,10 +34,12 @@ struct ArchiveLocations {
     /// - Parameters:
     ///   - layout: the one that the archive was created with; `nil` if unknown: then it is detected from the entries.
     ///   - takesDatabase: whether the records are the database, if there is one.
+    ///   - takesDatabaseWithoutExport: the same for an archive without an export, as of a backup that does not store it.
     ///   - name: the user's name for the archive.
     /// - Throws: `invalidContent` for an archive without records, and for one whose media are in an unknown folder.
     init(
-        of entries: ArchiveEntryList, layout: ArchivePathMap?, definition: AppDefinition, takesDatabase: Bool, name: String
+        of entries: ArchiveEntryList, layout: ArchivePathMap?, definition: AppDefinition, takesDatabase: Bool,
+        takesDatabaseWithoutExport: Bool, name: String
     ) throws(BackupError) {
         // A backup's folder that was packed again. Its `photos/` has links, which may have been packed as files; in the app's own
         // archives, the media may have that name.
@@ -46,7 +48,10 @@ struct ArchiveLocations {
         }
         let usual: [ArchivePathMap] = isFolder ? [.identity] : [definition.archiveLayout, .identity]
         let layouts = layout.map { [$0] } ?? usual
-        let candidates = layouts.map { Candidate($0, entries, hasDatabase: takesDatabase, isFolder: isFolder) }
+        var candidates = layouts.map { Candidate($0, entries, hasDatabase: takesDatabase, isFolder: isFolder) }
+        if takesDatabaseWithoutExport, candidates.allSatisfy({ $0.records == nil }) {
+            candidates = layouts.map { Candidate($0, entries, hasDatabase: true, isFolder: isFolder) }
+        }
         let fitting = candidates.filter { $0.records != nil }
         let isRepacked = fitting.contains { $0.hasMedia && $0.mediaPaths.layout.isIdentity }
         let best = fitting.first { $0.hasMedia && !(isRepacked && $0.hasOnlyViews) } ?? fitting.first

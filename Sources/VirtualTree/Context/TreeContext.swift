@@ -140,13 +140,23 @@ final class TreeContext: Sendable {
         own(of: try refreshedSnapshots())[kind] ?? []
     }
 
-    /// The flat files of this store's own snapshots of a kind.
+    /// The flat files of this store's own snapshots of a kind. The app's own forms have its export, so a snapshot without one has
+    /// no file.
     func flatFiles(_ kind: SnapshotKind) throws(BackupError) -> FlatFiles {
         let snapshots = try ownSnapshots(kind)
         return switch kind {
-        case .snapshot: exportFiles.value(for: snapshots) { FlatFiles($0, services.exportFile) }
+        case .snapshot:
+            exportFiles.value(for: snapshots) { [services] in
+                FlatFiles($0.filter { $0.storesExport || services.showsRenderedExport($0) }, services.exportFile)
+            }
         case .safety: safetyFiles.value(for: snapshots) { FlatFiles($0, services.safetyFile) }
         }
+    }
+
+    /// The export of a snapshot that shows one which it does not store; `nil` for another one.
+    func renderedFiles(of snapshot: Snapshot) throws(BackupError) -> RenderedFiles? {
+        guard services.showsRenderedExport(snapshot) else { return nil }
+        return try services.renderedFiles(of: snapshot, in: repository)
     }
 
     /// The target of `latest`, from memory. An unfinished backup already counts: a program that

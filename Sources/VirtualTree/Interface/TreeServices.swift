@@ -2,6 +2,7 @@ import BackupCore
 import BackupRepository
 import CopyVerify
 import Photos
+import SnapshotFormats
 import SystemIO
 
 /// What the tree needs from the rest of the program: actions, and rendering of data that is not stored. The main program
@@ -110,6 +111,15 @@ public protocol TreeServices: AnyObject, Sendable {
     /// - Throws: `notFound` for a name that is not in `remoteNames`; `noRepository` when the remote is empty; `offline` and
     ///   others while it cannot be reached and was never seen.
     func remoteRepository(named name: String) throws(BackupError) -> Repository
+
+    /// Whether a snapshot is shown with an export that it does not store. Answers from the snapshot's record.
+    func showsRenderedExport(_ snapshot: Snapshot) -> Bool
+    /// The export of such a snapshot: the same bytes while the store is mounted. The first call for a snapshot may render it.
+    /// - Parameter repository: where the snapshot is.
+    /// - Returns: `nil` for other snapshots.
+    func renderedFiles(of snapshot: Snapshot, in repository: Repository) throws(BackupError) -> RenderedFiles?
+    /// Releases what was rendered and has been idle for this long: the next access renders it again.
+    func letGoOfRenderedFiles(idleSeconds: Double)
 
     /// The app's own file name for a snapshot in `exports/`, without a suffix to resolve duplicates, and whether that file is the
     /// archive.

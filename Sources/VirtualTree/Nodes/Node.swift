@@ -185,6 +185,15 @@ struct FolderListing: Sendable {
         self.init(nodes) { (node) throws(BackupError) in try node.attributesWhenFound() }
     }
 
+    /// The same, without any attributes: the kernel asks for those that a program wants.
+    init(namesOf nodes: [(name: FileName, node: any Node)]) {
+        self.init(count: nodes.count) { index in
+            (nodes[index].name, .unread(nodes[index].node.inode, Self.kind(of: nodes[index].node)))
+        } node: { index in
+            nodes[index].node
+        }
+    }
+
     private init(
         _ nodes: [(name: FileName, node: any Node)],
         attributes: @escaping @Sendable (any Node) throws(BackupError) -> NodeAttributes

@@ -41,10 +41,14 @@ final class ComputedFile: FileNode {
     private var isListing: Bool { if case .listing = form { true } else { false } }
 
     private func contents() throws(BackupError) -> StoredContents {
-        StoredContents(try context.repository.rootDirectory(of: snapshot), in: context.repository)
+        try StoredContents(
+            root: context.repository.rootDirectory(of: snapshot), with: rendered(), in: context.repository)
     }
 
+    private func rendered() throws(BackupError) -> RenderedFiles? { try context.renderedFiles(of: snapshot) }
+
     private func export() throws(BackupError) -> TreeEntry {
+        if let entry = try rendered()?.entries.first(where: { $0.name == Form.export.fileName }) { return entry }
         guard let entry = try context.repository.rootDirectory(of: snapshot).entry(named: Form.export.fileName) else {
             throw BackupError(.notFound, "the snapshot has no export", path: snapshot.name.description)
         }
@@ -56,6 +60,7 @@ final class ComputedFile: FileNode {
         case .listing(let algorithm): return try contents().listingSizeBytes(algorithm)
         case .export: return try export().size
         case .archive(let format):
+            if let sizes = try rendered()?.archiveSizes { return format == .zip ? sizes.zip : sizes.tar }
             return try context.archives.size(of: ArchiveCache.Key(snapshot: snapshot.id, format: format)) {
                 () throws(BackupError) in
                 do throws(BackupError) {
@@ -79,6 +84,7 @@ final class ComputedFile: FileNode {
         }
     }
 
+    var looksAtTheApp: Bool { context.services.showsRenderedExport(snapshot) }
     var looksAtTheRepository: Bool { true }
     var waitsForNetwork: Bool { context.isRemote }
 
@@ -99,12 +105,14 @@ final class ComputedFile: FileNode {
         case .listing(let algorithm):
             let (bytes, isComplete) = try ChecksumListing.readableText(of: contents(), algorithm)
             return (ExtentTable(literal: bytes), isComplete)
-        case .export: return (try context.repository.extents(of: export().content), true)
+        case .export:
+            if let rendered = try rendered() { return (rendered.export.table, true) }
+            return (try context.repository.extents(of: export().content), true)
         case .archive(let format):
             let table = try context.archives.table(of: ArchiveCache.Key(snapshot: snapshot.id, format: format)) {
                 () throws(BackupError) in
                 let size = try size()
-                let table = try SnapshotArchive.table(of: snapshot, format, in: context.repository)
+                let table = try SnapshotArchive.table(of: snapshot, format, with: rendered(), in: context.repository)
                 guard table.size == size else {
                     throw BackupError(
                         .repositoryDamaged,
@@ -128,13 +136,21 @@ final class ComputedFile: FileNode {
         switch form {
         case .archive: context.archives.hasChecksums(of: inode)
         // A listing needs those of the export.
-        case .listing, .export: (try? export()).map { context.repository.knowsChecksums(of: $0) } ?? false
+        case .listing, .export: knowsChecksumsOfExport
         }
+    }
+
+    private var knowsChecksumsOfExport: Bool {
+        if let rendered = (try? rendered()).flatMap({ $0 }) { return rendered.export.hasKnownChecksums }
+        return (try? export()).map { context.repository.knowsChecksums(of: $0) } ?? false
     }
 
     /// Unless they are stored, computed once by reading the file completely.
     func checksums() throws(BackupError) -> Checksums? {
-        if case .export = form { return try context.repository.checksums(of: export()) }
+        if case .export = form {
+            if let rendered = try rendered() { return try rendered.export.checksums(in: context.repository) }
+            return try context.repository.checksums(of: export())
+        }
         return try context.archives.checksums(of: inode) { () throws(BackupError) in
             let (table, isLasting) = try table()
             return (try context.repository.checksums(of: table), isLasting)

@@ -37,6 +37,10 @@ final class FlatSnapshotsFolder: FolderNode {
     func absenceTimeoutSeconds(of name: FileName) -> Double { TreeContext.hiddenNameTimeoutSeconds(name) }
 
     func listing() throws(BackupError) -> FolderListing {
-        FolderListing(try context.flatFiles(kind).files.map { ($0.name, node($0)) })
+        let files = try context.flatFiles(kind).files
+        // Their sizes may have to be rendered.
+        let named = files.filter { !$0.snapshot.storesExport }
+        let stored = FolderListing(files.filter(\.snapshot.storesExport).map { ($0.name, node($0)) })
+        return named.isEmpty ? stored : stored.followed(by: FolderListing(namesOf: named.map { ($0.name, node($0)) }))
     }
 }

@@ -31,6 +31,11 @@ final class SnapshotFolder: FolderNode {
     var waitsForNetwork: Bool { context.isRemote }
     var hasKnownAttributes: Bool { true }
 
+    /// Looking for a name in it may render the export.
+    var looksAtTheApp: Bool { context.services.showsRenderedExport(snapshot) }
+
+    private var rendered: StoredFolder { StoredFolder(renderedIn: snapshot, inode: inode, context: context) }
+
     private var stored: StoredFolder { StoredFolder(rootOf: snapshot, inode: inode, context: context) }
 
     /// The files computed from it, by name.
@@ -43,6 +48,9 @@ final class SnapshotFolder: FolderNode {
 
     func child(named name: FileName) throws(BackupError) -> any Node {
         if let view = views().first(where: { $0.name == name }) { return view.node }
+        if context.services.showsRenderedExport(snapshot), let node = rendered.renderedNodes.first(where: { $0.name == name }) {
+            return node.node
+        }
         if name == PhotoPlaces.viewFolderName, let photos = try photos() { return photos }
         return try stored.child(named: name)
     }
@@ -55,11 +63,21 @@ final class SnapshotFolder: FolderNode {
     }
 
     func listing() throws(BackupError) -> FolderListing {
+        if context.services.showsRenderedExport(snapshot) { return try renderedListing() }
         // The archive's size of an older snapshot is computed from its folders. A damaged folder must not hide all other files.
         var shown: [(name: FileName, node: any Node)] = []
         for view in views() where try view.node.canBeListed() { shown.append(view) }
         if let photos = try photos() { shown.append((PhotoPlaces.viewFolderName, photos)) }
         return FolderListing(shown).followed(by: try stored.listing())
+    }
+
+    /// With the names alone of what depends on the export, since a program that asks for no sizes must not render it.
+    private func renderedListing() throws(BackupError) -> FolderListing {
+        var named = rendered.renderedNodes
+        for view in views() { named.append(view) }
+        var shown: [(name: FileName, node: any Node)] = []
+        if let photos = try photos() { shown.append((PhotoPlaces.viewFolderName, photos)) }
+        return FolderListing(namesOf: named).followed(by: FolderListing(shown)).followed(by: try stored.listing())
     }
 
     var isImmutable: Bool { true }

@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import SnapshotFormats
 
 /// A folder inside a snapshot, as it was stored. Its directory object is read at the first access.
 final class StoredFolder: FolderNode {
@@ -12,6 +13,9 @@ final class StoredFolder: FolderNode {
     private enum Place: Sendable {
         case root(Snapshot)
         case folder(TreeEntry, in: StoredFolder)
+        /// What is rendered of a snapshot's root (`RenderedFiles.entries`), and the folder with its collections.
+        case renderedRoot(Snapshot)
+        case renderedData(Snapshot)
     }
 
     private static let mediaName: FileName = "media"
@@ -21,6 +25,22 @@ final class StoredFolder: FolderNode {
     /// The root of a snapshot.
     init(rootOf snapshot: Snapshot, inode: InodeNumber, context: TreeContext) {
         place = .root(snapshot)
+        isMedia = false
+        self.inode = inode
+        self.context = context
+    }
+
+    /// What is shown in the root of a snapshot that does not store it: `export.json` and `data/`.
+    /// - Parameter inode: of the root.
+    init(renderedIn snapshot: Snapshot, inode: InodeNumber, context: TreeContext) {
+        place = .renderedRoot(snapshot)
+        isMedia = false
+        self.inode = inode
+        self.context = context
+    }
+
+    private init(renderedDataOf snapshot: Snapshot, inode: InodeNumber, context: TreeContext) {
+        place = .renderedData(snapshot)
         isMedia = false
         self.inode = inode
         self.context = context
@@ -38,19 +58,54 @@ final class StoredFolder: FolderNode {
             switch place {
             case .root(let snapshot): return try repository.rootDirectory(of: snapshot)
             case .folder(let entry, _): return try repository.directory(of: entry)
+            case .renderedRoot, .renderedData: return try renderedDirectory()
             }
         } catch {
             throw error.at(path)
         }
     }
 
+    /// The export, if this shows a part of it.
+    private var rendered: RenderedFiles? {
+        get throws(BackupError) {
+            switch place {
+            case .root, .folder: nil
+            case .renderedRoot(let snapshot), .renderedData(let snapshot): try context.renderedFiles(of: snapshot)
+            }
+        }
+    }
+
+    private func renderedDirectory() throws(BackupError) -> Directory {
+        guard let files = try rendered else { return try Directory(entries: [] as [TreeEntry]) }
+        if case .renderedData = place { return files.data }
+        return try Directory(entries: files.entries)
+    }
+
+    var isRendered: Bool {
+        switch place {
+        case .root, .folder: false
+        case .renderedRoot, .renderedData: true
+        }
+    }
+
+    /// The nodes of a rendered root, which is not rendered for that.
+    var renderedNodes: [(name: FileName, node: any Node)] {
+        guard case .renderedRoot(let snapshot) = place else { return [] }
+        // In the order of `directory`.
+        let names = [RenderedFiles.dataName, RenderedFiles.exportName]
+        let data = StoredFolder(renderedDataOf: snapshot, inode: inode.child(names[0]), context: context)
+        return [(names[0], data), (names[1], StoredFile(1, in: self, inode: inode.child(names[1]), isDerived: true))]
+    }
+
+    var looksAtTheApp: Bool { isRendered }
     var looksAtTheRepository: Bool { true }
     var waitsForNetwork: Bool { context.isRemote }
     var hasKnownAttributes: Bool { true }
 
     func attributes() throws(BackupError) -> NodeAttributes {
         switch place {
-        case .root(let snapshot): return context.folderAttributes(inode, time: snapshot.creationTime, isImmutable: true)
+        case .root(let snapshot), .renderedRoot(let snapshot), .renderedData(let snapshot):
+            return context.folderAttributes(inode, time: snapshot.creationTime, isImmutable: true)
         case .folder(let entry, let parent): return parent.attributes(of: entry, inode)
         }
     }
@@ -108,21 +163,36 @@ extension StoredFolder {
         NodeAttributes(entry, inode, isMade: !isMedia(entry), isImmutable: true, context)
     }
 
+    func checksums(of file: TreeEntry) throws(BackupError) -> Checksums? {
+        if let rendered = try rendered?.file(file) { return try rendered.checksums(in: repository) }
+        return try repository.checksums(of: file)
+    }
+
+    /// Whether that costs no read of the file.
+    func knowsChecksums(of file: TreeEntry) -> Bool {
+        if let rendered = (try? rendered)?.file(file) { return rendered.hasKnownChecksums }
+        return repository.knowsChecksums(of: file)
+    }
+
     /// Whether a file in it was created by this program to restore from.
     func isMade(_ file: TreeEntry) -> Bool {
-        guard case .root = place else { return false }
-        return Self.madeNames.contains(file.name)
+        switch place {
+        case .root, .renderedRoot: Self.madeNames.contains(file.name)
+        case .folder, .renderedData: false
+        }
     }
 
     /// The places of the bytes of the file at `index`.
     func pieces(of index: Int32, _ entry: TreeEntry) throws(BackupError) -> [ContentPiece] {
-        try context.places.pieces(of: Int(index), in: directory(), folder: inode, repository: repository)
+        if let file = try rendered?.file(entry) { return file.pieces }
+        return try context.places.pieces(of: Int(index), in: directory(), folder: inode, repository: repository)
     }
 
     /// For messages: the snapshot's name, and the names of the folders.
     private var path: String {
         switch place {
-        case .root(let snapshot): snapshot.name.description
+        case .root(let snapshot), .renderedRoot(let snapshot): snapshot.name.description
+        case .renderedData(let snapshot): "\(snapshot.name)/\(RenderedFiles.dataName)"
         case .folder(let entry, let parent): parent.path(of: entry.name)
         }
     }
@@ -165,6 +235,7 @@ final class StoredFile: FileNode {
 
     private func entry() throws(BackupError) -> TreeEntry { try folder.entry(at: index) }
 
+    var looksAtTheApp: Bool { folder.isRendered }
     var looksAtTheRepository: Bool { true }
     var waitsForNetwork: Bool { folder.waitsForNetwork }
 
@@ -172,9 +243,9 @@ final class StoredFile: FileNode {
 
     var mimeType: String? { (try? entry()).map { MIMEType.of($0.name) } }
     var hasChecksums: Bool { true }
-    var listsChecksums: Bool { (try? entry()).map { folder.repository.knowsChecksums(of: $0) } ?? false }
+    var listsChecksums: Bool { (try? entry()).map { folder.knowsChecksums(of: $0) } ?? false }
     var computesChecksums: Bool { isDerived }
-    func checksums() throws(BackupError) -> Checksums? { try folder.repository.checksums(of: entry()) }
+    func checksums() throws(BackupError) -> Checksums? { try folder.checksums(of: entry()) }
 
     func storedExtendedAttributes() throws(BackupError) -> [ExtendedAttribute] {
         try entry().metadata?.extendedAttributes ?? []
@@ -184,7 +255,7 @@ final class StoredFile: FileNode {
         folder.photoAttributes(of: try entry().name)
     }
 
-    var givesContent: Bool { !waitsForNetwork }
+    var givesContent: Bool { !waitsForNetwork && !folder.isRendered }
 
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
         guard !flags.asksToWrite else { throw .readOnlyHere }
