@@ -148,7 +148,7 @@ struct ExportSettingTests {
         #expect(less.errors.contains("holds much less than the one before, two"), "\(less)")
     }
 
-    @Test func `values that a restore would refuse are told of, and come back`() throws {
+    @Test func `values that a restore would refuse are reported, and come back`() throws {
         let sandbox = try Self.sandbox()
         try sandbox.sh("sqlite3 $S/app/database.sqlite \"UPDATE expenses SET cost = 'much' WHERE id = 1\"")
         let dump = try sandbox.sh(Self.dump)
@@ -226,7 +226,7 @@ struct ExportSettingTests {
         #expect(try sandbox.sh(Self.dump) == old)
     }
 
-    @Test func `where no export can be made, the reason is told, and the files can be had`() throws {
+    @Test func `where no export can be made, the error says why, and the files can be written`() throws {
         let sandbox = try Sandbox()
         _ = try sandbox.makeDiary()
         try sandbox.sh("backupfs config set export off --store $S; backupfs backup --label one --store $S")

@@ -89,7 +89,7 @@ struct RenderedExportTests {
     }
 
     @Test(arguments: ["archive.zip", "archive.tar", "export.json", "database.sqlite", "exports"])
-    func `what the mount shows is restored, and undone`(name: String) throws {
+    func `S88: what the mount shows is restored, and undone`(name: String) throws {
         try Self.withMount("live") { sandbox in
             let old = try sandbox.sh(Self.rows)
             try sandbox.sh("mkdir $M/snapshots/one; sqlite3 $S/app/database.sqlite 'delete from expenses where id > 5'")
@@ -105,7 +105,7 @@ struct RenderedExportTests {
         }
     }
 
-    @Test func `names alone render nothing, sizes do so once for ever`() throws {
+    @Test func `S89: names alone render nothing, sizes do so once for ever`() throws {
         try Sandbox.use { sandbox in
             try sandbox.sh(
                 "backupfs init --store $S --sample >/dev/null; backupfs config set export live --store $S; backupfs backup --label one --store $S"
@@ -150,7 +150,7 @@ struct RenderedExportTests {
         }
     }
 
-    @Test func `other requests of the mount go on while an export is rendered`() throws {
+    @Test func `S90: other requests of the mount go on while an export is rendered`() throws {
         try Sandbox.use { sandbox in
             try sandbox.sh(
                 "backupfs init --store $S --sample >/dev/null; backupfs backup --label stored --store $S; backupfs config set export live --store $S; backupfs backup --label one --store $S; touch $R/pause"
