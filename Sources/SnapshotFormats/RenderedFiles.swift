@@ -43,7 +43,8 @@ public struct RenderedFiles: Sendable {
     public static let exportName: FileName = "export.json"
     /// The name of the folder with the collections.
     public static let dataName: FileName = "data"
-    private static let suffix = ".json"
+    /// What follows the name of a collection in the name of its file.
+    public static let collectionSuffix = ".json"
 
     /// `export.json`.
     public let export: File
@@ -83,7 +84,7 @@ public struct RenderedFiles: Sendable {
             return .derivedFile(name: name, mode: 0o600, modificationTime: time, content: content, crc32: file.crc32)
         }
         data = try Directory(
-            entries: collections.map { name, file in entry("data/\(name)", FileName(name + Self.suffix), file) })
+            entries: collections.map { name, file in entry("data/\(name)", FileName(name + Self.collectionSuffix), file) })
         dataContent = Self.content("data", 1, of: snapshot)
         entries = [
             .directory(
@@ -108,10 +109,10 @@ public struct RenderedFiles: Sendable {
     /// The file that an entry stands for; `nil` for an entry that is stored.
     public func file(_ entry: TreeEntry) -> File? { entry.kind == .file ? files[entry.content] : nil }
 
-    func isData(_ entry: TreeEntry) -> Bool { entry.kind == .directory && entry.content == dataContent }
-
-    /// A folder of the snapshot, from which a stored one is reached in the usual way.
-    public func folder(_ entry: TreeEntry) -> Directory? { isData(entry) ? data : nil }
+    /// The folder that an entry stands for; `nil` for an entry that is stored.
+    public func folder(_ entry: TreeEntry) -> Directory? {
+        entry.kind == .directory && entry.content == dataContent ? data : nil
+    }
 
     /// The names of the media files in the app's archives.
     func archiveNames(root: Directory, in repository: Repository) throws(BackupError) -> ArchiveNames {

@@ -104,7 +104,7 @@ struct ExportSettingTests {
             )
             dumps.append(try sandbox.sh(Self.dump))
         }
-        // What changed is told of each backup that stores it, also where the one before does not.
+        // Each backup that stores its export lists what has changed, even if the backup before it does not store one.
         for number in [0, 4, 6] {
             try sandbox.sh("backupfs restore b\(number) --target $R/b\(number) --store $S >/dev/null")
         }

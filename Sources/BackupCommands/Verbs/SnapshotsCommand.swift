@@ -62,10 +62,10 @@ struct SnapshotsCommand: ParsableCommand {
             let rows = snapshots.map { snapshot in
                 let export = store.exportFile(of: snapshot)
                 return [
-                    hasFile(snapshot) ? export.name : "", Terminal.time(snapshot.creationTime),
+                    snapshot.storesExport ? export.name : "", Terminal.time(snapshot.creationTime),
                     snapshot.record.attributes["device"] ?? "",
                     snapshot.record.attributes["app-version"] ?? "",
-                    hasFile(snapshot)
+                    snapshot.storesExport
                         ? fileSize(of: snapshot, isArchive: export.isArchive, in: store).map { ByteCount.text($0) } ?? "?" : "",
                 ]
             }
@@ -108,7 +108,7 @@ struct SnapshotsCommand: ParsableCommand {
             "channel": snapshot.channel.rawValue, "verified_at": snapshot.verifiedAt?.wholeSeconds,
             "source": snapshot.source?.hexadecimal, "own": store.owns(snapshot), "files": snapshot.record.root.totals.fileCount,
             "size_bytes": snapshot.record.root.totals.byteCount,
-            "file_name": snapshot.kind == .safety ? store.nameInSafety(snapshot) : hasFile(snapshot) ? export.name : nil,
+            "file_name": snapshot.kind == .safety ? store.nameInSafety(snapshot) : snapshot.storesExport ? export.name : nil,
             "file_size": fileSize(of: snapshot, isArchive: export.isArchive, in: store),
             "device_name": snapshot.record.attributes["device"], "app_version": snapshot.record.attributes["app-version"],
             "attributes": OrderedJSON.object(
@@ -116,13 +116,10 @@ struct SnapshotsCommand: ParsableCommand {
         ]
     }
 
-    /// Whether it has a file in `exports/` or `safety/`.
-    private func hasFile(_ snapshot: Snapshot) -> Bool { snapshot.storesExport }
-
     /// The size of the file in `exports/`.
-    /// - Returns: `nil` without one, and if the repository is damaged there.
+    /// - Returns: `nil` if the export is not stored, and if the repository is damaged there.
     private func fileSize(of snapshot: Snapshot, isArchive: Bool, in store: Store) -> UInt64? {
-        guard hasFile(snapshot) else { return nil }
+        guard snapshot.storesExport else { return nil }
         guard !isArchive else { return snapshot.record.archiveSizeBytes }
         return try? store.repository.rootDirectory(of: snapshot).entry(named: "export.json")?.size
     }

@@ -119,7 +119,7 @@ public struct SnapshotVerifier: Sendable {
     /// - Returns: `nil` where no restore renders one.
     private func rendered(_ snapshot: Snapshot, _ root: Directory) throws(BackupError) -> RenderedFiles? {
         guard !store.definition.coversWholeDatabase, !SnapshotRecords.areStored(in: root),
-            snapshot.record.attributes[Snapshot.appAttribute] == store.definition.name
+            snapshot.isOfApp(store.definition)
         else { return nil }
         return try SnapshotRecords(of: snapshot, in: store.repository, for: store).rendered
     }

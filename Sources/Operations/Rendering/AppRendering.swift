@@ -67,16 +67,14 @@ final class AppRendering: Sendable {
         self.damage = damage
         let aside = WorkGroup(WorkerPool(threadCount: 1, queueLimit: 1))
         let found = Mutex<RefusedValues?>(nil)
-        var checksChangedRows = false
         do throws(BackupError) {
             let unknown = fillsChecksums ? database.media.map { UnknownChecksums($0) } : nil
             let copied = AppDatabase(
                 at: databasePath, definition: database.definition, media: unknown ?? database.media, avoidsIndexes: damage != nil)
             (facts, inexact) = try copied.readSnapshot { (snapshot) throws(BackupError) in
                 if damage == nil { try rows?.prepare(snapshot, copy) }
-                // What has to be checked is known when everything is rendered. All rows are checked meanwhile.
-                checksChangedRows = rows?.omittedCollections.isEmpty == false
-                if checksDatabase, damage == nil, !checksChangedRows {
+                // Which rows have to be checked is known when everything is rendered. All of them are checked meanwhile.
+                if checksDatabase, damage == nil, rows?.takesRows != true {
                     aside.submit { () throws(BackupError) in
                         let values = try RefusedValues(of: copied)
                         found.withLock { $0 = values }
@@ -95,7 +93,7 @@ final class AppRendering: Sendable {
             let export = try SpoolFile(consuming: exportPath)
             collections = sink.collections.map { ($0.name, export.part($0.range)) }
             self.export = export
-            if checksDatabase, damage == nil, checksChangedRows, let rows {
+            if checksDatabase, damage == nil, let rows, rows.takesRows {
                 refused = try RefusedValues(of: copied, only: rows.rowsToCheck(facts.definition, collections))
             } else {
                 refused = found.withLock { $0 }

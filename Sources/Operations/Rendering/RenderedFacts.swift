@@ -8,25 +8,22 @@ import SystemIO
 /// What is known of a snapshot's rendered export without its text: sizes, CRC-32, and where its collections are. Kept on disk for
 /// ever, so that a mount renders an export only for a program that reads it. It is a cache.
 struct RenderedFacts: Equatable {
+    /// A collection in the export.
+    struct Collection: Equatable {
+        let name: String
+        /// In the export, in bytes.
+        let range: Range<UInt64>
+        let crc32: UInt32
+    }
+
     /// Of the export.
     let sizeBytes: UInt64
     let crc32: UInt32
-    let collections: [RangeRecordingSink.Collection]
+    let collections: [Collection]
     /// As in `ManifestNaming.text`.
     let naming: String?
     /// Of the snapshot with the export; `nil` before they are measured.
     var archiveSizes: ArchiveSizes?
-
-    init(
-        sizeBytes: UInt64, crc32: UInt32, collections: [RangeRecordingSink.Collection], naming: String?,
-        archiveSizes: ArchiveSizes? = nil
-    ) {
-        self.sizeBytes = sizeBytes
-        self.crc32 = crc32
-        self.collections = collections
-        self.naming = naming
-        self.archiveSizes = archiveSizes
-    }
 
     private static let magic = Array("backupfs rendered export 1\n".utf8)
     private static let limitBytes = 16 << 20
@@ -63,17 +60,18 @@ struct RenderedFacts: Equatable {
         return SHA256Hasher.hash(writer.bytes)
     }
 
-    // MARK: On disk
+    private static func path(_ key: SHA256Digest, in folder: String) -> String { "\(folder)/\(key.hexadecimal)" }
+}
 
+// MARK: - On disk
+
+extension RenderedFacts {
     /// Reads the record.
     /// - Returns: `nil` when there is none, or it is damaged.
     init?(_ key: SHA256Digest, in folder: String) {
-        guard let bytes = try? FileSystem.readFile(Self.path(key, in: folder), limitBytes: Self.limitBytes),
-            bytes.count > Self.magic.count + SHA256Digest.byteCount, bytes.starts(with: Self.magic)
-        else { return nil }
-        let body = bytes.dropLast(SHA256Digest.byteCount)
-        guard SHA256Digest(bytes: bytes.suffix(SHA256Digest.byteCount)) == body.withUnsafeBytes({ SHA256Hasher.hash($0) }),
-            let facts = try? Self(decoding: body.dropFirst(Self.magic.count), key)
+        let path = Self.path(key, in: folder)
+        guard let body = CacheRecord.body(of: path, magic: Self.magic, limitBytes: Self.limitBytes),
+            let facts = try? Self(decoding: body, key)
         else { return nil }
         self = facts
     }
@@ -88,7 +86,7 @@ struct RenderedFacts: Equatable {
         naming = text.isEmpty ? nil : text
         archiveSizes = ArchiveSizes(zip: try reader.read(), tar: try reader.read(), memberCount: try reader.read())
         let count = Int(try reader.read(UInt32.self))
-        var collections: [RangeRecordingSink.Collection] = []
+        var collections: [Collection] = []
         for _ in 0..<count {
             let name = try reader.readText()
             let (start, end) = (try reader.read(UInt64.self), try reader.read(UInt64.self))
@@ -102,31 +100,21 @@ struct RenderedFacts: Equatable {
     /// Keeps the record. If that fails, the next mount renders the export once more.
     func keep(_ key: SHA256Digest, in folder: String) {
         guard let archiveSizes else { return }
-        var writer = ByteWriter()
-        writer.append(raw: Self.magic)
-        writer.append(key)
-        writer.append(sizeBytes)
-        writer.append(crc32)
-        writer.append(naming ?? "")
-        writer.append(archiveSizes.zip)
-        writer.append(archiveSizes.tar)
-        writer.append(archiveSizes.memberCount)
-        writer.append(UInt32(collections.count))
-        for one in collections {
-            writer.append(one.name)
-            writer.append(one.range.lowerBound)
-            writer.append(one.range.upperBound)
-            writer.append(one.crc32)
-        }
-        writer.append(SHA256Hasher.hash(writer.bytes))
-        do throws(BackupError) {
-            try FileSystem.makeDirectory(folder)
-            // Worthless after a crash: its checksum then shows that it is not whole.
-            try FileSystem.writeForReaders(Self.path(key, in: folder), writer.bytes)
-        } catch {
-            try? FileSystem.removeFile(Self.path(key, in: folder))
+        CacheRecord.keep(at: Self.path(key, in: folder), magic: Self.magic) { writer in
+            writer.append(key)
+            writer.append(sizeBytes)
+            writer.append(crc32)
+            writer.append(naming ?? "")
+            writer.append(archiveSizes.zip)
+            writer.append(archiveSizes.tar)
+            writer.append(archiveSizes.memberCount)
+            writer.append(UInt32(collections.count))
+            for one in collections {
+                writer.append(one.name)
+                writer.append(one.range.lowerBound)
+                writer.append(one.range.upperBound)
+                writer.append(one.crc32)
+            }
         }
     }
-
-    private static func path(_ key: SHA256Digest, in folder: String) -> String { "\(folder)/\(key.hexadecimal)" }
 }

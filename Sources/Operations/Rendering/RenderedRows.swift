@@ -38,12 +38,9 @@ struct RenderedRows: Equatable {
     /// Reads the record of a collection.
     /// - Returns: `nil` when there is none, or it is damaged.
     init?(_ collection: String, in folder: String) {
-        guard let bytes = try? FileSystem.readFile(Self.path(collection, in: folder), limitBytes: Self.limitBytes),
-            bytes.count > Self.magic.count + SHA256Digest.byteCount, bytes.starts(with: Self.magic)
-        else { return nil }
-        let body = bytes.dropLast(SHA256Digest.byteCount)
-        guard SHA256Digest(bytes: bytes.suffix(SHA256Digest.byteCount)) == body.withUnsafeBytes({ SHA256Hasher.hash($0) }),
-            let rows = try? Self(decoding: body.dropFirst(Self.magic.count))
+        let path = Self.path(collection, in: folder)
+        guard let body = CacheRecord.body(of: path, magic: Self.magic, limitBytes: Self.limitBytes),
+            let rows = try? Self(decoding: body)
         else { return nil }
         self = rows
     }
@@ -79,26 +76,18 @@ struct RenderedRows: Equatable {
 
     /// Keeps the record for the next backup. If that fails, the next one renders everything.
     func keep(_ collection: String, in folder: String) {
-        var writer = ByteWriter()
-        writer.append(raw: Self.magic)
-        writer.append(form)
-        writer.append(content)
-        writer.append(UInt32(chunkCRC32s.count))
-        writer.append(UInt32(leaves.count))
-        for sum in chunkCRC32s { writer.append(sum) }
-        for number in leaves.indices {
-            writer.append(leaves[number].first)
-            writer.append(leaves[number].second)
-            writer.append(lastRows[number])
-            writer.append(ends[number])
-        }
-        writer.append(SHA256Hasher.hash(writer.bytes))
-        do throws(BackupError) {
-            try FileSystem.makeDirectory(folder)
-            // Worthless after a crash: its checksum then shows that it is not whole.
-            try FileSystem.writeForReaders(Self.path(collection, in: folder), writer.bytes)
-        } catch {
-            try? FileSystem.removeFile(Self.path(collection, in: folder))
+        CacheRecord.keep(at: Self.path(collection, in: folder), magic: Self.magic) { writer in
+            writer.append(form)
+            writer.append(content)
+            writer.append(UInt32(chunkCRC32s.count))
+            writer.append(UInt32(leaves.count))
+            for sum in chunkCRC32s { writer.append(sum) }
+            for number in leaves.indices {
+                writer.append(leaves[number].first)
+                writer.append(leaves[number].second)
+                writer.append(lastRows[number])
+                writer.append(ends[number])
+            }
         }
     }
 

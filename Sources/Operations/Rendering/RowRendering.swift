@@ -189,6 +189,9 @@ final class RowRendering {
     /// The collections, by their index, that are not rendered as a whole.
     var omittedCollections: Set<Int> { Set(parts.values.filter { $0.earlier != nil }.map(\.index)) }
 
+    /// Whether rows of the newest backup are taken.
+    var takesRows: Bool { parts.values.contains { $0.earlier != nil } }
+
     /// Call it after each record of a collection that is rendered as a whole, with its bytes so far.
     /// - Parameter collection: its index in the definition.
     func recordEnded(_ collection: Int, _ byteCount: UInt64) {

@@ -16,8 +16,6 @@ struct SnapshotRecords {
         let file: RenderedFiles.File?
     }
 
-    private static let suffix = ".json"
-
     /// The export and the collections, if they are not stored.
     let rendered: RenderedFiles?
     /// Values that the export cannot represent exactly.
@@ -62,11 +60,12 @@ struct SnapshotRecords {
             entries = try repository.directory(of: data).entries
         }
         var collections: [Collection] = []
-        for entry in entries where entry.kind == .file && entry.name.description.hasSuffix(Self.suffix) {
+        let suffix = RenderedFiles.collectionSuffix
+        for entry in entries where entry.kind == .file && entry.name.description.hasSuffix(suffix) {
             let file = rendered?.file(entry)
             collections.append(
                 Collection(
-                    name: String(entry.name.description.dropLast(Self.suffix.count)), entry: entry,
+                    name: String(entry.name.description.dropLast(suffix.count)), entry: entry,
                     source: file?.source ?? StoredContentSource(entry.content, in: repository), file: file))
         }
         return collections

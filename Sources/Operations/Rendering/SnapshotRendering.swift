@@ -63,13 +63,17 @@ struct SnapshotRendering {
             avoidsIndexes: try DroppedDatabase.damage(ofCopy: path) != nil)
         try database.check()
         let exportPath = "\(folder)/export.json"
-        let sink = RangeRecordingSink(try OwnedDescriptor.open(exportPath, O_WRONLY | O_CREAT | O_EXCL))
+        let ranges = RangeRecordingSink(try OwnedDescriptor.open(exportPath, O_WRONLY | O_CREAT | O_EXCL))
+        let sink = ChecksummingSink(ranges)
         let (format, statistics) = try database.readSnapshot { (rows) throws(BackupError) in
             (rows.definition, try WireWriter().write(rows, createdAt: snapshot.creationTime, to: sink))
         }
         export = try SpoolFile(consuming: exportPath)
         facts = RenderedFacts(
-            sizeBytes: export.size, crc32: sink.crc32, collections: sink.collections, naming: ManifestNaming(format)?.text)
+            sizeBytes: export.size, crc32: sink.crc32,
+            collections: zip(ranges.collections, sink.collectionCRC32s).map {
+                RenderedFacts.Collection(name: $0.name, range: $0.range, crc32: $1)
+            }, naming: ManifestNaming(format)?.text)
         inexact = InexactValues(statistics)
     }
 
