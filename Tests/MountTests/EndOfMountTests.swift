@@ -42,7 +42,7 @@ struct EndOfMountTests {
                     turns += 1
             # Gone is gone: the mount is dead, or not there any more.
             except OSError as error: ends.append("an error" if error.errno in
-                (errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV, errno.EIO, errno.ENOENT) else repr(error))
+                (errno.ENOTCONN, errno.ECONNABORTED, errno.ECANCELED, errno.ENODEV, errno.EIO, errno.ENOENT) else repr(error))
 
         threads = [threading.Thread(target=read, args=(name,)) for name in names]
         for thread in threads: thread.start()
@@ -171,6 +171,34 @@ struct EndOfMountTests {
             try sandbox.sh("for s in $M/snapshots/*/; do cd $s; sha256sum --quiet --strict -c SHA256SUMS; done")
             if names.contains("second") { try sandbox.sh("cmp $P/big.raw $M/snapshots/second/media/big.raw") }
             try sandbox.sh("mkdir $M/snapshots/third; cd $M/snapshots/third; sha256sum --quiet -c SHA256SUMS; diff -r media $P")
+            try sandbox.unmount()
+            try CrashTests.expectNoLeftovers(sandbox)
+        }
+    }
+
+    /// It may take minutes, and nothing comes of it.
+    @Test(arguments: [
+        ("live.rendering", "cat $M/live/export.json"), ("live.rendering", "ls -l $M/live"),
+        ("records.rendered", "cat $M/live/export.json"), ("export.rendering", "ls -l $M/snapshots/one"),
+        ("export.rendering", "cat $M/snapshots/one/archive.zip"),
+    ])
+    func `S67: a rendering for a reader is cancelled when the mount ends`(point: String, command: String) throws {
+        try Sandbox.use { sandbox in
+            try sandbox.sh(
+                """
+                backupfs init --store $S --sample; backupfs config set export live --store $S
+                backupfs backup --store $S --label one; touch $R/pause
+                """)
+            try sandbox.mount(["BACKUPFS_FAULT": "\(point)=pause:\(sandbox.path)/pause"])
+            let readers = try (0..<3).map { _ in try sandbox.start(command) }
+            try sandbox.wait(for: "\(sandbox.path)/pause.reached")
+            try terminate(try #require(sandbox.daemons.first), sandbox)
+            for reader in readers { #expect(try reader.wait().exitCode != 0) }
+            #expect(sandbox.waitForProcesses())
+            #expect(sandbox.mounts == [])
+            try sandbox.sh("rm $R/pause; backupfs check --store $S --read-data")
+            try sandbox.mount()
+            try sandbox.sh("cd $M/snapshots/one; sha256sum --quiet --strict -c SHA256SUMS; cat $M/live/export.json")
             try sandbox.unmount()
             try CrashTests.expectNoLeftovers(sandbox)
         }

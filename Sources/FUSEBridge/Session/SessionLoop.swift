@@ -28,8 +28,8 @@ final class SessionLoop: Sendable {
     private let stuck: StuckRequests
     private let parked = ParkedRequests()
     private let interrupts = EarlyInterrupts()
-    /// Requests that wait for a server on the network: it may take minutes until it counts as gone.
-    private let networkRequests = Cancellation()
+    /// Requests whose answers may take minutes and which change nothing.
+    private let views = Cancellation()
     private let wait: @Sendable (RequestHeader, RequestAim) -> RequestWait?
     private let isPending: @Sendable (RequestHeader, RequestHeader.Look) -> Bool
     private let onEnd: @Sendable () -> Void
@@ -75,14 +75,15 @@ final class SessionLoop: Sendable {
         try state.withLock { (state) throws(BackupError) in try startThread(&state) }
     }
 
-    /// Lets the threads finish the requests in progress, and ends them. Requests that wait for the network are given up.
+    /// Lets the threads finish the requests in progress, and ends them. Requests that only read (`RequestWait.isOfView`) are
+    /// cancelled.
     /// - Returns: 0, or the errno with which the connection broke.
     func end() -> Int32 {
         let threads = state.withLock { state in
             isEnding.store(true, ordering: .sequentiallyConsistent)
             return state.threads
         }
-        networkRequests.request()
+        views.request()
         // Repeated, since a signal that comes just before a thread begins to read is lost.
         // A thread that serves a request, which may be a backup, is not interrupted.
         var pauseMicroseconds: UInt32 = 500
@@ -168,8 +169,8 @@ final class SessionLoop: Sendable {
     }
 
     private func process(_ request: UnsafeMutableRawBufferPointer, _ wait: RequestWait) {
-        guard wait == .network else { return process(request) }
-        try? networkRequests.run { () throws(BackupError) in process(request) }
+        guard wait.isOfView else { return process(request) }
+        try? views.run { () throws(BackupError) in process(request) }
     }
 
     /// Serves the requests that have waited for a backup, on the calling thread.

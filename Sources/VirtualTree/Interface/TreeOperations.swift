@@ -188,6 +188,15 @@ public enum RequestWait: Sendable, Hashable {
     case job
     /// Stars that stand for bytes which are read: those of a copy in `photos/starred/` when it is closed.
     case star
+
+    /// Whether requests that wait for this only read. They may take minutes, for a server that does not respond or an export
+    /// that has to be rendered, and are cancelled when the mount ends.
+    public var isOfView: Bool {
+        switch self {
+        case .app, .repository, .checksums, .network: true
+        case .store, .drop, .change, .copySet, .copySetView, .job, .star: false
+        }
+    }
 }
 
 /// What chmod(2), truncate(2), utimensat(2) and chown(2) request; `nil` leaves a value unchanged.
