@@ -65,12 +65,14 @@ struct CompareHostileTests {
 
     @Test func `a file that changes while it is read is named, and not called equal or different`() throws {
         let sandbox = try CopySandbox.make("mkdir $R/l; head -c 4000000 /dev/zero > $R/l/x; echo 1 > $R/l/y; cp -a $R/l $R/r")
-        for method in ["--checksum --no-cache", "--bytes"] {
+        for (number, method) in ["--checksum --no-cache", "--bytes"].enumerated() {
+            // The checksums of the two sides are computed at the same time: neither is complete before the change.
             let result = try sandbox.sh(
                 """
-                touch $R/hold; BACKUPFS_FAULT=compare.read=pause:$R/hold backupfs compare $R/l $R/r \(method) --json > $R/json & process=$!
-                wait_paused $R/hold $process; dd if=/dev/zero of=$R/l/x bs=1 count=1 conv=notrunc status=none
-                rm $R/hold $R/hold.reached; code=0; wait $process || code=$?; echo $code
+                hold=$R/hold-\(number); touch $hold; export BACKUPFS_FAULT=compare.read=pause:$hold,compare.read:2=pause:$hold
+                backupfs compare $R/l $R/r \(method) --json > $R/json & process=$!
+                wait_paused $hold $process; dd if=/dev/zero of=$R/l/x bs=1 count=1 conv=notrunc status=none
+                rm $hold; code=0; wait $process || code=$?; echo $code
                 jq -c '[[.unreadable[] | [.side, .path, .error]], .different, .sameCount]' $R/json
                 """)
             #expect(result == "3\n" + #"[[["source","x","stale"]],[],1]"#)
