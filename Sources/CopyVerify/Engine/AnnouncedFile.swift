@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// A small file of the source that was opened before its turn, or any file in its turn. For one thread.
+/// A file of the source that was opened before its turn, or in its turn. For one thread.
 final class AnnouncedFile {
     let name: FileName
     let folder: SourceFolder

@@ -49,13 +49,14 @@ final class SourceReader: SourceVisitor {
     // As many requests as a disk usually takes at once.
     var lookAheadCount: Int { 16 }
 
-    func announce(_ name: FileName, _ status: FileStatus, in folder: SourceFolder, _ handle: DirectoryHandle) {
+    func open(early name: FileName, in folder: SourceFolder, _ handle: DirectoryHandle) -> FileStatus? {
         // Each folder on the way can have some. A job that goes on has most of its files already.
-        guard status.size <= UInt64(Self.smallByteCount), announced.count < 4 * lookAheadCount, !context.isResumed else { return }
+        guard announced.count < 4 * lookAheadCount, !context.isResumed else { return nil }
         var before: FileStatus?
-        guard let file = try? handle.openFile(name, noting: &before), let before else { return }
-        if before.size > 0 { file.announceReading() }
+        guard let file = try? handle.openFile(name, noting: &before), let before else { return nil }
+        if before.size > 0, before.size <= UInt64(Self.smallByteCount) { file.announceReading() }
         announced.append(AnnouncedFile(name, in: folder, file, before))
+        return before
     }
 
     /// The file that was opened before; `nil` for others.

@@ -3,10 +3,11 @@ import SystemIO
 
 /// What a walk through the source passes on, in the order of the names' bytes.
 protocol SourceVisitor: AnyObject {
-    /// How many files are announced before the first of them is visited.
+    /// How many files may be opened before the first of them is visited.
     var lookAheadCount: Int { get }
-    /// A file that is visited soon: its reading can begin.
-    func announce(_ name: FileName, _ status: FileStatus, in folder: SourceFolder, _ handle: DirectoryHandle)
+    /// Opens a file that is visited soon: its reading can begin.
+    /// - Returns: its status; `nil` if it was not opened.
+    func open(early name: FileName, in folder: SourceFolder, _ handle: DirectoryHandle) -> FileStatus?
     /// A folder begins. All names in it follow, unless this throws.
     /// - Parameter names: those that are copied.
     func enter(_ folder: SourceFolder, _ handle: DirectoryHandle, names: [FileName]) throws(BackupError)
@@ -26,7 +27,7 @@ protocol SourceVisitor: AnyObject {
 
 extension SourceVisitor {
     var lookAheadCount: Int { 0 }
-    func announce(_ name: FileName, _ status: FileStatus, in folder: SourceFolder, _ handle: DirectoryHandle) {}
+    func open(early name: FileName, in folder: SourceFolder, _ handle: DirectoryHandle) -> FileStatus? { nil }
 }
 
 /// Passes on a folder with all that is in it, and keeps no more than the names of the folders on the way.
@@ -47,20 +48,23 @@ struct SourceWalk {
         try walk(SourceFolder(components: [], status: status), root, names(in: root))
     }
 
-    private func names(in handle: DirectoryHandle) throws(BackupError) -> [FileName] {
-        isOfFolders ? try handle.folderNames().sorted() : try handle.names()
+    /// A folder's entries, sorted by the bytes of their names.
+    private typealias Entries = [(name: FileName, isFile: Bool)]
+
+    private func names(in handle: DirectoryHandle) throws(BackupError) -> Entries {
+        isOfFolders ? try handle.folderNames().sorted().map { ($0, false) } : try handle.sortedEntries()
     }
 
-    private func walk(_ folder: SourceFolder, _ handle: DirectoryHandle, _ all: [FileName]) throws(BackupError) {
-        var names = includesHidden ? all : all.filter { $0.bytes.first != Self.dot }
+    private func walk(_ folder: SourceFolder, _ handle: DirectoryHandle, _ all: Entries) throws(BackupError) {
+        var names = includesHidden ? all : all.filter { $0.name.bytes.first != Self.dot }
         if names.count < all.count { try visitor.skipHidden(all.count - names.count) }
-        if leavesOutChain, folder.components == [MHLFormat.folder] { names.removeAll { $0 == MHLFormat.chain } }
-        try visitor.enter(folder, handle, names: names)
+        if leavesOutChain, folder.components == [MHLFormat.folder] { names.removeAll { $0.name == MHLFormat.chain } }
+        try visitor.enter(folder, handle, names: names.map(\.name))
         // Used in turn: a folder can have any number of files.
         let placeCount = visitor.lookAheadCount + 1
         var ahead = [Result<FileStatus?, BackupError>](repeating: .success(nil), count: placeCount)
         var next = 0
-        for (index, name) in names.enumerated() {
+        for (index, (name, _)) in names.enumerated() {
             while next < names.count, next < index + placeCount {
                 ahead[next % placeCount] = look(names[next], in: folder, handle)
                 next += 1
@@ -71,12 +75,11 @@ struct SourceWalk {
     }
 
     private func look(
-        _ name: FileName, in folder: SourceFolder, _ handle: DirectoryHandle
+        _ entry: Entries.Element, in folder: SourceFolder, _ handle: DirectoryHandle
     ) -> Result<FileStatus?, BackupError> {
+        if entry.isFile, let status = visitor.open(early: entry.name, in: folder, handle) { return .success(status) }
         do throws(BackupError) {
-            let status = try handle.statusIfPresent(name)
-            if let status, status.kind == .regular { visitor.announce(name, status, in: folder, handle) }
-            return .success(status)
+            return .success(try handle.statusIfPresent(entry.name))
         } catch {
             return .failure(error)
         }
@@ -86,7 +89,7 @@ struct SourceWalk {
         _ name: FileName, _ found: Result<FileStatus?, BackupError>, in folder: SourceFolder, _ handle: DirectoryHandle
     ) throws(BackupError) {
         let status: FileStatus
-        let inner: (handle: DirectoryHandle, names: [FileName])?
+        let inner: (handle: DirectoryHandle, names: Entries)?
         do throws(BackupError) {
             guard let found = try found.get() else { return try visitor.miss(folder.path(of: name)) }
             status = found

@@ -221,6 +221,16 @@ public final class DirectoryHandle: Sendable {
         return names.sorted()
     }
 
+    /// The same with whether the listing says that an entry is a file: some file systems do not report the type.
+    public func sortedEntries() throws(BackupError) -> [(name: FileName, isFile: Bool)] {
+        var entries: [(name: FileName, isFile: Bool)] = []
+        try forEachEntry { name, _, type in
+            entries.append((name, type == Self.fileType))
+            return true
+        }
+        return entries.sorted { $0.name < $1.name }
+    }
+
     /// The names, unsorted.
     /// - Returns: `nil` when there are more than `limit`.
     public func names(limit: Int) throws(BackupError) -> [FileName]? {
