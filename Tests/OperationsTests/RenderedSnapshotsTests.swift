@@ -107,4 +107,15 @@ struct RenderedSnapshotsTests {
             #expect(RenderedFacts(RenderedFacts.key(of: snapshots[1], store.definition), in: folder) == nil)
         }
     }
+
+    @Test func `of too many records those that were written first are removed`() throws {
+        let sandbox = try Sandbox()
+        let folder = sandbox("records")
+        try sandbox.sh("mkdir $R/records; cd $R/records; for n in 1 2 3 4 5; do touch -d @$((100 - n)) $n; done")
+        CacheRecord.limit(folder, count: 5)
+        #expect(try sandbox.sh("ls $R/records | paste -sd' '") == "1 2 3 4 5")
+        CacheRecord.limit(folder, count: 2)
+        #expect(try sandbox.sh("ls $R/records | paste -sd' '") == "1 2")
+        CacheRecord.limit(sandbox("none"), count: 2)
+    }
 }

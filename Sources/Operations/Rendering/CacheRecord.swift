@@ -33,4 +33,13 @@ enum CacheRecord {
             try? FileSystem.removeFile(path)
         }
     }
+
+    /// Removes the records that were written first, if there are more than a number of them.
+    static func limit(_ folder: String, count: Int) {
+        guard let names = try? FileSystem.names(in: folder), names.count > count else { return }
+        let records = names.compactMap { name in
+            FileSystem.statusIfPresent("\(folder)/\(name)").map { (path: "\(folder)/\(name)", time: $0.modificationTime) }
+        }
+        for record in records.sorted(by: { $0.time < $1.time }).dropLast(count) { try? FileSystem.removeFile(record.path) }
+    }
 }

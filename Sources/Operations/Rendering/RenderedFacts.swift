@@ -5,8 +5,8 @@ import Formats
 import SnapshotFormats
 import SystemIO
 
-/// What is known of a snapshot's rendered export without its text: sizes, CRC-32, and where its collections are. Kept on disk for
-/// ever, so that a mount renders an export only for a program that reads it. It is a cache.
+/// What is known of a snapshot's rendered export without its text: sizes, CRC-32, and where its collections are. Kept on
+/// disk, so that a mount renders an export only for a program that reads it. It is a cache.
 struct RenderedFacts: Equatable {
     /// A collection in the export.
     struct Collection: Equatable {
@@ -27,6 +27,8 @@ struct RenderedFacts: Equatable {
 
     private static let magic = Array("backupfs rendered export 1\n".utf8)
     private static let limitBytes = 16 << 20
+    /// Of records in a folder, most of which take a block of the file system.
+    private static let countLimit = 16_384
 
     /// Whether a rendering has the same bytes, as far as these say.
     func isSameText(as other: RenderedFacts) -> Bool {
@@ -116,5 +118,7 @@ extension RenderedFacts {
                 writer.append(one.crc32)
             }
         }
+        // Counting them each time would take longer than writing one.
+        if key.bytes[0] == 0 { CacheRecord.limit(folder, count: Self.countLimit) }
     }
 }
