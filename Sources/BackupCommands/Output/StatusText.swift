@@ -130,7 +130,7 @@ struct StatusText {
 
     private var backups: [Message] {
         let newest = state.snapshots.suffix(Self.shownBackupCount).reversed().map { snapshot -> Message in
-            let size = ByteCount.text(snapshot.record.root.totals.byteCount)
+            let size = ByteCount.text(snapshot.dataSizeBytes)
             return "\(SystemClock.localTime(snapshot.creationTime))  \(snapshot.name)  \(size)"
         }
         return newest.isEmpty ? ["No backups yet. Make one with: backupfs backup"] : newest + ["All of them: backupfs snapshots"]

@@ -84,7 +84,7 @@ struct BackupCommand: ParsableCommand {
             [
                 "message_type": "summary", "snapshot": result.snapshot.name, "snapshot_id": result.snapshot.id,
                 "created_at": result.snapshot.creationTime.wholeSeconds, "files": result.snapshot.record.root.totals.fileCount,
-                "bytes": result.snapshot.record.root.totals.byteCount, "bytes_stored": result.storedBytes,
+                "bytes": result.snapshot.dataSizeBytes, "bytes_stored": result.storedBytes,
                 "unreadable": result.unreadable, "missing": result.missing, "removed": result.removed.map(\.name),
                 "warnings": result.warnings.map(\.message),
             ],

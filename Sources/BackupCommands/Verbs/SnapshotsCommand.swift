@@ -77,7 +77,7 @@ struct SnapshotsCommand: ParsableCommand {
                 (showsSources ? [store.owns(snapshot) ? "*" : snapshot.source?.short ?? ""] : []) + [
                     name(of: snapshot, in: store), Terminal.time(snapshot.creationTime),
                     snapshot.record.attributes["records"] ?? "0", String(snapshot.record.root.totals.fileCount),
-                    ByteCount.text(snapshot.record.root.totals.byteCount), snapshot.record.attributes["device"] ?? "",
+                    ByteCount.text(store.repository.dataSizeBytes(of: snapshot)), snapshot.record.attributes["device"] ?? "",
                     snapshot.record.attributes["app-version"] ?? "", snapshot.tags.joined(separator: ", "),
                     [
                         snapshot.channel == .production ? nil : snapshot.channel.rawValue,
@@ -107,7 +107,7 @@ struct SnapshotsCommand: ParsableCommand {
             "parent": snapshot.record.parent?.hexadecimal, "pinned": snapshot.isPinned, "tags": snapshot.tags,
             "channel": snapshot.channel.rawValue, "verified_at": snapshot.verifiedAt?.wholeSeconds,
             "source": snapshot.source?.hexadecimal, "own": store.owns(snapshot), "files": snapshot.record.root.totals.fileCount,
-            "size_bytes": snapshot.record.root.totals.byteCount,
+            "size_bytes": store.repository.dataSizeBytes(of: snapshot),
             "file_name": snapshot.kind == .safety ? store.nameInSafety(snapshot) : snapshot.storesExport ? export.name : nil,
             "file_size": fileSize(of: snapshot, isArchive: export.isArchive, in: store),
             "device_name": snapshot.record.attributes["device"], "app_version": snapshot.record.attributes["app-version"],
@@ -140,7 +140,7 @@ enum RemovedSnapshotsReport {
                     one.snapshot.id.hexadecimal.prefix(12).description, one.snapshot.name.description,
                     Terminal.time(one.snapshot.creationTime), one.removalTime.map { Terminal.time($0) } ?? "unknown",
                     Terminal.time(grace.end(of: one)),
-                    ByteCount.text(one.snapshot.record.root.totals.byteCount),
+                    ByteCount.text(one.snapshot.dataSizeBytes),
                     store.owns(one.snapshot) ? "" : one.snapshot.source?.short ?? "",
                 ]
             }
@@ -154,7 +154,7 @@ enum RemovedSnapshotsReport {
             "name": snapshot.name, "id": snapshot.id, "created_at": snapshot.creationTime.wholeSeconds,
             "removed_at": removed.removalTime?.wholeSeconds, "stays_until": grace.end(of: removed).wholeSeconds,
             "source": snapshot.source?.hexadecimal, "own": store.owns(snapshot),
-            "size_bytes": snapshot.record.root.totals.byteCount,
+            "size_bytes": snapshot.dataSizeBytes,
         ]
     }
 }

@@ -247,7 +247,7 @@ public struct BackupOperation: Sendable {
             kind: kind, name: name, creationTime: createdAt, parent: parent?.id, root: root,
             archiveSizeBytes: archives.zip, archiveLayout: layout,
             attributes: manifest.attributes(
-                totals: root.totals, storedBytes: storedBytes, tarSizeBytes: archives.tar,
+                totals: root.totals, dataSizeBytes: directory.dataSizeBytes, storedBytes: storedBytes, tarSizeBytes: archives.tar,
                 stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository), databaseState: records.databaseState,
                 archiveNames: naming?.text, channel: channel
             ).merging(try sourceAttributes()) { $1 }.merging(mediaAttributes(directory)) { $1 }.merging(

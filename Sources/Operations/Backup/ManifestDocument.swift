@@ -32,7 +32,8 @@ struct ManifestDocument {
 
     /// The keys are the names of the extended attributes without `user.backupfs.`.
     func attributes(
-        totals: DirectoryTotals, storedBytes: UInt64, tarSizeBytes: UInt64, stamp: String, databaseState: String?,
+        totals: DirectoryTotals, dataSizeBytes: UInt64?, storedBytes: UInt64, tarSizeBytes: UInt64, stamp: String,
+        databaseState: String?,
         archiveNames: String?, channel: Channel?
     ) -> [String: String] {
         var attributes = [
@@ -45,6 +46,7 @@ struct ManifestDocument {
             Snapshot.tarSizeAttribute: String(tarSizeBytes), Snapshot.tarVersionAttribute: String(TARLayout.version),
         ]
         if let tag { attributes["tag"] = tag }
+        attributes[Snapshot.dataSizeAttribute] = dataSizeBytes.map { String($0) }
         attributes[Snapshot.databaseStateAttribute] = databaseState
         attributes[Snapshot.archiveNamesAttribute] = archiveNames
         if facts.unexported == nil { attributes[Snapshot.allExportedAttribute] = "1" }

@@ -71,7 +71,7 @@ public struct OperationFacts: Sendable, Equatable {
     /// A backup and its content.
     mutating func note(_ backup: Snapshot) {
         snapshot = backup.name.description
-        sizeBytes = backup.record.root.totals.byteCount
+        sizeBytes = backup.dataSizeBytes
         fileCount = backup.record.root.totals.fileCount
         recordCount = backup.record.attributes["records"].flatMap { UInt64($0) }
     }

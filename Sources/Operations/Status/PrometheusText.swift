@@ -37,8 +37,8 @@ public struct PrometheusText: Sendable {
             "last_backup_timestamp_seconds", "When the newest backup was made; not there before the first.",
             state.newest?.creationTime.seconds)
         add(
-            "last_backup_size_bytes", "Sizes of the files in the newest backup.",
-            state.newest.map { Self.number($0.record.root.totals.byteCount) })
+            "last_backup_size_bytes", "Size of the database and the media in the newest backup.",
+            state.newest.map { Self.number($0.dataSizeBytes) })
         add(
             "last_backup_files", "Number of files in the newest backup.",
             state.newest.map { Self.number($0.record.root.totals.fileCount) })

@@ -39,7 +39,7 @@ public struct StatusDocument: Sendable {
     private static func describe(_ snapshot: Snapshot, _ warnings: [Message]) -> OrderedJSON {
         [
             "name": snapshot.name, "createdAt": snapshot.creationTime.wholeSeconds, "id": snapshot.id,
-            "sizeBytes": snapshot.record.root.totals.byteCount, "warnings": warnings,
+            "sizeBytes": snapshot.dataSizeBytes, "warnings": warnings,
         ]
     }
 

@@ -40,7 +40,7 @@ struct ExtendedAttributeSemanticsTests {
                     safety True
                     {'user.mime_type'} {'user.mime_type'} {''} {'user.backupfs.process user.backupfs.store'}
                     ['user.backupfs.generation'] ['user.backupfs.app', 'user.backupfs.app-version', 'user.backupfs.created-at', \
-                    'user.backupfs.device', 'user.backupfs.files', 'user.backupfs.pinned', 'user.backupfs.records', \
+                    'user.backupfs.data-size', 'user.backupfs.device', 'user.backupfs.files', 'user.backupfs.pinned', 'user.backupfs.records', \
                     'user.backupfs.schema-version', 'user.backupfs.size', 'user.backupfs.source', 'user.backupfs.state', 'user.backupfs.stored-size']
                     """)
         }
