@@ -50,6 +50,8 @@ public struct StoredContents: ContentFolder {
     /// The numbers of files and of their bytes to look up in one call.
     private static let batchCount = 1_024
     private static let batchBytes: UInt64 = 256 << 20
+    /// Their pieces are provided one by one where they may be left out.
+    private static let largeBytes: UInt64 = 32 << 20
 
     /// - Parameter known: places of chunks that need not be looked up.
     public init(
@@ -135,7 +137,7 @@ public struct StoredContents: ContentFolder {
 
     /// The content of a file whose pieces are left out: `Repository.visitPieces` provides them one by one.
     func leftOut(_ entry: TreeEntry) -> FileContent? {
-        detail == .withoutLarge && entry.kind != .directory && entry.size > Self.batchBytes && rendered?.file(entry) == nil
+        detail == .withoutLarge && entry.kind != .directory && entry.size >= Self.largeBytes && rendered?.file(entry) == nil
             ? entry.content : nil
     }
 }
@@ -324,9 +326,7 @@ public struct ArchiveSizes: Sendable, Equatable {
         var memberCount: UInt64 = 0
         try SnapshotArchive.visit(contents, plan) { (member, entry) throws(BackupError) in
             if let large = entry.flatMap(contents.leftOut) {
-                var content = ZIPContentMeasure()
-                try repository.visitPieces(of: large, known: known) { content.append($0) }
-                try zip.append(member, content)
+                try zip.append(member, Self.measure(large, in: repository, known))
             } else {
                 try zip.append(member)
             }
@@ -336,6 +336,17 @@ public struct ArchiveSizes: Sendable, Equatable {
         self.memberCount = memberCount
         self.zip = zip.archivedSize
         self.tar = tar.archivedSize
+    }
+
+    /// A large content is measured once: it has tens of thousands of chunks.
+    private static func measure(
+        _ content: FileContent, in repository: Repository, _ known: KnownPlaces?
+    ) throws(BackupError) -> ZIPContentMeasure {
+        if let kept = repository.archivedBytes(of: content).flatMap({ ZIPContentMeasure($0) }) { return kept }
+        var measure = ZIPContentMeasure()
+        try repository.visitPieces(of: content, known: known) { measure.append($0) }
+        repository.keep(archivedBytes: measure.encoded, of: content)
+        return measure
     }
 
     /// The recorded size of one archive of a snapshot. Snapshots from before archive.tar existed lack its size: it is computed

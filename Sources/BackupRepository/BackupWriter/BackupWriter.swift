@@ -142,7 +142,7 @@ public final class BackupWriter: Sendable {
     }
 
     /// Checks which contents of an earlier snapshot can be reused, because all of their chunks are in intact packs. Reads only
-    /// the catalog and content lists.
+    /// the catalog and content lists, or the indexes of packs that are known to hold a large content.
     /// - Returns: the answers, in the order of `contents`.
     public func takeOver(_ contents: [FileContent]) throws(BackupError) -> [Bool] {
         var ids: [ChunkID] = []
@@ -150,16 +150,27 @@ public final class BackupWriter: Sendable {
         for content in contents {
             let start = ids.count
             var lists: [ChunkID] = []
+            if let packs = repository.catalog.packs(of: content), try store.hold(packs) {
+                for case .list(let id, _) in content.elements { lists.append(id) }
+                parts.append((start, lists))
+                continue
+            }
             let isReadable = (try? append(content, to: &ids, &lists, limit: start + ContentList.pieceCountLimit)) != nil
             if !isReadable { ids.removeSubrange(start...) }
             parts.append((ids.count, isReadable ? lists : nil))
         }
-        let held = try store.hold(ids)
+        let places = try store.holdPlaces(ids)
         var start = 0
-        return parts.map { part in
+        return zip(contents, parts).map { content, part in
             defer { start = part.end }
-            guard let lists = part.lists, held[start..<part.end].allSatisfy({ $0 }) else { return false }
+            let held = places[start..<part.end]
+            guard let lists = part.lists, held.allSatisfy({ $0 != nil }) else { return false }
             if !lists.isEmpty { store.changeCoverage { coverage in lists.forEach { coverage.cover(list: $0) } } }
+            if content.size >= Catalog.largeContentBytes, !held.isEmpty {
+                var found = ContentPlaces(repository.catalog)
+                for case .some(let chunk) in held { found.insert(chunk) }
+                repository.catalog.keepPacks(of: content, found)
+            }
             return true
         }
     }

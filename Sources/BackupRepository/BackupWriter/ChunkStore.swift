@@ -177,8 +177,15 @@ final class ChunkStore: Sendable {
     /// Checks which chunks exist, so that a new snapshot can rely on them.
     func hold(_ ids: [ChunkID]) throws(BackupError) -> [Bool] { try holdPlaces(ids).map { $0 != nil } }
 
-    /// The same with their places.
-    private func holdPlaces(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk?] {
+    /// Checks whether packs are intact, so that a new snapshot can rely on what is in them.
+    func hold(_ packs: Set<PackID>) throws(BackupError) -> Bool {
+        guard try catalog.areIntact(packs) else { return false }
+        state.withLock { $0.referencedPacks.formUnion(packs) }
+        return true
+    }
+
+    /// The same as for chunks, with their places.
+    func holdPlaces(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk?] {
         let found = try catalog.findIntact(ids, in: chunkTable.table(for: ids.count, catalog))
         state.withLock { state in
             for case .some(let chunk) in found { state.refer(to: chunk) }

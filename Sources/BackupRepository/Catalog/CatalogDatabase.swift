@@ -6,7 +6,7 @@ import SystemIO
 ///
 /// Table `repository`: the ID of the repository, and a random generation number that changes when the catalog is rebuilt. Table
 /// `packs`: one row for each known pack. Table `chunks`: where each chunk is, by name; while packs are being rewritten, a chunk
-/// may be in several. A digest takes four columns (`DigestKey`). Table `digests`: see `DerivedDigests`. All of it can be rebuilt
+/// may be in several. A digest takes four columns (`DigestKey`). Table `digests`: see `ContentValue`. All of it can be rebuilt
 /// from the packs.
 enum CatalogDatabase {
     private static let applicationID: Int64 = 0x6266_7363  // "bfsc"

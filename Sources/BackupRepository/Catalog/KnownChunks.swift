@@ -39,7 +39,7 @@ extension Catalog {
         var whole: StoredChunk?
         var deltas: [StoredChunk] = []
         try look(id) { (chunk) throws(BackupError) in
-            guard !avoided.contains(chunk.pack), try isHeld(chunk) else { return }
+            guard !avoided.contains(chunk.pack), try isInPack(chunk) else { return }
             if chunk.base == nil { whole = whole ?? chunk } else { deltas.append(chunk) }
         }
         if let whole { return whole }
@@ -47,7 +47,7 @@ extension Catalog {
             guard let base = delta.base else { continue }
             var isBaseIntact = false
             try look(base) { (chunk) throws(BackupError) in
-                if chunk.base == nil, !avoided.contains(chunk.pack), try isHeld(chunk) { isBaseIntact = true }
+                if chunk.base == nil, !avoided.contains(chunk.pack), try isInPack(chunk) { isBaseIntact = true }
             }
             if isBaseIntact { return delta }
         }
@@ -55,7 +55,7 @@ extension Catalog {
     }
 
     /// Whether the chunk's pack can be read, and holds the chunk where the catalog says.
-    private func isHeld(_ chunk: StoredChunk) throws(BackupError) -> Bool {
+    func isInPack(_ chunk: StoredChunk) throws(BackupError) -> Bool {
         let pack = chunk.pack
         let rows = try proofs.rows(of: pack, path: { layout.packPath(of: pack) }) { () throws(BackupError) in
             try readIndex(pack)?.index
@@ -105,6 +105,8 @@ final class PackVerifications: Sendable {
         var round = 0
         var readCount = 0
         var proofs: [PackID: Proof] = [:]
+        /// Packs that are what their names say. Their rows were not needed.
+        var whole: [PackID: (file: FileStatus, round: Int)] = [:]
     }
 
     private let state = Mutex(State())
@@ -140,6 +142,24 @@ final class PackVerifications: Sendable {
         }
         state.withLock { $0.proofs[pack] = proof }
         return proof.rows
+    }
+
+    /// Whether a pack is there, and its index is the one that its name says.
+    /// - Parameters:
+    ///   - path: of the pack's file. Asked for once in a round.
+    ///   - verify: reads the index.
+    func isWhole(
+        _ pack: PackID, path: () -> String, _ verify: () throws(BackupError) -> Bool
+    ) throws(BackupError) -> Bool {
+        let (round, proof, whole) = state.withLock { ($0.round, $0.proofs[pack], $0.whole[pack]) }
+        if whole?.round == round { return true }
+        guard let file = try FileSystem.look(path()) else { return false }
+        if whole?.file != file, proof?.file != file || proof?.rows == nil {
+            guard try verify() else { return false }
+            state.withLock { $0.readCount += 1 }
+        }
+        state.withLock { $0.whole[pack] = (file, round) }
+        return true
     }
 }
 

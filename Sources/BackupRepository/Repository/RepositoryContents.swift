@@ -11,21 +11,27 @@ extension Repository {
         try pieces(of: try resolver.flatten(content))
     }
 
-    /// The same piece by piece, in constant memory.
+    /// The same piece by piece, in constant memory. The packs of a large content are kept in the catalog.
     /// - Throws: as `pieces`.
     public func visitPieces(
         of content: FileContent, known: KnownPlaces? = nil, _ body: (ContentPiece) -> Void
     ) throws(BackupError) {
+        var places = ContentPlaces(catalog)
+        let keepsPacks = content.size >= Catalog.largeContentBytes && catalog.packs(of: content) == nil
         var walk = ContentWalk(content, resolver)
         var elements: [FileContent.Element] = []
         var isAtEnd = false
         while !isAtEnd {
-            if let element = try walk.next() { elements.append(element) } else { isAtEnd = true }
+            if let element = try walk.next({ places.insert(list: $0) }) { elements.append(element) } else { isAtEnd = true }
             if isAtEnd || elements.count == 4_096 {
-                for piece in try pieces(of: elements, known: known) { body(piece) }
+                for piece in try pieces(of: elements, known: known) {
+                    if keepsPacks, case .chunk(let chunk) = piece { places.insert(chunk) }
+                    body(piece)
+                }
                 elements.removeAll(keepingCapacity: true)
             }
         }
+        if keepsPacks { catalog.keepPacks(of: content, places) }
     }
 
     /// The same for many contents, at a fraction of the cost.
@@ -127,6 +133,30 @@ extension Repository {
         ContentResolver { (id) throws(BackupError) in try self.plainBytes(of: id) }
     }
 }
+
+// MARK: - What is kept of large contents
+
+extension Repository {
+    /// How long a large content is as a member of a ZIP archive, if that was kept (`keep(archivedBytes:of:)`).
+    public func archivedBytes(of content: FileContent) -> [UInt8]? {
+        archivedKey(of: content).flatMap { catalog.value(.archived, of: $0) }
+    }
+
+    /// Keeps it for backups that have the same content in the same packs: in others, its chunks may have another form.
+    /// - Parameter value: in a form of the caller's.
+    public func keep(archivedBytes value: [UInt8], of content: FileContent) {
+        guard let key = archivedKey(of: content) else { return }
+        catalog.keep(.archived, [(key, value)])
+    }
+
+    /// - Returns: `nil` if the packs of the content are not known, or not all intact.
+    private func archivedKey(of content: FileContent) -> SHA256Digest? {
+        guard let packs = catalog.packs(of: content), (try? catalog.areIntact(packs)) == true else { return nil }
+        return SHA256Hasher.hash(packs.sorted().reduce(into: content.fingerprint.bytes) { $0 += $1.digest.bytes })
+    }
+}
+
+// MARK: - Reading
 
 /// Reading served files: from extents down to chunks.
 extension Repository {

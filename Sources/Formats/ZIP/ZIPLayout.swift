@@ -198,6 +198,28 @@ public struct ZIPContentMeasure: Sendable {
 
     public init() {}
 
+    /// - Returns: `nil` if the bytes are not those of `encoded`, or of another version of the layout.
+    public init?(_ encoded: [UInt8]) {
+        var reader = ByteReader(encoded)
+        guard (try? reader.read(UInt32.self)) == ZIPLayout.version, let size = try? reader.read(UInt64.self),
+            let deflatedSize = try? reader.read(UInt64.self), let hasDeflated = try? reader.read(UInt8.self), hasDeflated <= 1,
+            reader.isAtEnd
+        else { return nil }
+        self.size = size
+        self.deflatedSize = deflatedSize
+        self.hasDeflated = hasDeflated == 1
+    }
+
+    /// For keeping it.
+    public var encoded: [UInt8] {
+        var writer = ByteWriter()
+        writer.append(ZIPLayout.version)
+        writer.append(size)
+        writer.append(deflatedSize)
+        writer.append(UInt8(hasDeflated ? 1 : 0))
+        return writer.bytes
+    }
+
     /// Adds a piece of the member's content, in order.
     public mutating func append(_ piece: ContentPiece) {
         size += piece.length

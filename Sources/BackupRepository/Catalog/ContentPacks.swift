@@ -1,0 +1,83 @@
+import BackupCore
+
+/// The packs of large contents: a backup that takes such a content from an earlier snapshot looks for a few packs instead of tens
+/// of thousands of chunks.
+///
+/// A pack's name is the SHA-256 of its index, which names the chunks in it. So the packs that hold a content hold it for as long
+/// as they are there and are what their names say.
+extension Catalog {
+    /// Of smaller contents, the chunks are looked for.
+    static let largeContentBytes: UInt64 = 32 << 20
+    /// More packs are not kept.
+    private static let packCountLimit = 4_096
+
+    /// The packs that hold all chunks of a content, its lists and the bases of its chunks; `nil` if that is not known.
+    func packs(of content: FileContent) -> Set<PackID>? {
+        guard content.size >= Self.largeContentBytes, let bytes = value(.packs, of: content.fingerprint), !bytes.isEmpty
+        else { return nil }
+        var packs: Set<PackID> = []
+        var reader = ByteReader(bytes)
+        while !reader.isAtEnd {
+            guard let digest = try? reader.readDigest(SHA256Digest.self) else { return nil }
+            packs.insert(PackID(digest))
+        }
+        return packs
+    }
+
+    /// Keeps the packs of a large content.
+    /// - Parameter places: those of its chunks.
+    func keepPacks(of content: FileContent, _ places: ContentPlaces) {
+        var places = places
+        guard let packs = places.packs(), packs.count <= Self.packCountLimit else { return }
+        keep(.packs, [(content.fingerprint, packs.sorted().flatMap(\.digest.bytes))])
+    }
+
+    /// Whether new backups may rely on packs: all are there, are what their names say, and stay.
+    func areIntact(_ packs: Set<PackID>) throws(BackupError) -> Bool {
+        guard packs.isDisjoint(with: doomedPacks.withLock { $0 }), packs.isDisjoint(with: damagedPacks.keys) else { return false }
+        for pack in packs {
+            let isWhole = try proofs.isWhole(pack, path: { layout.packPath(of: pack) }) { () throws(BackupError) in
+                try readIndex(pack) != nil
+            }
+            guard isWhole else { return false }
+        }
+        return true
+    }
+}
+
+/// Where the chunks of a content are stored, as the packs themselves say.
+struct ContentPlaces {
+    private let catalog: Catalog
+    private var held: Set<PackID> = []
+    private var bases: Set<ChunkID> = []
+    private var lists: [ChunkID] = []
+    /// Whether each chunk so far is in a pack that new backups may rely on.
+    private var isProved = true
+
+    init(_ catalog: Catalog) { self.catalog = catalog }
+
+    mutating func insert(list id: ChunkID) { lists.append(id) }
+
+    /// - Parameter chunk: as the catalog has it.
+    mutating func insert(_ chunk: StoredChunk) {
+        guard isProved else { return }
+        isProved = (try? catalog.isInPack(chunk)) == true
+        held.insert(chunk.pack)
+        if let base = chunk.base { bases.insert(base) }
+    }
+
+    /// - Returns: `nil` if a chunk is not where it should be.
+    mutating func packs() -> Set<PackID>? {
+        guard isProved, let found = try? catalog.findIntact(lists) else { return nil }
+        for list in found {
+            guard let list else { return nil }
+            insert(list)
+        }
+        guard isProved, let found = try? catalog.findIntact(Array(bases)) else { return nil }
+        for base in found {
+            guard let base, base.base == nil else { return nil }
+            held.insert(base.pack)
+        }
+        return held.isEmpty ? nil : held
+    }
+}
