@@ -205,6 +205,16 @@ public struct BackupOperation: Sendable {
         // A restore is undone with this backup: better none than one with gaps. Files moved meanwhile are no obstacle: a restore
         // keeps the files that the backup lacks.
         if requiresAllFiles, !parts.unreadable.isEmpty { throw Self.holes(parts.unreadable) }
+        // What was read of photos would be read again next time.
+        if let unchanged, parts.unreadable.isEmpty, parts.moved.isEmpty, parts.photos?.newCount ?? 0 == 0,
+            parts.photos?.attributes[Snapshot.photoStarsAttribute] == unchanged.record.attributes[Snapshot.photoStarsAttribute],
+            SameContent(repository: store.repository).isSame(parts, as: unchanged)
+        {
+            if parts.hasUntracedMedia, reading.readsUntraced, unchanged.id == earlier.snapshot?.id {
+                readRecord.note(unchanged, readAt: createdAt)
+            }
+            return nil
+        }
         progress.enter(.metadata)
         let records = parts.records
         let damage: [Message] = records.damage.map { ["database.sqlite: SQLite finds it damaged: \($0)"] } ?? []
@@ -226,16 +236,6 @@ public struct BackupOperation: Sendable {
         // The app's own layout may have no place for the database.
         let layout = storesExport ? store.definition.archiveLayout : .identity
         let directory = try store.repository.directory(root)
-        // What was read of photos would be read again next time.
-        if let unchanged, parts.unreadable.isEmpty, parts.moved.isEmpty, parts.photos?.newCount ?? 0 == 0,
-            parts.photos?.attributes[Snapshot.photoStarsAttribute] == unchanged.record.attributes[Snapshot.photoStarsAttribute],
-            SameContent(repository: store.repository).isSame(directory, as: unchanged)
-        {
-            if parts.hasUntracedMedia, reading.readsUntraced, unchanged.id == earlier.snapshot?.id {
-                readRecord.note(unchanged, readAt: createdAt)
-            }
-            return nil
-        }
         progress.enter(.archive)
         let naming = storesExport ? ManifestNaming(records.facts.definition) : nil
         let archives = try ArchiveSizes(

@@ -206,25 +206,29 @@ struct TreeComparison {
 struct SameContent {
     let repository: Repository
 
-    /// Compares records and files. The export is not compared, since it contains its creation time. Nor are the collections if
-    /// this backup does not store them: the database has the same. Anything unreadable counts as different.
-    func isSame(_ root: Directory, as snapshot: Snapshot) -> Bool {
+    /// Compares the parts of a backup that is being made with a snapshot: records and files. The export is not compared, since it
+    /// contains its creation time. Nor are the collections if this backup does not store them: the database has the same.
+    /// Anything unreadable counts as different.
+    func isSame(_ parts: BackupParts.Stored, as snapshot: Snapshot) -> Bool {
         guard let earlier = try? repository.rootDirectory(of: snapshot) else { return false }
         let names: [FileName] = ["data", "database.sqlite", "media"]
         return names.allSatisfy { name in
-            if name == "data", root.entry(named: name) == nil { return true }
-            guard let now = root.entry(named: name), let then = earlier.entry(named: name) else {
-                return root.entry(named: name) == nil && earlier.entry(named: name) == nil
+            let now = parts.entries.first { $0.name == name }
+            if name == "data", now == nil { return true }
+            guard let now, let then = earlier.entry(named: name) else {
+                return now == nil && earlier.entry(named: name) == nil
             }
-            return name == "data" ? isSameData(now, then) : isSameEntry(now, then)
+            return name == "data" ? isSameData(parts.records.collections.map(\.entry), then) : isSameEntry(now, then)
         }
     }
 
     /// The folder's own content includes the times of its files.
-    private func isSameData(_ now: TreeEntry, _ then: TreeEntry) -> Bool {
-        guard let now = try? repository.directory(of: now), let then = try? repository.directory(of: then) else { return false }
-        return now.entries.map(\.name) == then.entries.map(\.name)
-            && now.entries.map(\.content) == then.entries.map(\.content)
+    private func isSameData(_ now: [TreeEntry], _ then: TreeEntry) -> Bool {
+        guard let then = try? repository.directory(of: then) else { return false }
+        func contents(_ entries: [TreeEntry]) -> [FileName: FileContent] {
+            Dictionary(entries.map { ($0.name, $0.content) }) { $1 }
+        }
+        return contents(now) == contents(then.entries)
     }
 
     /// A file that changed just before the earlier backup was stored without its identity, since a second change might have left
