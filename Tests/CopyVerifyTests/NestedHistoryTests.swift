@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// A source with an ASC MHL history and another one in a folder of it. Both are made by the program of the ASC.
-struct NestedHistoryTests {
+@Suite(.rotating(oneIn: 3)) struct NestedHistoryTests {
     /// Names before and after that of the history, since folders can be read in the order of their names.
     private static let folders = ["AAA", "zzz"]
 

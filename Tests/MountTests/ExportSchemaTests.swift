@@ -3,7 +3,8 @@ import Testing
 
 /// `schema.json` beside every export: Python's jsonschema, an independent implementation, accepts our exports and rejects broken
 /// ones.
-@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+@Suite(
+    .enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"), .rotating(oneIn: 3))
 struct ExportSchemaTests {
     /// A defect in an export, as a change in Python, and the place where the schema must reject it.
     struct Case: Sendable {

@@ -3,7 +3,8 @@ import Testing
 
 /// Metadata that is far longer than any device's name: a foreign file with it is rejected, but the app's own can be backed up and
 /// restored.
-@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+@Suite(
+    .enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"), .rotating(oneIn: 3))
 struct LongMetadataTests {
     @Test func `T-A2: a file with a device's name of 17 MiB is refused, and what comes after works`() throws {
         try Sandbox.withMount { sandbox in

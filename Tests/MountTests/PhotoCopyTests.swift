@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Photos that are copied or moved into `photos/starred/`.
-@Suite(.enabled(if: !Machine.skipsMountedTests)) struct PhotoCopyTests {
+@Suite(.enabled(if: !Machine.skipsMountedTests), .rotating(oneIn: 3)) struct PhotoCopyTests {
     /// Four photos, of which two have the same name in different folders, and a file that is none. `$B` is a bucket.
     static func makeLibrary(in sandbox: Sandbox) throws {
         try sandbox.sh(

@@ -3,7 +3,8 @@ import Testing
 
 /// A file system with space but without free inodes, as after millions of small files: operations that free space work, all
 /// others work or report what is missing, and nothing is lost.
-@Suite(.enabled(if: Machine.isRoot, "NOT TESTED: a file system with few inodes needs root to mount one"))
+@Suite(
+    .enabled(if: Machine.isRoot, "NOT TESTED: a file system with few inodes needs root to mount one"), .rotating(oneIn: 3))
 struct NoInodesTests {
     /// On a file system of 400 inodes: two backups of the photo diary that differ in a photo, one removed backup, and an archive
     /// to restore.

@@ -7,7 +7,7 @@ import Testing
 @testable import BackupRepository
 
 /// Copies of snapshots have the same content, and each part of it once.
-struct CopyTests {
+@Suite(.rotating(oneIn: 3)) struct CopyTests {
     private static func outcomes(_ results: [SnapshotCopy.Result]) -> [String] {
         results.map { result in
             switch result.outcome {

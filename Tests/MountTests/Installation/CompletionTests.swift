@@ -2,7 +2,8 @@ import TestSupport
 import Testing
 
 /// Completions as the shells request them.
-@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+@Suite(
+    .enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"), .rotating(oneIn: 3))
 struct CompletionTests {
     /// Calls the function as bash does when the tab key is pressed after the last word.
     fileprivate static let press = """

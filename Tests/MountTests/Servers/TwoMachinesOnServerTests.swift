@@ -8,7 +8,7 @@ import Testing
 /// of several machines and of a lost network.
 @Suite(
     .enabled(if: HostNetwork.isPossible, Comment(rawValue: HostNetwork.whyNot)),
-    .enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+    .enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"), .rotating(oneIn: 3))
 struct TwoMachinesOnServerTests {
     // MARK: The tour
 

@@ -3,7 +3,7 @@ import Testing
 
 /// Where `copy-snapshots` gets the password of the other repository from, and when; and what it says when the other repository is
 /// full or has lost data.
-struct CopyPasswordTests {
+@Suite(.rotating(oneIn: 3)) struct CopyPasswordTests {
     private let sandbox: Sandbox
 
     /// A store with one backup, and an encrypted repository with it.

@@ -2,7 +2,8 @@ import TestSupport
 import Testing
 
 /// The program with a server that is reached in another way: over HTTP/2, by an IPv6 address, through a proxy.
-@Suite(.enabled(if: ServerFront.isPossible, Comment(rawValue: ServerFront.whyNot))) struct RemoteFrontTests {
+@Suite(.enabled(if: ServerFront.isPossible, Comment(rawValue: ServerFront.whyNot)), .rotating(oneIn: 3))
+struct RemoteFrontTests {
     /// A store with a remote `off` and a front before its server.
     private struct Place {
         let sandbox: Sandbox
