@@ -50,8 +50,6 @@ public struct StoredContents: ContentFolder {
     /// The numbers of files and of their bytes to look up in one call.
     private static let batchCount = 1_024
     private static let batchBytes: UInt64 = 256 << 20
-    /// Their pieces are provided one by one where they may be left out.
-    private static let largeBytes: UInt64 = 32 << 20
 
     /// - Parameter known: places of chunks that need not be looked up.
     public init(
@@ -137,7 +135,7 @@ public struct StoredContents: ContentFolder {
 
     /// The content of a file whose pieces are left out: `Repository.visitPieces` provides them one by one.
     func leftOut(_ entry: TreeEntry) -> FileContent? {
-        detail == .withoutLarge && entry.kind != .directory && entry.size >= Self.largeBytes && rendered?.file(entry) == nil
+        detail == .withoutLarge && entry.kind != .directory && entry.content.isLarge && rendered?.file(entry) == nil
             ? entry.content : nil
     }
 }
@@ -326,7 +324,7 @@ public struct ArchiveSizes: Sendable, Equatable {
         var memberCount: UInt64 = 0
         try SnapshotArchive.visit(contents, plan) { (member, entry) throws(BackupError) in
             if let large = entry.flatMap(contents.leftOut) {
-                try zip.append(member, Self.measure(large, in: repository, known))
+                try zip.append(member, Self.measure(large.elements, in: repository, known))
             } else {
                 try zip.append(member)
             }
@@ -338,14 +336,30 @@ public struct ArchiveSizes: Sendable, Equatable {
         self.tar = tar.archivedSize
     }
 
-    /// A large content is measured once: it has tens of thousands of chunks.
+    /// Large parts of a content, which have thousands of chunks, are measured once.
     private static func measure(
-        _ content: FileContent, in repository: Repository, _ known: KnownPlaces?
+        _ elements: [FileContent.Element], in repository: Repository, _ known: KnownPlaces?
     ) throws(BackupError) -> ZIPContentMeasure {
-        if let kept = repository.archivedBytes(of: content).flatMap({ ZIPContentMeasure($0) }) { return kept }
         var measure = ZIPContentMeasure()
-        try repository.visitPieces(of: content, known: known) { measure.append($0) }
-        repository.keep(archivedBytes: measure.encoded, of: content)
+        for element in elements {
+            guard let part = element.part else {
+                try repository.visitPieces(of: FileContent(elements: [element]), known: known) { measure.append($0) }
+                continue
+            }
+            if let kept = repository.archivedBytes(of: part).flatMap({ ZIPContentMeasure($0) }) {
+                measure.append(kept)
+                continue
+            }
+            let inner = try repository.elements(of: part)
+            if inner.contains(where: { $0.part != nil }) {
+                try measure.append(Self.measure(inner, in: repository, known))
+            } else {
+                var own = ZIPContentMeasure()
+                try repository.visitPieces(of: part, known: known, keepsPacks: true) { own.append($0) }
+                repository.keep(archivedBytes: own.encoded, of: part)
+                measure.append(own)
+            }
+        }
         return measure
     }
 

@@ -101,6 +101,25 @@ import Testing
         #expect(next.catalog.packs(of: second.content) == repository.catalog.packs(of: second.content))
     }
 
+    @Test func `no chunk is looked for of a content that has known parts, such as an export of the same rows`() throws {
+        let repository = try Repository.create(at: path)
+        let entry = try backUp("one", database(), in: repository)
+        try #require(entry.content.elements.map { $0.part != nil } == [true])
+        let export = FileContent.concatenating([FileContent(literal: [1, 2]), entry.content, FileContent(literal: [3])])
+        #expect(try takeOver(entry, in: repository).isHeld)
+        #expect(try run(["sqlite3", repository.catalog.path, "DELETE FROM chunks"]).status == 0)
+        let writer = try repository.makeWriter()
+        #expect(try writer.takeOver([entry.content, export]) == [true, true])
+        writer.abandon()
+        #expect(repository.catalog.replacementCount == 0)
+        // Otherwise the catalog is found to be wrong, and made once more.
+        #expect(try run(["sqlite3", repository.catalog.path, "DELETE FROM content_packs"]).status == 0)
+        let next = try repository.makeWriter()
+        #expect(try next.takeOver([export]) == [true])
+        next.abandon()
+        #expect(repository.catalog.replacementCount == 1)
+    }
+
     @Test func `a small content has none`() throws {
         let repository = try Repository.create(at: path)
         let entry = try backUp("one", Array(database().prefix((32 << 20) - 1)), in: repository)
@@ -163,7 +182,7 @@ import Testing
         // Without packs, nothing is kept.
         repository.keep(archivedBytes: [1, 2, 3], of: entry.content)
         #expect(repository.archivedBytes(of: entry.content) == nil)
-        try repository.visitPieces(of: entry.content) { _ in }
+        try repository.visitPieces(of: entry.content, keepsPacks: true) { _ in }
         repository.keep(archivedBytes: [1, 2, 3], of: entry.content)
         #expect(repository.archivedBytes(of: entry.content) == [1, 2, 3])
         #expect(try Repository.open(at: path).archivedBytes(of: entry.content) == [1, 2, 3])

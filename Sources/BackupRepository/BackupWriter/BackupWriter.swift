@@ -142,37 +142,48 @@ public final class BackupWriter: Sendable {
     }
 
     /// Checks which contents of an earlier snapshot can be reused, because all of their chunks are in intact packs. Reads only
-    /// the catalog and content lists, or the indexes of packs that are known to hold a large content.
+    /// the catalog and content lists, or the indexes of packs that are known to hold a large part of a content.
     /// - Returns: the answers, in the order of `contents`.
     public func takeOver(_ contents: [FileContent]) throws(BackupError) -> [Bool] {
+        var looked: [TakenContent] = []
         var ids: [ChunkID] = []
-        var parts: [(end: Int, lists: [ChunkID]?)] = []
         for content in contents {
-            let start = ids.count
-            var lists: [ChunkID] = []
-            if let packs = repository.catalog.packs(of: content), try store.hold(packs) {
-                for case .list(let id, _) in content.elements { lists.append(id) }
-                parts.append((start, lists))
-                continue
+            var taken = TakenContent(start: ids.count)
+            do throws(BackupError) {
+                try append(content, to: &ids, &taken, isLarge: content.isLarge)
+            } catch {
+                taken.isReadable = false
+                ids.removeSubrange(taken.start...)
             }
-            let isReadable = (try? append(content, to: &ids, &lists, limit: start + ContentList.pieceCountLimit)) != nil
-            if !isReadable { ids.removeSubrange(start...) }
-            parts.append((ids.count, isReadable ? lists : nil))
+            taken.end = ids.count
+            looked.append(taken)
         }
         let places = try store.holdPlaces(ids)
-        var start = 0
-        return zip(contents, parts).map { content, part in
-            defer { start = part.end }
-            let held = places[start..<part.end]
-            guard let lists = part.lists, held.allSatisfy({ $0 != nil }) else { return false }
-            if !lists.isEmpty { store.changeCoverage { coverage in lists.forEach { coverage.cover(list: $0) } } }
-            if content.size >= Catalog.largeContentBytes, !held.isEmpty {
+        return looked.map { taken in
+            guard taken.isReadable, places[taken.start..<taken.end].allSatisfy({ $0 != nil }) else { return false }
+            if !taken.lists.isEmpty { store.changeCoverage { coverage in taken.lists.forEach { coverage.cover(list: $0) } } }
+            for part in taken.parts {
                 var found = ContentPlaces(repository.catalog)
-                for case .some(let chunk) in held { found.insert(chunk) }
-                repository.catalog.keepPacks(of: content, found)
+                for case .some(let chunk) in places[part.range] { found.insert(chunk) }
+                repository.catalog.keepPacks(of: part.content, found)
             }
             return true
         }
+    }
+
+    /// What was seen of a content that is to be taken over.
+    private struct TakenContent {
+        /// Where its chunks and lists begin among those that are looked for.
+        let start: Int
+        var end = 0
+        var isReadable = true
+        var lists: [ChunkID] = []
+        /// Its large parts whose packs were not known.
+        var parts: [(content: FileContent, range: Range<Int>)] = []
+        /// Of chunks.
+        var pieceCount = 0
+
+        init(start: Int) { self.start = start }
     }
 
     /// The same for a folder that is what `entries` would be stored as. This writer must have stored their contents, or taken
@@ -187,27 +198,38 @@ public final class BackupWriter: Sendable {
         return true
     }
 
-    /// Adds all chunks of a content: its lists, and what is in them.
-    /// - Parameter limit: of the number of `ids` without those of lists.
+    /// Adds all chunks of a content: its lists, and what is in them. Large parts that are in packs which are known are left out.
+    /// - Returns: whether it has large parts.
+    @discardableResult
     private func append(
-        _ content: FileContent, to ids: inout [ChunkID], _ lists: inout [ChunkID], limit: Int, depth: Int = 0
-    ) throws(BackupError) {
+        _ content: FileContent, to ids: inout [ChunkID], _ taken: inout TakenContent, isLarge: Bool, depth: Int = 0
+    ) throws(BackupError) -> Bool {
+        var hasParts = false
         for element in content.elements {
             switch element {
             case .literal: continue
-            case .chunk(let id, _): ids.append(id)
+            case .chunk(let id, _):
+                ids.append(id)
+                taken.pieceCount += 1
             case .list(let id, _):
                 guard depth < ContentList.depthLimit else {
                     throw BackupError(.repositoryDamaged, "content lists are nested too deep: \(id)")
                 }
+                taken.lists.append(id)
+                let part = isLarge ? element.part : nil
+                hasParts = hasParts || part != nil
+                if let part, let packs = repository.catalog.packs(of: part), try store.hold(packs) { continue }
+                let start = ids.count
                 ids.append(id)
-                lists.append(id)
-                try append(repository.resolver.open(element), to: &ids, &lists, limit: limit, depth: depth + 1)
+                let isOfParts = try append(
+                    repository.resolver.open(element), to: &ids, &taken, isLarge: part != nil, depth: depth + 1)
+                if let part, !isOfParts { taken.parts.append((part, start..<ids.count)) }
             }
-            guard ids.count - lists.count <= limit else {
+            guard taken.pieceCount <= ContentList.pieceCountLimit else {
                 throw BackupError(.tooLarge, "a file has more than \(ContentList.pieceCountLimit) pieces")
             }
         }
+        return hasParts
     }
 
     /// Moves contents composed of many elements to lists, as if they had been stored in one piece.

@@ -1,20 +1,18 @@
 import BackupCore
 
-/// The packs of large contents: a backup that takes such a content from an earlier snapshot looks for a few packs instead of tens
-/// of thousands of chunks.
+/// The packs of the large parts of contents: a backup that takes such a content from an earlier snapshot looks for a few packs
+/// instead of tens of thousands of chunks.
 ///
+/// A part is a content list: an export has those of its collections, and a changed database most of its earlier ones.
 /// A pack's name is the SHA-256 of its index, which names the chunks in it. So the packs that hold a content hold it for as long
 /// as they are there and are what their names say.
 extension Catalog {
-    /// Of smaller contents, the chunks are looked for.
-    static let largeContentBytes: UInt64 = 32 << 20
     /// More packs are not kept.
     private static let packCountLimit = 4_096
 
-    /// The packs that hold all chunks of a content, its lists and the bases of its chunks; `nil` if that is not known.
-    func packs(of content: FileContent) -> Set<PackID>? {
-        guard content.size >= Self.largeContentBytes, let bytes = value(.packs, of: content.fingerprint), !bytes.isEmpty
-        else { return nil }
+    /// The packs that hold all chunks of a part, its lists and the bases of its chunks; `nil` if that is not known.
+    func packs(of part: FileContent) -> Set<PackID>? {
+        guard let bytes = value(.packs, of: part.fingerprint), !bytes.isEmpty else { return nil }
         var packs: Set<PackID> = []
         var reader = ByteReader(bytes)
         while !reader.isAtEnd {
@@ -24,12 +22,12 @@ extension Catalog {
         return packs
     }
 
-    /// Keeps the packs of a large content.
+    /// Keeps the packs of a part.
     /// - Parameter places: those of its chunks.
-    func keepPacks(of content: FileContent, _ places: ContentPlaces) {
+    func keepPacks(of part: FileContent, _ places: ContentPlaces) {
         var places = places
         guard let packs = places.packs(), packs.count <= Self.packCountLimit else { return }
-        keep(.packs, [(content.fingerprint, packs.sorted().flatMap(\.digest.bytes))])
+        keep(.packs, [(part.fingerprint, packs.sorted().flatMap(\.digest.bytes))])
     }
 
     /// Whether new backups may rely on packs: all are there, are what their names say, and stay.
@@ -42,6 +40,19 @@ extension Catalog {
             guard isWhole else { return false }
         }
         return true
+    }
+}
+
+extension FileContent {
+    /// Whether it is looked at in parts.
+    public var isLarge: Bool { size >= 32 << 20 }
+}
+
+extension FileContent.Element {
+    /// A large part of a large content: the content of its list alone.
+    public var part: FileContent? {
+        guard case .list(_, let byteCount) = self, byteCount >= 8 << 20 else { return nil }
+        return FileContent(elements: [self])
     }
 }
 

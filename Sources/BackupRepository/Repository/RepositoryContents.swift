@@ -11,13 +11,13 @@ extension Repository {
         try pieces(of: try resolver.flatten(content))
     }
 
-    /// The same piece by piece, in constant memory. The packs of a large content are kept in the catalog.
+    /// The same piece by piece, in constant memory.
+    /// - Parameter keepsPacks: whether the packs are kept in the catalog, for a part of a large content.
     /// - Throws: as `pieces`.
     public func visitPieces(
-        of content: FileContent, known: KnownPlaces? = nil, _ body: (ContentPiece) -> Void
+        of content: FileContent, known: KnownPlaces? = nil, keepsPacks: Bool = false, _ body: (ContentPiece) -> Void
     ) throws(BackupError) {
         var places = ContentPlaces(catalog)
-        let keepsPacks = content.size >= Catalog.largeContentBytes && catalog.packs(of: content) == nil
         var walk = ContentWalk(content, resolver)
         var elements: [FileContent.Element] = []
         var isAtEnd = false
@@ -137,22 +137,28 @@ extension Repository {
 // MARK: - What is kept of large contents
 
 extension Repository {
-    /// How long a large content is as a member of a ZIP archive, if that was kept (`keep(archivedBytes:of:)`).
-    public func archivedBytes(of content: FileContent) -> [UInt8]? {
-        archivedKey(of: content).flatMap { catalog.value(.archived, of: $0) }
+    /// The elements of a content, or of one of its lists.
+    public func elements(of part: FileContent) throws(BackupError) -> [FileContent.Element] {
+        guard let list = part.elements.first, part.elements.count == 1 else { return part.elements }
+        return try resolver.open(list).elements
     }
 
-    /// Keeps it for backups that have the same content in the same packs: in others, its chunks may have another form.
+    /// How long a part of a large content is in a ZIP archive, if that was kept (`keep(archivedBytes:of:)`).
+    public func archivedBytes(of part: FileContent) -> [UInt8]? {
+        archivedKey(of: part).flatMap { catalog.value(.archived, of: $0) }
+    }
+
+    /// Keeps it for backups that have the same part in the same packs: in others, its chunks may have another form.
     /// - Parameter value: in a form of the caller's.
-    public func keep(archivedBytes value: [UInt8], of content: FileContent) {
-        guard let key = archivedKey(of: content) else { return }
+    public func keep(archivedBytes value: [UInt8], of part: FileContent) {
+        guard let key = archivedKey(of: part) else { return }
         catalog.keep(.archived, [(key, value)])
     }
 
-    /// - Returns: `nil` if the packs of the content are not known, or not all intact.
-    private func archivedKey(of content: FileContent) -> SHA256Digest? {
-        guard let packs = catalog.packs(of: content), (try? catalog.areIntact(packs)) == true else { return nil }
-        return SHA256Hasher.hash(packs.sorted().reduce(into: content.fingerprint.bytes) { $0 += $1.digest.bytes })
+    /// - Returns: `nil` if the packs of the part are not known, or not all intact.
+    private func archivedKey(of part: FileContent) -> SHA256Digest? {
+        guard let packs = catalog.packs(of: part), (try? catalog.areIntact(packs)) == true else { return nil }
+        return SHA256Hasher.hash(packs.sorted().reduce(into: part.fingerprint.bytes) { $0 += $1.digest.bytes })
     }
 }
 

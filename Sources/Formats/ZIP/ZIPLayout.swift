@@ -210,6 +210,13 @@ public struct ZIPContentMeasure: Sendable {
         self.hasDeflated = hasDeflated == 1
     }
 
+    /// Adds what follows.
+    public mutating func append(_ other: ZIPContentMeasure) {
+        size += other.size
+        hasDeflated = hasDeflated || other.hasDeflated
+        deflatedSize += other.deflatedSize - UInt64(DeflateFraming.end.count)
+    }
+
     /// For keeping it.
     public var encoded: [UInt8] {
         var writer = ByteWriter()
