@@ -110,7 +110,7 @@ translations: toolchain
 	@SWIFT='$(SWIFT)' mount-scripts/translations.sh update
 
 # Of about the same amount of work each, and so many that there is always one that does not wait. TwoMachines waits for minutes.
-TEST_SPLITS = 'BackupRepositoryTests\.' 'CopyVerifyTests\.' 'MountTests\.[A-L]' 'MountTests\.([M-SU-Z]|T[^w])' 'MountTests\.TwoMachines' 'OperationsTests\.[A-F]' 'OperationsTests\.[G-L]' 'OperationsTests\.[M-R]' 'OperationsTests\.[S-Z]' 'Photo(Data|s)Tests\.'
+TEST_SPLITS = 'BackupRepositoryTests\.' 'CopyVerifyTests\.' 'CrashMatrixTests\.' 'ObjectStorageTests\.' 'MountTests\.[A-L]' 'MountTests\.([M-SU-Z]|T[^w])' 'MountTests\.TwoMachines' 'OperationsTests\.[A-F]' 'OperationsTests\.[G-L]' 'OperationsTests\.[M-R]' 'OperationsTests\.[S-Z]' 'Photo(Data|s)Tests\.'
 test: test-fuse check build
 	$(TESTS) mount-scripts/run-tests.sh $(addprefix --split ,$(TEST_SPLITS)) $(TEST_PROGRAM)
 
