@@ -9,7 +9,7 @@ import Testing
 @testable import BackupRepository
 
 /// A mirror is a repository at every moment, whatever happens to its requests, and a fetch makes the same repository of it.
-@Suite(.rotating(oneIn: 3)) struct MirrorTests {
+@Suite struct MirrorTests {
     static let names: [FileName] = ["one", "two", "three"]
 
     let folder: TemporaryFolder

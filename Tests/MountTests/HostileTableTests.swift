@@ -6,8 +6,7 @@ import Testing
 
 /// Every hostile input, dropped into a mounted store: the error that a program gets,
 /// and that nothing changes. It generates the table of them in `Docs/reference/hostile-files.md`.
-@Suite(
-    .enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"), .rotating(oneIn: 3))
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct HostileTableTests {
     /// The maximum memory that an input may take in the daemon.
     private static let memoryLimitBytes = 200 << 20

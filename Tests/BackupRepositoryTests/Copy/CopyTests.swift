@@ -7,7 +7,7 @@ import Testing
 @testable import BackupRepository
 
 /// Copies of snapshots have the same content, and each part of it once.
-@Suite(.rotating(oneIn: 3)) struct CopyTests {
+struct CopyTests {
     private static func outcomes(_ results: [SnapshotCopy.Result]) -> [String] {
         results.map { result in
             switch result.outcome {

@@ -5,7 +5,7 @@ import Testing
 @testable import Operations
 
 /// How long one store's removed backups stay when another store prunes their repository.
-@Suite(.rotating(oneIn: 3)) struct SharedGraceTests {
+struct SharedGraceTests {
     private static func at(_ day: String) -> [String: String] { ["BACKUPFS_NOW": "\(day)T10:00:00Z"] }
 
     /// Gaps of at most a quarter of a year in the first year, and of at most a quarter of ten years after it.
