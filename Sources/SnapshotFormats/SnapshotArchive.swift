@@ -336,9 +336,12 @@ public struct ArchiveSizes: Sendable, Equatable {
         self.tar = tar.archivedSize
     }
 
+    /// No writer nests content lists deeper. Deeper ones are not looked at in parts.
+    private static let partDepthLimit = 8
+
     /// Large parts of a content, which have thousands of chunks, are measured once.
     private static func measure(
-        _ elements: [FileContent.Element], in repository: Repository, _ known: KnownPlaces?
+        _ elements: [FileContent.Element], in repository: Repository, _ known: KnownPlaces?, depth: Int = 0
     ) throws(BackupError) -> ZIPContentMeasure {
         var measure = ZIPContentMeasure()
         for element in elements {
@@ -351,11 +354,11 @@ public struct ArchiveSizes: Sendable, Equatable {
                 continue
             }
             let inner = try repository.elements(of: part)
-            if inner.contains(where: { $0.part != nil }) {
-                try measure.append(Self.measure(inner, in: repository, known))
+            if depth < partDepthLimit, inner.contains(where: { $0.part != nil }) {
+                try measure.append(Self.measure(inner, in: repository, known, depth: depth + 1))
             } else {
                 var own = ZIPContentMeasure()
-                try repository.visitPieces(of: part, known: known, keepsPacks: true) { own.append($0) }
+                try repository.visitPieces(ofPart: part, known: known) { own.append($0) }
                 repository.keep(archivedBytes: own.encoded, of: part)
                 measure.append(own)
             }

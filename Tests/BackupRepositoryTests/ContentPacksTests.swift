@@ -170,6 +170,7 @@ import Testing
         let before = try #require(repository.catalog.packs(of: second.content))
         try repository.removeSnapshot(#require(repository.snapshot(named: "one")).id)
         _ = try RepositoryPrune(repository, maxUnused: .percent(0)).run()
+        #expect(repository.catalog.packs(of: second.content) == nil)
         let after = try takeOver(second, in: repository)
         #expect(after.isHeld && after.packs != before)
         #expect(try after.packs == needed(second, in: repository))
@@ -182,7 +183,7 @@ import Testing
         // Without packs, nothing is kept.
         repository.keep(archivedBytes: [1, 2, 3], of: entry.content)
         #expect(repository.archivedBytes(of: entry.content) == nil)
-        try repository.visitPieces(of: entry.content, keepsPacks: true) { _ in }
+        try repository.visitPieces(ofPart: entry.content, known: nil) { _ in }
         repository.keep(archivedBytes: [1, 2, 3], of: entry.content)
         #expect(repository.archivedBytes(of: entry.content) == [1, 2, 3])
         #expect(try Repository.open(at: path).archivedBytes(of: entry.content) == [1, 2, 3])

@@ -140,7 +140,7 @@ enum RemovedSnapshotsReport {
                     one.snapshot.id.hexadecimal.prefix(12).description, one.snapshot.name.description,
                     Terminal.time(one.snapshot.creationTime), one.removalTime.map { Terminal.time($0) } ?? "unknown",
                     Terminal.time(grace.end(of: one)),
-                    ByteCount.text(one.snapshot.dataSizeBytes),
+                    ByteCount.text(store.repository.dataSizeBytes(of: one.snapshot)),
                     store.owns(one.snapshot) ? "" : one.snapshot.source?.short ?? "",
                 ]
             }
@@ -154,7 +154,7 @@ enum RemovedSnapshotsReport {
             "name": snapshot.name, "id": snapshot.id, "created_at": snapshot.creationTime.wholeSeconds,
             "removed_at": removed.removalTime?.wholeSeconds, "stays_until": grace.end(of: removed).wholeSeconds,
             "source": snapshot.source?.hexadecimal, "own": store.owns(snapshot),
-            "size_bytes": snapshot.dataSizeBytes,
+            "size_bytes": store.repository.dataSizeBytes(of: snapshot),
         ]
     }
 }

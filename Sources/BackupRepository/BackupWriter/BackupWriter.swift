@@ -164,7 +164,7 @@ public final class BackupWriter: Sendable {
             if !taken.lists.isEmpty { store.changeCoverage { coverage in taken.lists.forEach { coverage.cover(list: $0) } } }
             for part in taken.parts {
                 var found = ContentPlaces(repository.catalog)
-                for case .some(let chunk) in places[part.range] { found.insert(chunk) }
+                for case .some(let chunk) in places[part.range] { found.insert(intact: chunk) }
                 repository.catalog.keepPacks(of: part.content, found)
             }
             return true
@@ -218,7 +218,8 @@ public final class BackupWriter: Sendable {
                 taken.lists.append(id)
                 let part = isLarge ? element.part : nil
                 hasParts = hasParts || part != nil
-                if let part, let packs = repository.catalog.packs(of: part), try store.hold(packs) { continue }
+                // After an error, its chunks are looked for: that throws the same error if it is one of the disk.
+                if let part, let packs = repository.catalog.packs(of: part), (try? store.hold(packs)) == true { continue }
                 let start = ids.count
                 ids.append(id)
                 let isOfParts = try append(

@@ -289,6 +289,8 @@ extension Catalog {
             }
             try database.execute("DELETE FROM chunks WHERE pack NOT IN (SELECT number FROM packs)")
         }
+        // Most of them are of contents that no backup has any more. Those that are needed are found out once more.
+        try? write { (database) throws(BackupError) in try ContentValue.removeAll([.packs, .archived], database) }
     }
 
     /// Compares the pack files with the packs that the catalog knows, and adds and removes what differs. A pack that cannot be

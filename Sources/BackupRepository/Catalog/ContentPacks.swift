@@ -23,23 +23,10 @@ extension Catalog {
     }
 
     /// Keeps the packs of a part.
-    /// - Parameter places: those of its chunks.
-    func keepPacks(of part: FileContent, _ places: ContentPlaces) {
-        var places = places
+    /// - Parameter places: those of its chunks and lists.
+    func keepPacks(of part: FileContent, _ places: consuming ContentPlaces) {
         guard let packs = places.packs(), packs.count <= Self.packCountLimit else { return }
         keep(.packs, [(part.fingerprint, packs.sorted().flatMap(\.digest.bytes))])
-    }
-
-    /// Whether new backups may rely on packs: all are there, are what their names say, and stay.
-    func areIntact(_ packs: Set<PackID>) throws(BackupError) -> Bool {
-        guard packs.isDisjoint(with: doomedPacks.withLock { $0 }), packs.isDisjoint(with: damagedPacks.keys) else { return false }
-        for pack in packs {
-            let isWhole = try proofs.isWhole(pack, path: { layout.packPath(of: pack) }) { () throws(BackupError) in
-                try readIndex(pack) != nil
-            }
-            guard isWhole else { return false }
-        }
-        return true
     }
 }
 
@@ -73,6 +60,11 @@ struct ContentPlaces {
     mutating func insert(_ chunk: StoredChunk) {
         guard isProved else { return }
         isProved = (try? catalog.isInPack(chunk)) == true
+        insert(intact: chunk)
+    }
+
+    /// - Parameter chunk: of `Catalog.findIntact`.
+    mutating func insert(intact chunk: StoredChunk) {
         held.insert(chunk.pack)
         if let base = chunk.base { bases.insert(base) }
     }
@@ -82,9 +74,9 @@ struct ContentPlaces {
         guard isProved, let found = try? catalog.findIntact(lists) else { return nil }
         for list in found {
             guard let list else { return nil }
-            insert(list)
+            insert(intact: list)
         }
-        guard isProved, let found = try? catalog.findIntact(Array(bases)) else { return nil }
+        guard let found = try? catalog.findIntact(Array(bases)) else { return nil }
         for base in found {
             guard let base, base.base == nil else { return nil }
             held.insert(base.pack)

@@ -47,6 +47,11 @@ struct ContentValue {
         try row.run()
     }
 
+    /// Removes all values of these kinds.
+    static func removeAll(_ kinds: [ContentValueKind], _ database: DatabaseConnection) throws(BackupError) {
+        for kind in kinds { try database.execute("DROP TABLE IF EXISTS \(kind.rawValue)") }
+    }
+
     /// Masks the value, or removes the mask.
     private func masking(_ value: [UInt8]) -> [UInt8] {
         guard let key = protection.keys?.catalog else { return value }

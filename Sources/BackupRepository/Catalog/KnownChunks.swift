@@ -15,7 +15,7 @@ extension Catalog {
     /// - Throws: `repositoryDamaged` when the catalog disagrees with a pack.
     func findIntact(_ ids: [ChunkID], in table: ChunkTable? = nil) throws(BackupError) -> [StoredChunk?] {
         guard !ids.isEmpty else { return [] }
-        let avoided = doomedPacks.withLock { $0 }.union(damagedPacks.keys)
+        let avoided = avoidedPacks
         guard let table else {
             return try readTogether(ids.count) { (database) throws(BackupError) in
                 let query = try ChunkQuery(database, protection)
@@ -56,18 +56,31 @@ extension Catalog {
 
     /// Whether the chunk's pack can be read, and holds the chunk where the catalog says.
     func isInPack(_ chunk: StoredChunk) throws(BackupError) -> Bool {
-        let pack = chunk.pack
-        let rows = try proofs.rows(of: pack, path: { layout.packPath(of: pack) }) { () throws(BackupError) in
-            try readIndex(pack)?.index
-        }
-        guard let rows else { return false }
+        guard let rows = try rows(of: chunk.pack) else { return false }
         guard rows.contains(chunk) else {
             throw Self.difference(
-                from: pack, path: path,
+                from: chunk.pack, path: path,
                 remedy: "Run the command again. If it says this again, rebuild the catalog with: backupfs check --repair")
         }
         return true
     }
+
+    /// Whether new backups may rely on all that is in packs: they are there, are what their names say, and stay.
+    func areIntact(_ packs: Set<PackID>) throws(BackupError) -> Bool {
+        guard packs.isDisjoint(with: avoidedPacks) else { return false }
+        for pack in packs {
+            guard try rows(of: pack) != nil else { return false }
+        }
+        return true
+    }
+
+    /// What the index of a pack has; `nil` if it cannot be read, or is not the one that the pack's name says.
+    private func rows(of pack: PackID) throws(BackupError) -> PackVerifications.Rows? {
+        try proofs.rows(of: pack, path: { layout.packPath(of: pack) }) { () throws(BackupError) in try readIndex(pack)?.index }
+    }
+
+    /// Packs that new backups must not rely on.
+    private var avoidedPacks: Set<PackID> { doomedPacks.withLock { $0 }.union(damagedPacks.keys) }
 
     static func difference(from pack: PackID, path: String, remedy: Message) -> BackupError {
         BackupError(
@@ -105,8 +118,6 @@ final class PackVerifications: Sendable {
         var round = 0
         var readCount = 0
         var proofs: [PackID: Proof] = [:]
-        /// Packs that are what their names say. Their rows were not needed.
-        var whole: [PackID: (file: FileStatus, round: Int)] = [:]
     }
 
     private let state = Mutex(State())
@@ -142,24 +153,6 @@ final class PackVerifications: Sendable {
         }
         state.withLock { $0.proofs[pack] = proof }
         return proof.rows
-    }
-
-    /// Whether a pack is there, and its index is the one that its name says.
-    /// - Parameters:
-    ///   - path: of the pack's file. Asked for once in a round.
-    ///   - verify: reads the index.
-    func isWhole(
-        _ pack: PackID, path: () -> String, _ verify: () throws(BackupError) -> Bool
-    ) throws(BackupError) -> Bool {
-        let (round, proof, whole) = state.withLock { ($0.round, $0.proofs[pack], $0.whole[pack]) }
-        if whole?.round == round { return true }
-        guard let file = try FileSystem.look(path()) else { return false }
-        if whole?.file != file, proof?.file != file || proof?.rows == nil {
-            guard try verify() else { return false }
-            state.withLock { $0.readCount += 1 }
-        }
-        state.withLock { $0.whole[pack] = (file, round) }
-        return true
     }
 }
 

@@ -12,26 +12,26 @@ extension Repository {
     }
 
     /// The same piece by piece, in constant memory.
-    /// - Parameter keepsPacks: whether the packs are kept in the catalog, for a part of a large content.
     /// - Throws: as `pieces`.
     public func visitPieces(
-        of content: FileContent, known: KnownPlaces? = nil, keepsPacks: Bool = false, _ body: (ContentPiece) -> Void
+        of content: FileContent, known: KnownPlaces? = nil, _ body: (ContentPiece) -> Void
     ) throws(BackupError) {
-        var places = ContentPlaces(catalog)
+        try visitPieces(of: content, known, opened: { _ in }, body)
+    }
+
+    private func visitPieces(
+        of content: FileContent, _ known: KnownPlaces?, opened: (ChunkID) -> Void, _ body: (ContentPiece) -> Void
+    ) throws(BackupError) {
         var walk = ContentWalk(content, resolver)
         var elements: [FileContent.Element] = []
         var isAtEnd = false
         while !isAtEnd {
-            if let element = try walk.next({ places.insert(list: $0) }) { elements.append(element) } else { isAtEnd = true }
+            if let element = try walk.next(opened) { elements.append(element) } else { isAtEnd = true }
             if isAtEnd || elements.count == 4_096 {
-                for piece in try pieces(of: elements, known: known) {
-                    if keepsPacks, case .chunk(let chunk) = piece { places.insert(chunk) }
-                    body(piece)
-                }
+                for piece in try pieces(of: elements, known: known) { body(piece) }
                 elements.removeAll(keepingCapacity: true)
             }
         }
-        if keepsPacks { catalog.keepPacks(of: content, places) }
     }
 
     /// The same for many contents, at a fraction of the cost.
@@ -141,6 +141,21 @@ extension Repository {
     public func elements(of part: FileContent) throws(BackupError) -> [FileContent.Element] {
         guard let list = part.elements.first, part.elements.count == 1 else { return part.elements }
         return try resolver.open(list).elements
+    }
+
+    /// Visits the pieces of a part of a large content, and keeps its packs in the catalog.
+    /// - Throws: as `pieces`.
+    public func visitPieces(
+        ofPart part: FileContent, known: KnownPlaces?, _ body: (ContentPiece) -> Void
+    ) throws(BackupError) {
+        var lists: [ChunkID] = []
+        var places = ContentPlaces(catalog)
+        try visitPieces(of: part, known, opened: { lists.append($0) }) { piece in
+            if case .chunk(let chunk) = piece { places.insert(chunk) }
+            body(piece)
+        }
+        for list in lists { places.insert(list: list) }
+        catalog.keepPacks(of: part, places)
     }
 
     /// How long a part of a large content is in a ZIP archive, if that was kept (`keep(archivedBytes:of:)`).

@@ -33,8 +33,7 @@ struct ManifestDocument {
     /// The keys are the names of the extended attributes without `user.backupfs.`.
     func attributes(
         totals: DirectoryTotals, dataSizeBytes: UInt64?, storedBytes: UInt64, tarSizeBytes: UInt64, stamp: String,
-        databaseState: String?,
-        archiveNames: String?, channel: Channel?
+        databaseState: String?, archiveNames: String?, channel: Channel?
     ) -> [String: String] {
         var attributes = [
             // Texts from the app's database can have any length. The record has a limit; the manifest has them in full.
