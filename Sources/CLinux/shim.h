@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <spawn.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/utsname.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -173,39 +174,45 @@ static inline int backupfs_make_read_queue(unsigned int count, unsigned long *qu
 }
 // io_destroy(2).
 static inline void backupfs_end_read_queue(unsigned long queue) { (void)syscall(SYS_io_destroy, queue); }
+// io_submit(2): begins to read the first `length` bytes of a file into a buffer, which the kernel writes to until the read has ended. The
+// number comes back with its end. How many of the reads were taken: the first of the others was refused, or -1 and errno if all were.
 enum { backupfs_read_queue_limit = 64 };
-// io_submit(2) and io_getevents(2): reads the beginnings of at most 64 files, each into its buffer, and returns when all reads have ended. Each
-// result is a number of bytes, or a negative errno.
-static inline void backupfs_read_beginnings(
-    unsigned long queue, int count, const int *files, void *const *buffers, const unsigned long *lengths, long *results) {
-    struct iocb reads[backupfs_read_queue_limit] = {{0}}, *places[backupfs_read_queue_limit];
-    int running = 0, next = 0;
+struct backupfs_read { int file; void *buffer; unsigned long length; unsigned long long number; };
+static inline long backupfs_begin_reads(unsigned long queue, const struct backupfs_read *reads, int count) {
+    struct iocb requests[backupfs_read_queue_limit] = {{0}}, *places[backupfs_read_queue_limit];
+    if (count > backupfs_read_queue_limit) count = backupfs_read_queue_limit;
     for (int index = 0; index < count; index++) {
-        reads[index].aio_data = (unsigned long long)index;
-        reads[index].aio_lio_opcode = IOCB_CMD_PREAD;
-        reads[index].aio_fildes = (unsigned int)files[index];
-        reads[index].aio_buf = (unsigned long long)(unsigned long)buffers[index];
-        reads[index].aio_nbytes = lengths[index];
-        places[index] = &reads[index];
-        results[index] = -EIO;
+        requests[index].aio_data = reads[index].number;
+        requests[index].aio_lio_opcode = IOCB_CMD_PREAD;
+        requests[index].aio_fildes = (unsigned int)reads[index].file;
+        requests[index].aio_buf = (unsigned long long)(unsigned long)reads[index].buffer;
+        requests[index].aio_nbytes = reads[index].length;
+        places[index] = &requests[index];
     }
-    while (next < count) {
-        long taken = syscall(SYS_io_submit, queue, (long)(count - next), places + next);
-        if (taken > 0) {
-            running += (int)taken;
-            next += (int)taken;
-        } else {
-            // The first one is refused; the others may be taken.
-            results[next++] = -(long)(taken == 0 ? EAGAIN : errno);
-        }
+    return syscall(SYS_io_submit, queue, (long)count, places);
+}
+// io_getevents(2): waits for the end of at least one read. How many have ended, with their numbers, and their numbers of bytes or negative
+// errno values; or -1 and errno.
+static inline long backupfs_await_reads(unsigned long queue, unsigned long long *numbers, long *results) {
+    struct io_event ends[backupfs_read_queue_limit];
+    long ended = syscall(SYS_io_getevents, queue, 1L, (long)backupfs_read_queue_limit, ends, (struct timespec *)0);
+    for (long index = 0; index < ended; index++) {
+        numbers[index] = ends[index].data;
+        results[index] = (long)ends[index].res;
     }
-    // The kernel writes into the buffers until then.
-    while (running > 0) {
-        struct io_event ends[backupfs_read_queue_limit];
-        long ended = syscall(SYS_io_getevents, queue, 1L, (long)running, ends, (struct timespec *)0);
-        for (long index = 0; index < ended; index++) results[ends[index].data] = (long)ends[index].res;
-        if (ended > 0) running -= (int)ended;
-    }
+    return ended;
+}
+// fcntl(2): whether reads of a descriptor bypass the page cache (O_DIRECT). 0, or -1 and errno.
+static inline int backupfs_set_direct(int descriptor, int isDirect) {
+    int flags = fcntl(descriptor, F_GETFL);
+    if (flags == -1) return -1;
+    return fcntl(descriptor, F_SETFL, isDirect ? flags | __O_DIRECT : flags & ~__O_DIRECT);
+}
+// preadv2(2) with RWF_NOWAIT: reads what the page cache has, from the beginning. -1 and errno, which is EAGAIN when that needs the storage.
+static inline long backupfs_read_cached(int descriptor, void *buffer, unsigned long length) {
+    struct iovec part = {buffer, length};
+    // 0x8 is RWF_NOWAIT; the offset is passed in two registers.
+    return syscall(SYS_preadv2, descriptor, &part, 1L, 0L, 0L, 0x8);
 }
 // posix_fadvise(2): begins to read all of a file into the page cache.
 static inline void backupfs_read_ahead(int descriptor) { (void)posix_fadvise(descriptor, 0, 0, POSIX_FADV_WILLNEED); }

@@ -48,7 +48,7 @@ struct CopyTests {
     @Test func `the source is read once, for three destinations`() throws {
         let sandbox = try CopySandbox.make(CopySandbox.source)
         let size = try sandbox.sh("find $R/card -type f -printf '%s\\n' | awk '{ s += $1 } END { print s }'")
-        try sandbox.sh("strace -ff -y -e trace=pread64,read -o $R/trace backupfs copy $R/card $R/a $R/b $R/c > $R/out")
+        try sandbox.sh("strace -ff -y -e trace=pread64,preadv2,read -o $R/trace backupfs copy $R/card $R/a $R/b $R/c > $R/out")
         let read = try sandbox.sh(
             "cat $R/trace.* | grep -F \"<$R/card/\" | grep -oE '= [0-9]+$' | awk '{ s += $2 } END { print s }'")
         #expect(read == size)

@@ -45,9 +45,45 @@ struct UncachedReadsTests {
         let folder = try DirectoryHandle(path: root)
         try folder.createFile("empty", upTo: 0o600).synchronize()
         try folder.createFile("other", upTo: 0o600).writeAll([1])
-        let found = UncachedReads(queue: 0).read([
+        let found = UncachedReads(ReadQueue(queue: 0)).read([
             UncachedReads.Request("empty", in: folder, size: 0), UncachedReads.Request("other", in: folder, size: 1),
         ])
         #expect(found.map { $0 == nil } == [true, true])
+    }
+
+    @Test func `a queue takes more reads than run at once, and gives their results in any order`() throws {
+        let root = try TemporaryFolder.make("/var/tmp/uncached")
+        defer { try? FileSystem.removeTree(root) }
+        let folder = try DirectoryHandle(path: root)
+        guard let queue = ReadQueue() else { return }
+        let count = 3 * ReadQueue.limit
+        let pool = BlockPool(blockSizeBytes: UncachedFile.alignmentBytes, limit: 2 * count)
+        var reads: [(read: ReadQueue.Read, block: BlockPool.Block)] = []
+        for number in 0..<count {
+            let file = try folder.createFile(FileName("\(number)"), upTo: 0o600)
+            try file.writeAll([UInt8](repeating: UInt8(number), count: number + 1))
+            try file.synchronize()
+            let opened = try folder.openFile(FileName("\(number)"))
+            // Ordinary reads where the file system has no others.
+            _ = opened.setDirect(true)
+            let block = pool.take()
+            let read = ReadQueue.Read(opened, into: block.writableBytes, owner: block)
+            queue.begin([read])
+            reads.append((read, block))
+        }
+        for (number, (read, block)) in reads.enumerated().reversed() {
+            #expect(queue.wait(for: read) == number + 1)
+            #expect(block.writableBytes[..<(number + 1)].allSatisfy { $0 == UInt8(number) })
+        }
+        // Together, and never waited for: their memory outlives them.
+        var opened: [Int] = []
+        for number in 0..<count {
+            let file = try folder.openFile(FileName("\(number)"))
+            _ = file.setDirect(true)
+            let block = pool.take()
+            queue.begin([ReadQueue.Read(file, into: block.writableBytes, owner: block)])
+            opened.append(number)
+        }
+        #expect(opened.count == count)
     }
 }

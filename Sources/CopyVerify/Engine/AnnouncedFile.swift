@@ -8,6 +8,17 @@ final class AnnouncedFile {
     let descriptor: OwnedDescriptor
     /// Before anything was read.
     let status: FileStatus
+    /// Of its content, which is read before its turn.
+    var early = EarlyContent.none
+
+    /// What has been read before the turn of a file.
+    enum EarlyContent {
+        /// It is to be read in its turn.
+        case none
+        case whole(BlockPool.Block)
+        /// It is read beside others.
+        case running(ReadQueue.Read, BlockPool.Block)
+    }
 
     init(_ name: FileName, in folder: SourceFolder, _ descriptor: consuming OwnedDescriptor, _ status: FileStatus) {
         self.name = name

@@ -20,8 +20,7 @@ final class SourceReader: SourceVisitor {
     private let blocks = BlockPool(blockSizeBytes: 1 << 20, limit: 36)
     private let smallBlocks = BlockPool(blockSizeBytes: smallByteCount, limit: 256)
     private var digester: FileDigester
-    /// Files that were opened before their turn, so that their storage reads them beside others.
-    private var announced: [AnnouncedFile] = []
+    private let ahead: SourceReadAhead
     /// Commands of small files, which are passed on together: each passing wakes the threads of the destinations.
     private var pending: [[WriterCommand]]
     private var pendingCount = 0
@@ -41,28 +40,17 @@ final class SourceReader: SourceVisitor {
         self.manifest = manifest
         self.pace = pace
         digester = FileDigester(context.algorithms)
+        ahead = SourceReadAhead(smallBlocks, limitBytes: UInt64(Self.smallByteCount))
         pending = queues.map { _ in [] }
     }
 
     // MARK: The walk
 
-    // As many requests as a disk usually takes at once.
-    var lookAheadCount: Int { 16 }
+    var lookAheadCount: Int { SourceReadAhead.fileCount }
 
     func open(early name: FileName, in folder: SourceFolder, _ handle: DirectoryHandle) -> FileStatus? {
-        // Each folder on the way can have some. A job that goes on has most of its files already.
-        guard announced.count < 4 * lookAheadCount, !context.isResumed else { return nil }
-        var before: FileStatus?
-        guard let file = try? handle.openFile(name, noting: &before), let before else { return nil }
-        if before.size > 0, before.size <= UInt64(Self.smallByteCount) { file.announceReading() }
-        announced.append(AnnouncedFile(name, in: folder, file, before))
-        return before
-    }
-
-    /// The file that was opened before; `nil` for others.
-    private func takeAnnounced(_ name: FileName, in folder: SourceFolder) -> AnnouncedFile? {
-        guard let index = announced.firstIndex(where: { $0.folder === folder && $0.name == name }) else { return nil }
-        return announced.remove(at: index)
+        // A job that goes on has most of its files already.
+        context.isResumed ? nil : ahead.open(name, in: folder, handle)
     }
 
     /// Passes on what waits to be passed on with more.
@@ -80,7 +68,7 @@ final class SourceReader: SourceVisitor {
     /// To be called after the walk.
     func end() {
         passOn()
-        announced = []
+        ahead.end()
     }
 
     func enter(_ folder: SourceFolder, _ handle: DirectoryHandle, names: [FileName]) throws(BackupError) {
@@ -108,7 +96,7 @@ final class SourceReader: SourceVisitor {
         _ name: FileName, _ status: FileStatus, in folder: SourceFolder, _ handle: DirectoryHandle
     ) throws(BackupError) {
         try pace()
-        let early = status.kind == .regular ? takeAnnounced(name, in: folder) : nil
+        let early = status.kind == .regular ? ahead.take(name, in: folder) : nil
         let path = folder.path(of: name)
         switch status.kind {
         case .directory: return
@@ -169,7 +157,7 @@ final class SourceReader: SourceVisitor {
                 last = FileTask(
                     name, in: folder, before, attributes: attributes(of: file.descriptor), expected: expected,
                     partCount: isSmall ? 1 : hasher.partCount)
-                if try isSmall ? readSmall(file.descriptor, last, receivers) : readLarge(file.descriptor, last, receivers) {
+                if try isSmall ? readSmall(file, last, receivers) : readLarge(file.descriptor, last, receivers) {
                     return
                 }
                 failure = BackupError(
@@ -200,18 +188,17 @@ final class SourceReader: SourceVisitor {
     /// One block, which is sent only when the whole file has been read.
     /// - Returns: false when the file has changed meanwhile.
     private func readSmall(
-        _ file: borrowing OwnedDescriptor, _ task: FileTask, _ receivers: [Int]
+        _ file: AnnouncedFile, _ task: FileTask, _ receivers: [Int]
     ) throws(BackupError) -> Bool {
         let size = Int(task.status.size)
         var filled: BlockPool.Block?
         if size > 0 {
-            let block = take(from: smallBlocks)
-            block.count = try read(file, at: 0, count: size, into: block)
+            let block = try content(of: file, count: size)
             filled = block
             guard block.count == size else { return false }
         }
         try FaultInjection.reached("copy.source-read")
-        guard try file.status() == task.status else { return false }
+        guard try file.descriptor.status() == task.status else { return false }
         if let block = filled {
             digester.update(block.bytes)
             for index in receivers { destinations[index].waitingBytes.add(UInt64(size), ordering: .relaxed) }
@@ -280,6 +267,19 @@ final class SourceReader: SourceVisitor {
         hasher.add(block)
         for index in receivers { destinations[index].waitingBytes.add(UInt64(block.count), ordering: .relaxed) }
         push([.data(block, offset: offset)], to: receivers)
+    }
+
+    /// Of a small file, unless it has become shorter.
+    private func content(of file: AnnouncedFile, count: Int) throws(BackupError) -> BlockPool.Block {
+        let start = SystemClock.monotonicNanoseconds()
+        if let block = ahead.takeContent(of: file) {
+            load.addReading(since: start)
+            load.add(bytes: UInt64(count))
+            return block
+        }
+        let block = take(from: smallBlocks)
+        block.count = try read(file.descriptor, at: 0, count: count, into: block)
+        return block
     }
 
     private func take(from pool: BlockPool) -> BlockPool.Block {

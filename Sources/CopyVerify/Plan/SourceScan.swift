@@ -16,6 +16,7 @@ final class SourceScan: SourceVisitor {
     private(set) var problemCount = 0
 
     private var clips = ClipCounter()
+    private let prefetch = StatusPrefetch()
     private let places: [DestinationPlace]
     private let rules: [TargetNames]
     /// For each destination the folders from the top down to the present one; `nil` where it does not exist yet.
@@ -37,6 +38,7 @@ final class SourceScan: SourceVisitor {
     func enter(_ folder: SourceFolder, _ handle: DirectoryHandle, names: [FileName]) throws(BackupError) {
         try Cancellation.check()
         clips.begin(folder.components)
+        prefetch.begin(names, in: handle)
         for (index, place) in places.enumerated() {
             let target: DirectoryHandle?
             if let name = folder.components.last {

@@ -43,31 +43,26 @@ public final class UncachedReads {
     /// Larger files are read alone.
     public static let fileLimitBytes: UInt64 = 64 << 10
     /// In one call.
-    public static let fileCountLimit = Int(backupfs_read_queue_limit)
+    public static let fileCountLimit = ReadQueue.limit
 
     private static let byteCount = 1 << 20
 
-    private let queue: UInt
+    private let queue: ReadQueue
     private let memory: UnsafeMutableRawBufferPointer
 
     /// - Returns: `nil` where the kernel has no such reads, or no room for more of them.
     public convenience init?() {
-        var queue: UInt = 0
-        guard backupfs_make_read_queue(UInt32(Self.fileCountLimit), &queue) == 0 else { return nil }
-        self.init(queue: queue)
+        guard let queue = ReadQueue() else { return nil }
+        self.init(queue)
     }
 
-    /// - Parameter queue: of io_setup(2), which is ended with this; of another one, the kernel refuses all reads.
-    init(queue: UInt) {
+    init(_ queue: ReadQueue) {
         self.queue = queue
         memory = .allocate(byteCount: Self.byteCount, alignment: UncachedFile.alignmentBytes)
     }
 
-    deinit {
-        // Waits for reads, of which there are none.
-        backupfs_end_read_queue(queue)
-        memory.deallocate()
-    }
+    // No read runs between two calls.
+    deinit { memory.deallocate() }
 
     /// Reads files by direct reads (`O_DIRECT`), as many of the first ones as there is room for, and at least one.
     /// - Parameter requests: not empty.
@@ -84,14 +79,14 @@ public final class UncachedReads {
             parts.append(open(request, UnsafeMutableRawBufferPointer(rebasing: memory[used..<(used + length)])))
             used += length
         }
-        let results = read(parts.compactMap(\.self))
-        var next = 0
-        return parts.map { part in
-            guard let part else { return nil }
-            defer { next += 1 }
+        let reads = parts.map { $0.map { ReadQueue.Read($0.descriptor, into: $0.memory, owner: nil) } }
+        queue.begin(reads.compactMap(\.self))
+        // All of them: the kernel writes into the memory until they have ended.
+        let counts = reads.map { $0.flatMap { queue.wait(for: $0) } }
+        return zip(parts, counts).map { part, count in
             // Also the read of an empty file can fail.
-            guard results[next] >= 0, UInt64(results[next]) == part.status.size else { return nil }
-            return Found(status: part.status, bytes: UnsafeRawBufferPointer(rebasing: part.memory[..<results[next]]))
+            guard let part, let count, UInt64(count) == part.status.size else { return nil }
+            return Found(status: part.status, bytes: UnsafeRawBufferPointer(rebasing: part.memory[..<count]))
         }
     }
 
@@ -101,18 +96,5 @@ public final class UncachedReads {
             status.kind == .regular, status.size == request.size, status.size <= Self.fileLimitBytes
         else { return nil }
         return Part(file, status, memory)
-    }
-
-    /// - Returns: numbers of bytes, or negative errno values.
-    private func read(_ parts: [Part]) -> [Int] {
-        guard !parts.isEmpty else { return [] }
-        let files = parts.map { $0.descriptor.rawValue }
-        let buffers: [UnsafeMutableRawPointer?] = parts.map { $0.memory.baseAddress }
-        let lengths = parts.map { UInt($0.memory.count) }
-        var results = [Int](repeating: 0, count: parts.count)
-        // It returns when the kernel has ended all reads: none writes into the memory later.
-        backupfs_read_beginnings(queue, Int32(parts.count), files, buffers, lengths, &results)
-        withExtendedLifetime(parts) {}
-        return results
     }
 }

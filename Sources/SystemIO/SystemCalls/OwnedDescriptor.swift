@@ -215,6 +215,17 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
     /// posix_fadvise(2): lets the kernel read the file into its cache already. It need not do so.
     public borrowing func announceReading() { backupfs_read_ahead(rawValue) }
 
+    /// Whether reads bypass the page cache from now on (`O_DIRECT`).
+    /// - Returns: false when the file system has no direct reads.
+    public borrowing func setDirect(_ isDirect: Bool) -> Bool { backupfs_set_direct(rawValue, isDirect ? 1 : 0) == 0 }
+
+    /// Reads the beginning of the file as far as the page cache has it, without waiting for its storage (preadv2(2) with
+    /// `RWF_NOWAIT`).
+    /// - Returns: the number of bytes; 0 also when the kernel or the file system has no such reads.
+    public borrowing func readCached(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        max(0, SystemCall.retrying { backupfs_read_cached(rawValue, buffer.baseAddress, UInt(buffer.count)) })
+    }
+
     /// Whether `synchronizeFileSystem` reports errors and reaches the disk: not before Linux 5.8, and not on FUSE.
     public borrowing func hasReliableFileSystemSync() -> Bool { backupfs_syncfs_is_reliable(rawValue) == 1 }
 
