@@ -7,6 +7,9 @@ struct CopyCardTests {
         Machine.environment("BACKUPFS_CARD_MEGABYTES").flatMap { Int($0) }
         ?? (Machine.environment("BACKUPFS_ROUNDS") == "all" ? 2_000 : 150)
 
+    /// Comparing it with its copies takes longest.
+    private static let limitSeconds = Sandbox.limitSeconds + megabytes / 5
+
     /// A third of it clips, the rest photos; each file differs from the others from its first byte on.
     private static let card = """
         python3 - $R/card \(megabytes) <<'END'
@@ -29,12 +32,12 @@ struct CopyCardTests {
         END
         """
 
-    @Test(.enabled(if: Machine.isRoot), .timeLimit(.minutes(60)))
+    @Test(.enabled(if: Machine.isRoot), .timeLimit(.minutes(120)))
     func `a card is killed ten times, and a destination unplugged: everything arrives, and the record tells what happened`()
         throws
     {
         let sandbox = try CopySandbox.make(Self.card, "mkdir $R/c $R/disk $R/times")
-        let result = try sandbox.runInNamespace(
+        let job = try sandbox.startInNamespace(
             """
             set -e; mount --bind $R/disk $R/disk; mount --bind $R/disk $R/c
             files=$(find $R/card -type f | wc -l); rows=$((3 * files)); jobs=$R/home/.local/state/backupfs/jobs
@@ -64,6 +67,7 @@ struct CopyCardTests {
             head -n 1 $J/errors.txt; ls $jobs | wc -l
             umount -l $R/c $R/disk
             """)
+        let result = try sandbox.finish(job, limitSeconds: Self.limitSeconds)
         #expect(
             result.lines.filter { !$0.isEmpty } == [
                 "unplugged: exit 3, failed", "named", "at last: exit 0, completed", "same", "same", "same", "0", "true", "all",

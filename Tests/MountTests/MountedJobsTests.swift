@@ -94,6 +94,33 @@ import Testing
         }
     }
 
+    /// A run that cannot even begin has no record of its end.
+    @Test func `the log has the end of a run that fails in the mount before it has begun`() throws {
+        try Sandbox.use { sandbox in
+            try sandbox.sh(Self.card)
+            try sandbox.sh(
+                """
+                backupfs copy --store $S $R/card $R/a >/dev/null; job=$(echo $S/jobs/*); mv $job/runs.jsonl $R/runs
+                mkdir $job/runs.jsonl; backupfs config set log-level debug --store $S; rm -f $S/backupfs.log
+                """)
+            try sandbox.mount()
+            try sandbox.sh(
+                """
+                echo resume > $R/word; cp $R/word $M/jobs/*/control
+                wait_until 'grep -q phase.:.ended.,.result.:.failed $S/backupfs.log'
+                """)
+            #expect(
+                try sandbox.sh("jq -r 'select(.op == \"copy\") | [.phase, .result] | @csv' $S/backupfs.log")
+                    == "\"begun\",\n\"ended\",\"failed\"")
+            try sandbox.sh(
+                """
+                job=$(echo $S/jobs/*); rmdir $job/runs.jsonl; mv $R/runs $job/runs.jsonl; cp $R/word $M/jobs/*/control
+                wait_until '[ $(cat $M/jobs/*/state) = completed ]'
+                """)
+            try sandbox.unmount()
+        }
+    }
+
     @Test func `the end of the mount pauses a job that it works at; a job that cannot resume is the error of close`() throws {
         try Sandbox.use { sandbox in
             try sandbox.sh(Self.card)

@@ -10,16 +10,17 @@ struct MountedJobEnd {
     /// - Parameter result: the state of the job, or why it has none.
     func conclude(_ folder: JobFolder, _ result: Result<JobState, BackupError>) {
         switch result {
-        case .success(let state) where state == .failed || state == .cancelled && folder.record.kind == .drop:
-            Terminal.writeError(
-                "backupfs: not everything was copied by the job \(folder.record.id). All errors are in \(folder.errors)")
-        case .success: break
+        case .success(let state):
+            if state == .failed || state == .cancelled && folder.record.kind == .drop {
+                Terminal.writeError(
+                    "backupfs: not everything was copied by the job \(folder.record.id). All errors are in \(folder.errors)")
+            }
+            if state == .completed || state == .failed { report(folder) }
+            FolderCopyLog(store).noteEnd(of: folder)
         case .failure(let error):
             Terminal.writeError("backupfs: the job \(folder.record.id) has ended. \(error.fullText)")
+            FolderCopyLog(store).note(error, of: folder)
         }
-        guard case .success(let state) = result else { return }
-        if state == .completed || state == .failed { report(folder) }
-        FolderCopyLog(store).noteEnd(of: folder)
     }
 
     /// As the job's own record says, and else the settings.

@@ -43,13 +43,29 @@ public struct FolderCopyLog: Sendable {
     /// A copy has ended before it had a job, or could not record how.
     /// - Parameter startedNanoseconds: of the monotonic clock.
     public func note(_ error: BackupError, startedAt: Timestamp, startedNanoseconds: UInt64) {
+        note(
+            error, startedAt: startedAt,
+            durationMilliseconds: Int64((SystemClock.monotonicNanoseconds() - startedNanoseconds) / 1_000_000))
+    }
+
+    /// A run of a job has ended in a mount, and could not record how. Runs `notify`, and waits a short time for its end.
+    public func note(_ error: BackupError, of folder: JobFolder) {
+        let now = SystemClock.now()
+        // The last run can be an earlier one, which has an end.
+        let run = (try? folder.readRuns())?.last { $0.endedAt == nil }
+        let startedAt = min(run?.startedAt ?? now, now)
+        note(error, startedAt: startedAt, durationMilliseconds: now.secondsSince(startedAt) * 1_000)
+        guard let place, error.code != .interrupted else { return }
+        OperationNotification(.copy, named: folder.record.source, at: place, error: error).send()
+    }
+
+    private func note(_ error: BackupError, startedAt: Timestamp, durationMilliseconds: Int64) {
         var facts = OperationFacts()
         facts.note(error)
         log?.note(
             OperationRecord(
-                .copy, startedAt: startedAt,
-                durationMilliseconds: Int64((SystemClock.monotonicNanoseconds() - startedNanoseconds) / 1_000_000),
-                result: OperationResult(error.code), facts: facts))
+                .copy, startedAt: startedAt, durationMilliseconds: durationMilliseconds, result: OperationResult(error.code),
+                facts: facts))
     }
 
     /// A run of a job has ended. Runs `notify`, and waits a short time for its end.
