@@ -208,11 +208,11 @@ static inline int backupfs_set_direct(int descriptor, int isDirect) {
     if (flags == -1) return -1;
     return fcntl(descriptor, F_SETFL, isDirect ? flags | __O_DIRECT : flags & ~__O_DIRECT);
 }
+extern ssize_t preadv2(int descriptor, const struct iovec *parts, int count, off_t offset, int flags);
 // preadv2(2) with RWF_NOWAIT: reads what the page cache has, from the beginning. -1 and errno, which is EAGAIN when that needs the storage.
 static inline long backupfs_read_cached(int descriptor, void *buffer, unsigned long length) {
     struct iovec part = {buffer, length};
-    // 0x8 is RWF_NOWAIT; the offset is passed in two registers.
-    return syscall(SYS_preadv2, descriptor, &part, 1L, 0L, 0L, 0x8);
+    return preadv2(descriptor, &part, 1, 0, 0x8 /* RWF_NOWAIT */);
 }
 // posix_fadvise(2): begins to read all of a file into the page cache.
 static inline void backupfs_read_ahead(int descriptor) { (void)posix_fadvise(descriptor, 0, 0, POSIX_FADV_WILLNEED); }

@@ -48,10 +48,16 @@ struct CopyTests {
     @Test func `the source is read once, for three destinations`() throws {
         let sandbox = try CopySandbox.make(CopySandbox.source)
         let size = try sandbox.sh("find $R/card -type f -printf '%s\\n' | awk '{ s += $1 } END { print s }'")
-        try sandbox.sh("strace -ff -y -e trace=pread64,preadv2,read -o $R/trace backupfs copy $R/card $R/a $R/b $R/c > $R/out")
-        let read = try sandbox.sh(
-            "cat $R/trace.* | grep -F \"<$R/card/\" | grep -oE '= [0-9]+$' | awk '{ s += $2 } END { print s }'")
-        #expect(read == size)
+        try sandbox.sh(
+            """
+            strace -ff -y -e trace=pread64,preadv2,read,io_submit -o $R/trace backupfs copy $R/card $R/a $R/b $R/c > $R/out
+            cat $R/trace.* > $R/calls
+            grep -v io_submit $R/calls | grep -F "<$R/card/" | grep -oE '= [0-9]+$' | cut -c 3- > $R/counts
+            # Those that run at the same time read whole files.
+            grep io_submit $R/calls | grep -oE "aio_fildes=[0-9]+<$R/card/[^>]*>" | sed 's/.*<//; s/>$//' > $R/files || true
+            while read -r file; do stat -c %s "$file" >> $R/counts; done < $R/files
+            """)
+        #expect(try sandbox.sh("awk '{ s += $1 } END { print s }' $R/counts") == size)
     }
 
     @Test(arguments: ["quick", "standard", "thorough", "paranoid"])

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 
@@ -112,6 +113,19 @@ PWRITE(pwrite64)
     }
 PREAD(pread)
 PREAD(pread64)
+
+// Where reads count, there are no others: as on a file system that has neither.
+ssize_t preadv2(int descriptor, const struct iovec *parts, int count, off_t offset, int flags) {
+    if (counts_reads()) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return NEXT(preadv2)(descriptor, parts, count, offset, flags);
+}
+
+static bool refuses_direct_reads(int command, void *argument) {
+    return command == F_SETFL && ((long)argument & O_DIRECT) && counts_reads();
+}
 
 #define FTRUNCATE(name)                                                       \
     int name(int descriptor, off_t size) {                                    \
@@ -333,6 +347,10 @@ STATFS(statfs64, statfs64)
         va_start(arguments, command);                                         \
         void *argument = va_arg(arguments, void *);                           \
         va_end(arguments);                                                    \
+        if (refuses_direct_reads(command, argument)) {                        \
+            errno = EINVAL;                                                   \
+            return -1;                                                        \
+        }                                                                     \
         bool is_lock = command == F_OFD_SETLK || command == F_OFD_SETLKW || command == F_OFD_GETLK; \
         if (!is_lock || !is_shared_descriptor(descriptor)) return NEXT(name)(descriptor, command, argument); \
         if (command == F_OFD_GETLK) ((struct flock *)argument)->l_type = F_UNLCK; \
