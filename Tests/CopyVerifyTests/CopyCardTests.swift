@@ -43,6 +43,8 @@ struct CopyCardTests {
             files=$(find $R/card -type f | wc -l); rows=$((3 * files)); jobs=$R/home/.local/state/backupfs/jobs
             run() { if [ -e $R/job ]; then exec backupfs copy --resume $(basename $(readlink $R/job)); else exec backupfs copy $R/card $R/a $R/b $R/c; fi; }
             scale=$((\(Self.megabytes) / 150)); scale=$((scale > 0 ? scale : 1)); time=0; killed=0
+            # Of 256 MiB each.
+            batches=$((\(Self.megabytes) / 2000)); batches=$((batches > 0 ? batches : 1))
             for point in source-read:10 block-written:30 batch-durable:1 batch-named:1 unplugged rows-written:1 file-written:4 \
                 source-read:1 batch-certain:1 rows-written:1 source-read:1; do
                 time=$((time + 1))
@@ -52,7 +54,8 @@ struct CopyCardTests {
                     echo "unplugged: exit $code, $(cat $J/state)"
                     grep -q "$R/c.*the destination has gone" $J/errors.txt && echo named; ls -A $R/c; mount --bind $R/disk $R/c
                 else
-                    code=0; (BACKUPFS_FAULT=copy.${point%:*}:$((${point#*:} * scale)) run) > $R/times/$time 2>&1 || code=$?
+                    case $point in batch*|rows*) count=$((${point#*:} * batches)) ;; *) count=$((${point#*:} * scale)) ;; esac
+                    code=0; (BACKUPFS_FAULT=copy.${point%:*}:$count run) > $R/times/$time 2>&1 || code=$?
                     # Towards the end, a run can be complete before it comes to the point.
                     [ $code = 137 ] || [ $code = 0 ] || echo "$point: exit $code"
                     [ $code != 137 ] || killed=$((killed + 1))
