@@ -40,7 +40,7 @@ struct SourceReadAheadTests {
             }
         }
         let folder = SourceFolder(components: [], status: try handle.descriptor.status())
-        let ahead = SourceReadAhead(BlockPool(blockSizeBytes: 64 << 10, limit: 256), limitBytes: 64 << 10)
+        let ahead = SourceReadAhead(BlockPool(blockSizeBytes: 64 << 10, limit: 256), limitBytes: 64 << 10, SourceLoad())
         var (opened, early) = (0, 0)
         for number in 0..<Self.count {
             while opened < min(Self.count, number + SourceReadAhead.fileCount + 1) {
@@ -69,7 +69,7 @@ struct SourceReadAheadTests {
         defer { try? FileSystem.removeTree(root) }
         let handle = try Self.make(in: root)
         let folder = SourceFolder(components: [], status: try handle.descriptor.status())
-        let ahead = SourceReadAhead(BlockPool(blockSizeBytes: 64 << 10, limit: 256), limitBytes: 64 << 10)
+        let ahead = SourceReadAhead(BlockPool(blockSizeBytes: 64 << 10, limit: 256), limitBytes: 64 << 10, SourceLoad())
         for number in 0..<10 { #expect(ahead.open(Self.name(number), in: folder, handle) != nil) }
         // Nothing is read before there are sixteen.
         let other = try OwnedDescriptor.open("\(root)/15", O_WRONLY | O_TRUNC)

@@ -55,7 +55,8 @@ struct UncachedReadsTests {
         let root = try TemporaryFolder.make("/var/tmp/uncached")
         defer { try? FileSystem.removeTree(root) }
         let folder = try DirectoryHandle(path: root)
-        guard let queue = ReadQueue() else { return }
+        var queue = ReadQueue()
+        guard queue != nil else { return }
         let count = 3 * ReadQueue.limit
         let pool = BlockPool(blockSizeBytes: UncachedFile.alignmentBytes, limit: 2 * count)
         var reads: [(read: ReadQueue.Read, block: BlockPool.Block)] = []
@@ -68,22 +69,23 @@ struct UncachedReadsTests {
             _ = opened.setDirect(true)
             let block = pool.take()
             let read = ReadQueue.Read(opened, into: block.writableBytes, owner: block)
-            queue.begin([read])
+            queue?.begin([read])
             reads.append((read, block))
         }
         for (number, (read, block)) in reads.enumerated().reversed() {
-            #expect(queue.wait(for: read) == number + 1)
+            #expect(queue?.wait(for: read) == number + 1)
             #expect(block.writableBytes[..<(number + 1)].allSatisfy { $0 == UInt8(number) })
         }
-        // Together, and never waited for: their memory outlives them.
-        var opened: [Int] = []
+        // Never waited for: the blocks stay where the kernel writes until the queue has ended.
         for number in 0..<count {
             let file = try folder.openFile(FileName("\(number)"))
             _ = file.setDirect(true)
             let block = pool.take()
-            queue.begin([ReadQueue.Read(file, into: block.writableBytes, owner: block)])
-            opened.append(number)
+            queue?.begin([ReadQueue.Read(file, into: block.writableBytes, owner: block)])
         }
-        #expect(opened.count == count)
+        #expect((0..<count).map { _ in pool.takeFree() }.contains { $0 == nil })
+        queue = nil
+        #expect((0..<count).map { _ in pool.takeFree() }.allSatisfy { $0 != nil })
+        withExtendedLifetime(reads) {}
     }
 }

@@ -43,7 +43,7 @@ final class CopySetHost: Sendable {
             // close(2) can only return a number.
             Terminal.writeError("backupfs: \(MessageText.name(name)) was not copied to every destination. \(error.fullText)")
         } onEnd: { [store] folder, result in
-            MountedJobEnd(store: store).conclude(folder, result)
+            MountedJobEnd(store: store).conclude(folder, result, startedAt: folder.record.createdAt)
         }
     }
 

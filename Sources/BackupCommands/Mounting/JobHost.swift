@@ -51,11 +51,12 @@ final class JobHost: Sendable {
     }
 
     private func run(_ job: CopyJob, _ stop: Cancellation) {
+        let startedAt = SystemClock.now()
         FolderCopyLog(store).noteBeginning()
         let result = Result { () throws(BackupError) in
             try stop.run { () throws(BackupError) in try job.run(stop: stop, version: ProgramVersion.text) }.state
         }
-        MountedJobEnd(store: store).conclude(job.folder, result)
+        MountedJobEnd(store: store).conclude(job.folder, result, startedAt: startedAt)
     }
 
     /// Lets the jobs pause, and waits until their records say so. The next mount leaves them paused.

@@ -7,8 +7,10 @@ import SystemIO
 struct MountedJobEnd {
     let store: Store
 
-    /// - Parameter result: the state of the job, or why it has none.
-    func conclude(_ folder: JobFolder, _ result: Result<JobState, BackupError>) {
+    /// - Parameters:
+    ///   - result: the state of the job, or why it has none.
+    ///   - startedAt: when this run began; it may have failed before it could record that.
+    func conclude(_ folder: JobFolder, _ result: Result<JobState, BackupError>, startedAt: Timestamp) {
         switch result {
         case .success(let state):
             if state == .failed || state == .cancelled && folder.record.kind == .drop {
@@ -19,7 +21,7 @@ struct MountedJobEnd {
             FolderCopyLog(store).noteEnd(of: folder)
         case .failure(let error):
             Terminal.writeError("backupfs: the job \(folder.record.id) has ended. \(error.fullText)")
-            FolderCopyLog(store).note(error, of: folder)
+            FolderCopyLog(store).note(error, of: folder, startedAt: startedAt)
         }
     }
 

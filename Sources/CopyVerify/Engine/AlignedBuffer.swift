@@ -13,9 +13,8 @@ final class AlignedBuffer {
 
     /// The first bytes, rounded up to what a direct read takes.
     func prefix(_ count: UInt64) -> UnsafeMutableRawBufferPointer {
-        let unit = UInt64(UncachedFile.alignmentBytes)
-        let whole = min(UInt64(Self.byteCount), (count + unit - 1) / unit * unit)
-        return UnsafeMutableRawBufferPointer(rebasing: bytes[..<Int(whole)])
+        let whole = UncachedFile.alignedCount(Int(min(count, UInt64(Self.byteCount))))
+        return UnsafeMutableRawBufferPointer(rebasing: bytes[..<whole])
     }
 
     /// Whether the first bytes are these.

@@ -26,6 +26,13 @@ final class SourceLoad: Sendable {
         waiting.add(SystemClock.monotonicNanoseconds() - start, ordering: .relaxed)
     }
 
+    /// A block; the wait for it counts.
+    func take(from pool: BlockPool) -> BlockPool.Block {
+        let start = SystemClock.monotonicNanoseconds()
+        defer { addWaiting(since: start) }
+        return pool.take()
+    }
+
     func add(bytes count: UInt64) { bytes.add(count, ordering: .relaxed) }
 
     var readBytes: UInt64 { bytes.load(ordering: .relaxed) }

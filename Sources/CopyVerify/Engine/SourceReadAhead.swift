@@ -12,6 +12,7 @@ final class SourceReadAhead {
 
     private let blocks: BlockPool
     private let limitBytes: UInt64
+    private let load: SourceLoad
     /// `nil` once the source has turned out to have no direct reads.
     private var queue = ReadQueue()
     /// In the order of their turns, but for those of folders on the way.
@@ -20,9 +21,10 @@ final class SourceReadAhead {
     private var unread: [AnnouncedFile] = []
 
     /// - Parameter blocks: one takes the content of a small file.
-    init(_ blocks: BlockPool, limitBytes: UInt64) {
+    init(_ blocks: BlockPool, limitBytes: UInt64, _ load: SourceLoad) {
         self.blocks = blocks
         self.limitBytes = limitBytes
+        self.load = load
     }
 
     /// - Returns: its status; `nil` if it was not opened.
@@ -77,25 +79,25 @@ final class SourceReadAhead {
         guard batch.count > 1, let queue else { return announce(batch) }
         // A source whose first file is in the page cache was read a short time ago: then the others are there, too.
         guard !readCached(batch[0]) else { return }
-        var reads: [ReadQueue.Read] = []
-        for file in batch.dropFirst() {
-            guard file.descriptor.setDirect(true) else {
-                self.queue = nil
-                return announce(batch)
-            }
-            let block = blocks.take()
-            let unit = UncachedFile.alignmentBytes
-            let length = (Int(file.status.size) + unit - 1) / unit * unit
-            let memory = UnsafeMutableRawBufferPointer(rebasing: block.writableBytes[..<length])
-            let read = ReadQueue.Read(file.descriptor, into: memory, owner: block)
-            file.early = .running(read, block)
-            reads.append(read)
+        let others = batch.dropFirst()
+        guard others.allSatisfy({ $0.descriptor.setDirect(true) }) else {
+            for file in others { _ = file.descriptor.setDirect(false) }
+            self.queue = nil
+            return announce(batch)
         }
-        queue.begin(reads)
+        queue.begin(
+            others.map { file in
+                let block = load.take(from: blocks)
+                let length = UncachedFile.alignedCount(Int(file.status.size))
+                let memory = UnsafeMutableRawBufferPointer(rebasing: block.writableBytes[..<length])
+                let read = ReadQueue.Read(file.descriptor, into: memory, owner: block)
+                file.early = .running(read, block)
+                return read
+            })
     }
 
     private func readCached(_ file: AnnouncedFile) -> Bool {
-        let block = blocks.take()
+        let block = load.take(from: blocks)
         let size = Int(file.status.size)
         let memory = UnsafeMutableRawBufferPointer(rebasing: block.writableBytes[..<size])
         guard file.descriptor.readCached(into: memory) == size else { return false }

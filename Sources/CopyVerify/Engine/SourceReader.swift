@@ -40,7 +40,7 @@ final class SourceReader: SourceVisitor {
         self.manifest = manifest
         self.pace = pace
         digester = FileDigester(context.algorithms)
-        ahead = SourceReadAhead(smallBlocks, limitBytes: UInt64(Self.smallByteCount))
+        ahead = SourceReadAhead(smallBlocks, limitBytes: UInt64(Self.smallByteCount), load)
         pending = queues.map { _ in [] }
     }
 
@@ -239,7 +239,7 @@ final class SourceReader: SourceVisitor {
             while position < data.upperBound {
                 try pace()
                 if destinations.allSatisfy({ $0.error != nil }) { break }
-                let block = take(from: blocks)
+                let block = load.take(from: blocks)
                 let count = Int(min(data.upperBound - position, UInt64(block.writableBytes.count)))
                 block.count = try read(file, at: position, count: count, into: block)
                 guard block.count == count else { return false }
@@ -277,15 +277,9 @@ final class SourceReader: SourceVisitor {
             load.add(bytes: UInt64(count))
             return block
         }
-        let block = take(from: smallBlocks)
+        let block = load.take(from: smallBlocks)
         block.count = try read(file.descriptor, at: 0, count: count, into: block)
         return block
-    }
-
-    private func take(from pool: BlockPool) -> BlockPool.Block {
-        let start = SystemClock.monotonicNanoseconds()
-        defer { load.addWaiting(since: start) }
-        return pool.take()
     }
 
     private func read(

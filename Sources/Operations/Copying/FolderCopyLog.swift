@@ -49,12 +49,10 @@ public struct FolderCopyLog: Sendable {
     }
 
     /// A run of a job has ended in a mount, and could not record how. Runs `notify`, and waits a short time for its end.
-    public func note(_ error: BackupError, of folder: JobFolder) {
-        let now = SystemClock.now()
-        // The last run can be an earlier one, which has an end.
-        let run = (try? folder.readRuns())?.last { $0.endedAt == nil }
-        let startedAt = min(run?.startedAt ?? now, now)
-        note(error, startedAt: startedAt, durationMilliseconds: now.secondsSince(startedAt) * 1_000)
+    public func note(_ error: BackupError, of folder: JobFolder, startedAt: Timestamp) {
+        // A clock that was set back must not give a negative length.
+        let seconds = max(0, SystemClock.now().secondsSince(startedAt))
+        note(error, startedAt: startedAt, durationMilliseconds: seconds.multipliedSaturating(by: 1_000))
         guard let place, error.code != .interrupted else { return }
         OperationNotification(.copy, named: folder.record.source, at: place, error: error).send()
     }

@@ -17,6 +17,11 @@ public final class UncachedFile: Sendable {
     /// Offsets, lengths and buffers of direct reads are multiples of this: no device has larger blocks.
     public static let alignmentBytes = 4096
 
+    /// A number of bytes, rounded up to what a direct read takes.
+    public static func alignedCount(_ count: Int) -> Int {
+        (count + alignmentBytes - 1) / alignmentBytes * alignmentBytes
+    }
+
     private let descriptor: OwnedDescriptor
     /// How this file is read.
     public let method: Method

@@ -73,8 +73,7 @@ public final class UncachedReads {
         var used = 0
         for request in requests.prefix(Self.fileCountLimit) {
             // A whole number of blocks; one more byte would show that the file has grown.
-            let unit = UncachedFile.alignmentBytes
-            let length = (Int(min(request.size, Self.fileLimitBytes)) + unit - 1) / unit * unit
+            let length = UncachedFile.alignedCount(Int(min(request.size, Self.fileLimitBytes)))
             guard used + length <= memory.count else { break }
             parts.append(open(request, UnsafeMutableRawBufferPointer(rebasing: memory[used..<(used + length)])))
             used += length
