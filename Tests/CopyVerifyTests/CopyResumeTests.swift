@@ -65,6 +65,40 @@ struct CopyResumeTests {
             "\(result.text)")
     }
 
+    /// The leftovers lie in a folder that comes after the file which needs their space.
+    @Test(.enabled(if: Machine.isRoot), arguments: [false, true])
+    func `the space of unfinished copies counts as free, and they are removed first`(hasOther: Bool) throws {
+        let sandbox = try CopySandbox.make(
+            "mkdir -p $R/card/1 $R/card/2 $R/b; cd $R/card; head -c 20M /dev/urandom > 1/first; head -c 15M /dev/urandom > 2/second"
+        )
+        let result = try sandbox.runInNamespace(
+            """
+            set -e; mount -t tmpfs -o size=\(hasOther ? 44 : 37)m none $R/b
+            code=0; BACKUPFS_FAULT=copy.block-written:34 backupfs copy $R/card $R/b > $R/out 2> $R/err || code=$?; echo "exit $code"
+            \(CopySandbox.findJob); find $R/b/1 -type f -delete; find $R/b/2 -name '*part' -size +10M | wc -l
+            \(hasOther ? "cp -p $R/card/2/second $R/b/2/second" : ":")
+            backupfs copy --resume $(readlink $J) > $R/out; cat $J/state; diff -r $R/card $R/b && echo same
+            """)
+        #expect(
+            result.lines.filter { !$0.contains("Killed") } == ["exit 137", "1", "completed", "same"], "\(result.text)")
+    }
+
+    /// The check counts what a job needs by the names that its copies can have.
+    @Test(.enabled(if: Machine.isRoot)) func `copies under other names need no space once more`() throws {
+        let sandbox = try CopySandbox.make(
+            "mkdir -p $R/card $R/b; for i in 1 2; do head -c 10M /dev/urandom > $R/card/$i; done")
+        let result = try sandbox.runInNamespace(
+            """
+            set -e; mount -t tmpfs -o size=24m none $R/b; printf other > $R/b/1; printf other > $R/b/2
+            code=0; BACKUPFS_FAULT=copy.rows-written:2 backupfs copy --on-conflict rename $R/card $R/b > $R/out 2> $R/err || code=$?; echo "exit $code"
+            \(CopySandbox.findJob); ls $R/b; backupfs copy --resume $(readlink $J) > $R/out; cat $J/state; ls $R/b
+            cmp $R/card/1 $R/b/1-2; cmp $R/card/2 $R/b/2-2; cat $R/b/1 $R/b/2
+            """)
+        #expect(
+            result.lines.filter { !$0.contains("Killed") }
+                == ["exit 137", "1", "1-2", "2", "2-2", "completed", "1", "1-2", "2", "2-2", "otherother"], "\(result.text)")
+    }
+
     /// A mountpoint without its disk is an empty folder: the card must not be erased because of it.
     @Test func `a source that is not whole any more does not end as copied`() throws {
         let sandbox = try CopySandbox.make(CopySandbox.source)

@@ -50,6 +50,7 @@ struct CopyTests {
         let size = try sandbox.sh("find $R/card -type f -printf '%s\\n' | awk '{ s += $1 } END { print s }'")
         try sandbox.sh(
             """
+            wait_settled $R/card  # A file that has just changed is read twice.
             strace -ff -y -e trace=pread64,preadv2,read,io_submit -o $R/trace backupfs copy $R/card $R/a $R/b $R/c > $R/out
             cat $R/trace.* > $R/calls
             grep -v io_submit $R/calls | grep -F "<$R/card/" | grep -oE '= [0-9]+$' | cut -c 3- > $R/counts

@@ -26,7 +26,7 @@ final class DropEngine {
         control.onPause = { threads.pushAll(.flush) }
         control.progress = { meter.latest.json }
         hasher = try SourceHasher(context.algorithms)
-        reader = SourceReader(context, destinations, threads.queues, hasher, load, nil, pace: control.check)
+        reader = SourceReader(context, destinations, threads.queues, hasher, load, nil, isShared: false, pace: control.check)
     }
 
     /// Of the source.

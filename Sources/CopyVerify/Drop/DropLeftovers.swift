@@ -29,8 +29,7 @@ struct DropLeftovers {
     }
 
     private func clean(_ spool: DirectoryHandle, _ target: DirectoryHandle, _ tokens: [String]) throws(BackupError) {
-        for name in try target.names(where: { name in tokens.contains { CopyNames.isTemporary(name, of: $0) } })
-        where try target.statusIfPresent(name)?.kind != .directory { try target.removeFile(name) }
+        try UnfinishedCopies.remove(from: target, of: tokens)
         for name in try spool.folderNames() {
             if let inner = try target.openFolder(name) { try clean(spool.openDirectory(name), inner, tokens) }
         }

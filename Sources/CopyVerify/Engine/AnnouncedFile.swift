@@ -10,6 +10,8 @@ final class AnnouncedFile {
     let status: FileStatus
     /// Of its content, which is read before its turn.
     var early = EarlyContent.none
+    /// What was read of it, until that is certain.
+    var secondLook: SecondLook
 
     /// What has been read before the turn of a file.
     enum EarlyContent {
@@ -25,6 +27,7 @@ final class AnnouncedFile {
         self.folder = folder
         self.descriptor = descriptor
         self.status = status
+        secondLook = SecondLook(status)
     }
 
     convenience init(opening name: FileName, in folder: SourceFolder, _ handle: DirectoryHandle) throws(BackupError) {

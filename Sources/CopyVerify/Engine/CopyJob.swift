@@ -90,6 +90,7 @@ public struct CopyJob: Sendable {
         try folder.noteBegin(at: note.startedAt)
         let start = SystemClock.monotonicNanoseconds()
         let (context, destinations) = try prepare(problems, manifest, stop)
+        removeUnfinished(destinations)
         let control = JobControl(folder, context)
         let threads = try DestinationThreads(destinations, context)
         let load = SourceLoad()
@@ -169,6 +170,18 @@ public struct CopyJob: Sendable {
                     path: record.source, remedy: Self.sourceRemedy))
         }
         return (context, destinations)
+    }
+
+    /// Before anything is copied: the check has counted their space as free.
+    private func removeUnfinished(_ destinations: [Destination]) {
+        for (destination, unfinished) in zip(destinations, plan.unfinished) {
+            for path in unfinished.folders {
+                // What stays is reported when the copy comes to the folder.
+                if let folder = (try? destination.root.openFolder(at: path[...])) ?? nil {
+                    try? UnfinishedCopies.remove(from: folder, of: [record.token])
+                }
+            }
+        }
     }
 
     private static let sourceRemedy: Message =

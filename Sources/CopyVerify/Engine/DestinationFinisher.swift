@@ -209,7 +209,7 @@ final class DestinationFinisher {
                 return target
             } catch {
                 guard error.code == .alreadyExists else { throw error }
-                guard destination.mayRename, number < 10_000 else { throw destination.conflict(folder, target) }
+                guard destination.mayRename, number < CopyNames.numberLimit else { throw destination.conflict(folder, target) }
             }
             number += 1
             target = CopyNames.numbered(file.task.name, number)

@@ -77,17 +77,11 @@ final class DestinationWriter {
         guard destination.error == nil, !context.mustStop else { return }
         do throws(BackupError) {
             let handle = try folders.openOrMake(folder.components) { batch.changedFolders.insert($0) }
-            if context.isResumed { try removeLeftovers(handle) }
+            if context.isResumed { try UnfinishedCopies.remove(from: handle, of: [context.token]) }
         } catch {
             if Destination.isOfDevice(error) { destination.fail(error) }
             context.problems.add(error)
         }
-    }
-
-    /// Unfinished copies of an earlier run of this job.
-    private func removeLeftovers(_ folder: DirectoryHandle) throws(BackupError) {
-        for name in try folder.names(where: { CopyNames.isTemporary($0, of: context.token) })
-        where try folder.statusIfPresent(name)?.kind != .directory { try folder.removeFile(name) }
     }
 
     private func open(_ folder: SourceFolder) throws(BackupError) -> DirectoryHandle {
@@ -150,7 +144,7 @@ final class DestinationWriter {
                     return
                 }
                 number += 1
-                guard destination.mayRename, number < 10_000 else { throw destination.conflict(folder, target) }
+                guard destination.mayRename, number < CopyNames.numberLimit else { throw destination.conflict(folder, target) }
                 target = CopyNames.numbered(task.name, number)
             }
             try destination.requireRoom(for: target, in: folder)

@@ -37,12 +37,9 @@ extension CopyJob {
             }
         }
         if present.isEmpty, let first = absent.first { throw first.error }
-        // The record has the folders that the labels named.
-        var options = record.options
-        options.label = nil
         let plan: CopyPlan
         do throws(BackupError) {
-            var check = CopyCheck(source: record.source, destinations: present.map(\.path), options: options)
+            var check = Self.check(record, present)
             plan = try check.run(progress: progress)
         } catch {
             guard present.count > 1, error.code != .interrupted else { throw error }
@@ -50,7 +47,7 @@ extension CopyJob {
             var fit: [DestinationPlace] = []
             for place in present {
                 do throws(BackupError) {
-                    var check = CopyCheck(source: record.source, destinations: [place.path], options: options)
+                    var check = Self.check(record, [place])
                     _ = try check.run(progress: progress)
                     fit.append(place)
                 } catch {
@@ -59,7 +56,7 @@ extension CopyJob {
             }
             guard !fit.isEmpty, fit.count < present.count else { throw error }
             present = fit
-            var check = CopyCheck(source: record.source, destinations: present.map(\.path), options: options)
+            var check = Self.check(record, present)
             plan = try check.run(progress: progress)
         }
         // Folders that the job has made get the modes and times of their originals.
@@ -69,8 +66,18 @@ extension CopyJob {
                 isMade: now.isMade || before.isMade)
         }
         return CopyJob(
-            folder: folder, plan: CopyPlan(info: plan.info, destinations: destinations, hiddenCount: plan.hiddenCount),
+            folder: folder,
+            plan: CopyPlan(
+                info: plan.info, destinations: destinations, hiddenCount: plan.hiddenCount, unfinished: plan.unfinished),
             isResumed: true, absent: absent)
+    }
+
+    private static func check(_ record: JobRecord, _ places: [DestinationPlace]) -> CopyCheck {
+        // The record has the folders that the labels named.
+        var options = record.options
+        options.label = nil
+        return CopyCheck(
+            source: record.source, destinations: places.map(\.path), options: options, resuming: record.token)
     }
 
     private static func requireSame(_ now: DestinationPlace, as before: DestinationPlace) throws(BackupError) {

@@ -14,6 +14,8 @@ final class SourceReader: SourceVisitor {
     private let hasher: SourceHasher
     private let load: SourceLoad
     private let manifest: SourceManifest?
+    /// Whether other programs may write to the source.
+    private let isShared: Bool
     /// Called between blocks: waits while the job is paused.
     private let pace: () throws(BackupError) -> Void
     // 52 MiB in all.
@@ -27,10 +29,12 @@ final class SourceReader: SourceVisitor {
     /// Files and links, whether they needed a copy or not.
     private(set) var visitedCount: UInt64 = 0
 
-    /// - Parameter queues: for each destination its own.
+    /// - Parameters:
+    ///   - queues: for each destination its own.
+    ///   - isShared: whether other programs may write to the source.
     init(
         _ context: CopyContext, _ destinations: [Destination], _ queues: [WorkQueue<WriterCommand>], _ hasher: SourceHasher,
-        _ load: SourceLoad, _ manifest: SourceManifest?, pace: @escaping () throws(BackupError) -> Void
+        _ load: SourceLoad, _ manifest: SourceManifest?, isShared: Bool = true, pace: @escaping () throws(BackupError) -> Void
     ) {
         self.context = context
         self.destinations = destinations
@@ -38,6 +42,7 @@ final class SourceReader: SourceVisitor {
         self.hasher = hasher
         self.load = load
         self.manifest = manifest
+        self.isShared = isShared
         self.pace = pace
         digester = FileDigester(context.algorithms)
         ahead = SourceReadAhead(smallBlocks, limitBytes: UInt64(Self.smallByteCount), load)
@@ -157,7 +162,7 @@ final class SourceReader: SourceVisitor {
                 last = FileTask(
                     name, in: folder, before, attributes: attributes(of: file.descriptor), expected: expected,
                     partCount: isSmall ? 1 : hasher.partCount)
-                if try isSmall ? readSmall(file, last, receivers) : readLarge(file.descriptor, last, receivers) {
+                if try isSmall ? readSmall(file, last, receivers) : readLarge(file, last, receivers) {
                     return
                 }
                 failure = BackupError(
@@ -196,9 +201,9 @@ final class SourceReader: SourceVisitor {
             let block = try content(of: file, count: size)
             filled = block
             guard block.count == size else { return false }
+            if isShared { file.secondLook.note(block.bytes, at: 0) }
         }
-        try FaultInjection.reached("copy.source-read")
-        guard try file.descriptor.status() == task.status else { return false }
+        guard try isUnchanged(file, blocks: smallBlocks) else { return false }
         if let block = filled {
             digester.update(block.bytes)
             for index in receivers { destinations[index].waitingBytes.add(UInt64(size), ordering: .relaxed) }
@@ -212,9 +217,20 @@ final class SourceReader: SourceVisitor {
         return true
     }
 
+    /// Whether the file is still what it was when it was opened, with the bytes that were read.
+    /// - Parameter blocks: those that a part of it fits into.
+    private func isUnchanged(_ file: AnnouncedFile, blocks: BlockPool) throws(BackupError) -> Bool {
+        try FaultInjection.reached("copy.source-read")
+        let start = SystemClock.monotonicNanoseconds()
+        let isSame = try file.secondLook.confirms(file.descriptor) { load.take(from: blocks) }
+        load.addReading(since: start)
+        guard isSame else { return false }
+        return try file.descriptor.status() == file.status
+    }
+
     /// - Returns: false when the file has changed meanwhile.
     private func readLarge(
-        _ file: borrowing OwnedDescriptor, _ task: FileTask, _ receivers: [Int]
+        _ file: AnnouncedFile, _ task: FileTask, _ receivers: [Int]
     ) throws(BackupError) -> Bool {
         push([.begin(task)], to: receivers)
         var isWhole = false
@@ -229,7 +245,7 @@ final class SourceReader: SourceVisitor {
         let isSparse = task.status.allocatedBytes < size
         var position: UInt64 = 0
         while position < size {
-            let data = isSparse ? Self.aligned(file.data(from: position, size: size), size: size) : position..<size
+            let data = isSparse ? Self.aligned(file.descriptor.data(from: position, size: size), size: size) : position..<size
             guard let data else {
                 hasher.add(zeroCount: size - position)
                 break
@@ -241,15 +257,15 @@ final class SourceReader: SourceVisitor {
                 if destinations.allSatisfy({ $0.error != nil }) { break }
                 let block = load.take(from: blocks)
                 let count = Int(min(data.upperBound - position, UInt64(block.writableBytes.count)))
-                block.count = try read(file, at: position, count: count, into: block)
+                block.count = try read(file.descriptor, at: position, count: count, into: block)
                 guard block.count == count else { return false }
+                if isShared { file.secondLook.note(block.bytes, at: position) }
                 send(block, at: position, to: receivers)
                 position += UInt64(count)
             }
             if position < data.upperBound { break }
         }
-        try FaultInjection.reached("copy.source-read")
-        guard try file.status() == task.status else { return false }
+        guard try isUnchanged(file, blocks: blocks) else { return false }
         isWhole = true
         hasher.end(task)
         push([.end(task)], to: receivers)

@@ -17,8 +17,6 @@ final class TargetFile {
         init(_ descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
     }
 
-    private static let numberLimit = 10_000
-
     private let task: FileTask
     private let folder: DirectoryHandle
     private let context: CopyContext
@@ -72,7 +70,7 @@ final class TargetFile {
 
     private func useNextName() throws(BackupError) {
         number += 1
-        guard destination.mayRename, number < Self.numberLimit else { throw destination.conflict(folder, target) }
+        guard destination.mayRename, number < CopyNames.numberLimit else { throw destination.conflict(folder, target) }
         target = CopyNames.numbered(task.name, number)
     }
 

@@ -23,6 +23,8 @@ final class SourceFolder: Sendable {
 enum CopyNames {
     /// The mark of unfinished copies.
     static let mark = ".backupfs-part"
+    /// How many names a copy can get whose name is taken.
+    static let numberLimit = 10_000
 
     /// `.NAME.JOB-NUMBER.backupfs-part`, shortened to the length limit.
     /// - Parameters:

@@ -11,6 +11,8 @@ public struct CopyPlan: Sendable {
     public let hiddenCount: UInt64
     /// Where the job makes folders that are named after the camera; `nil` without them.
     var labelled: LabelledDestinations?
+    /// For each destination what an earlier run has left there: the space that the check counts on.
+    var unfinished: [UnfinishedSpace] = []
 }
 
 /// Looks for everything that would make a copy fail, before anything is written.
@@ -20,6 +22,8 @@ public struct CopyCheck {
     private let source: String
     private let destinations: [String]
     private let options: CopyOptions
+    /// Of a job that goes on.
+    private let token: String?
     private var problems: [BackupError] = []
     private var problemCount = 0
 
@@ -30,6 +34,15 @@ public struct CopyCheck {
         self.source = source
         self.destinations = destinations
         self.options = options
+        token = nil
+    }
+
+    /// The same for a job that goes on. The space of its unfinished copies counts as free.
+    init(source: String, destinations: [String], options: CopyOptions, resuming token: String) {
+        self.source = source
+        self.destinations = destinations
+        self.options = options
+        self.token = token
     }
 
     /// - Parameter progress: called with the numbers of files and bytes that were found, now and then.
@@ -48,7 +61,8 @@ public struct CopyCheck {
         try throwProblems()
         for place in places { checkWritable(place) }
         try throwProblems()
-        let scan = SourceScan(source: source, places: places, progress: progress)
+        let scan = SourceScan(
+            source: source, places: places, mayRename: options.conflicts == .rename, resuming: token, progress: progress)
         try SourceWalk(root: root, includesHidden: options.includesHidden, leavesOutChain: options.leavesOutChain, visitor: scan)
             .run()
         scan.add(camera)
@@ -57,7 +71,8 @@ public struct CopyCheck {
         checkSpace(scan, places)
         if options.manifests.contains(.bagit) { try checkBags(scan, places) }
         try throwProblems()
-        return CopyPlan(info: scan.info, destinations: places, hiddenCount: scan.hiddenCount, labelled: labelled)
+        return CopyPlan(
+            info: scan.info, destinations: places, hiddenCount: scan.hiddenCount, labelled: labelled, unfinished: scan.unfinished)
     }
 
     /// The same for files that come one by one, of which nothing is known yet: only the destinations are looked at.
@@ -250,29 +265,44 @@ public struct CopyCheck {
 
     /// Two destinations can share a file system.
     private mutating func checkSpace(_ scan: SourceScan, _ places: [DestinationPlace]) {
-        var needs: [UInt64: (place: DestinationPlace, bytes: UInt64, files: UInt64)] = [:]
+        var needs: [UInt64: (place: DestinationPlace, need: SpaceNeed)] = [:]
         for (index, place) in places.enumerated() {
-            let need = scan.needs[index]
-            let sum = needs[place.device] ?? (place, 0, 0)
-            needs[place.device] = (sum.place, sum.bytes.addingSaturating(need.bytes), sum.files + need.files)
+            needs[place.device, default: (place, SpaceNeed())].need.add(scan.needs[index], scan.unfinished[index])
         }
-        for need in needs.values.sorted(by: { $0.place.path < $1.place.path }) {
-            guard let space = try? FileSystem.space(at: need.place.existingPath) else { continue }
-            if space.availableBytes < need.bytes {
+        for (place, need) in needs.values.sorted(by: { $0.place.path < $1.place.path }) {
+            guard let space = try? FileSystem.space(at: place.existingPath) else { continue }
+            let availableBytes = space.availableBytes.addingSaturating(need.unfinishedBytes)
+            if availableBytes < need.bytes {
                 note(
                     BackupError(
-                        .noSpace, "the copy needs \(need.bytes) bytes, and \(space.availableBytes) are free",
-                        path: need.place.path,
+                        .noSpace, "the copy needs \(need.bytes) bytes, and \(availableBytes) are free", path: place.path,
                         remedy: "Free some space, or name another disk."))
             }
+            let freeCount = space.freeFileCount.addingSaturating(need.unfinishedCount)
             // Where inodes have no limit, there are none.
-            if space.fileCount > 0, space.freeFileCount < need.files {
+            if space.fileCount > 0, freeCount < need.files {
                 note(
                     BackupError(
                         .noSpace,
-                        "files and folders that the copy needs: \(need.files); that the file system can still hold: \(space.freeFileCount)",
-                        path: need.place.path, remedy: "Remove some files, or name another disk."))
+                        "files and folders that the copy needs: \(need.files); that the file system can still hold: \(freeCount)",
+                        path: place.path, remedy: "Remove some files, or name another disk."))
             }
+        }
+    }
+
+    /// Of all destinations on a file system.
+    private struct SpaceNeed {
+        var bytes: UInt64 = 0
+        var files: UInt64 = 0
+        /// What the run removes before it copies.
+        var unfinishedBytes: UInt64 = 0
+        var unfinishedCount: UInt64 = 0
+
+        mutating func add(_ need: (bytes: UInt64, files: UInt64), _ unfinished: UnfinishedSpace) {
+            bytes = bytes.addingSaturating(need.bytes)
+            files += need.files
+            unfinishedBytes = unfinishedBytes.addingSaturating(unfinished.bytes)
+            unfinishedCount += unfinished.fileCount
         }
     }
 }

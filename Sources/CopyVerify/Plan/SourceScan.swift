@@ -12,6 +12,8 @@ final class SourceScan: SourceVisitor {
     private(set) var hiddenCount: UInt64 = 0
     /// For each destination.
     private(set) var needs: [(bytes: UInt64, files: UInt64)]
+    /// For each destination what an earlier run of the job has left.
+    private(set) var unfinished: [UnfinishedSpace]
     private(set) var problems: [BackupError] = []
     private(set) var problemCount = 0
 
@@ -23,11 +25,22 @@ final class SourceScan: SourceVisitor {
     private var targets: [[DirectoryHandle?]]
     /// Whether each destination can hold links, once that was of interest.
     private var hasLinks: [Bool?]
+    private let mayRename: Bool
+    private let token: String?
     private let progress: (UInt64, UInt64) -> Void
 
-    init(source: String, places: [DestinationPlace], progress: @escaping (UInt64, UInt64) -> Void) {
+    /// - Parameters:
+    ///   - mayRename: whether a copy whose name is taken may get another one.
+    ///   - token: of a job that goes on.
+    init(
+        source: String, places: [DestinationPlace], mayRename: Bool = false, resuming token: String? = nil,
+        progress: @escaping (UInt64, UInt64) -> Void
+    ) {
         info = SourceInfo(path: source)
         needs = places.map { _ in (0, 0) }
+        unfinished = places.map { _ in UnfinishedSpace() }
+        self.mayRename = mayRename
+        self.token = token
         self.places = places
         rules = places.map { TargetNames(fileSystemType: $0.fileSystemType) }
         targets = places.map { _ in [] }
@@ -48,6 +61,7 @@ final class SourceScan: SourceVisitor {
             }
             targets[index].append(target)
             if target == nil { needs[index].files += 1 }
+            if let target, let token { unfinished[index].add(target, at: folder.components, of: token) }
             if let name = folder.components.last, let problem = rules[index].problem(with: name) {
                 note(problem, folder.path, place)
             }
@@ -79,8 +93,7 @@ final class SourceScan: SourceVisitor {
             } else if status.kind == .symbolicLink, !canHoldLinks(index) {
                 note("this file system has no symbolic links", folder.path(of: name), place)
             }
-            let present = (targets[index].last ?? nil).flatMap { try? $0.statusIfPresent(name) }
-            if let present, present.kind == status.kind, present.size == status.size { continue }
+            if let target = targets[index].last ?? nil, hasCopy(of: name, status, target) { continue }
             needs[index].files += 1
             needs[index].bytes = needs[index].bytes.addingSaturating(bytes)
         }
@@ -102,6 +115,17 @@ final class SourceScan: SourceVisitor {
 
     /// The copy names it: the rest can be copied.
     func fail(_ path: [UInt8], _ error: BackupError) {}
+
+    /// Whether a file of the name has the same size, or one of the names that the copy may get instead.
+    private func hasCopy(of name: FileName, _ status: FileStatus, _ target: DirectoryHandle) -> Bool {
+        var number = 1
+        while let present = try? target.statusIfPresent(number == 1 ? name : CopyNames.numbered(name, number)) {
+            if present.kind == status.kind, present.size == status.size { return true }
+            number += 1
+            guard mayRename, number < CopyNames.numberLimit else { return false }
+        }
+        return false
+    }
 
     /// The space of a file without its holes.
     private func dataBytes(_ name: FileName, _ status: FileStatus, _ handle: DirectoryHandle) -> UInt64 {
