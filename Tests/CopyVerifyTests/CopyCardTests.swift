@@ -25,8 +25,9 @@ struct CopyCardTests {
         photos = max(20, megabytes * 2 // 3 // 3)
         for number in range(photos):
             make(f"{folder}/DCIM/{100 + number // 500}TEST/IMG_{number:05}.JPG", 3_000_000 + number)
-        for number in range(4):
-            make(f"{folder}/CLIPS/C{number:04}.MP4", megabytes * 1_000_000 // 12 + number)
+        # Each is a batch of its own: enough of them that no run ends before it is killed.
+        for number in range(12):
+            make(f"{folder}/CLIPS/C{number:04}.MP4", max(9_000_000, megabytes * 1_000_000 // 36) + number)
         for number in range(200):
             make(f"{folder}/XML/{number}.xml", 500 + number)
         END
