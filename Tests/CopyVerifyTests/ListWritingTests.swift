@@ -82,6 +82,11 @@ struct ListWritingTests {
             "mkdir $R/other; printf x > $R/other/new; backupfs copy --manifest bagit $R/other $R/a",
             saying: "the destination is a bag already, and it lacks files of the source", exitCode: 1)
         #expect(try sandbox.sh("diff -r $R/a $R/before") == "")
+        // A file under the next name is no copy that the bag knows.
+        try sandbox.fails(
+            "mkdir $R/more $R/more/DCIM; printf longer > $R/more/DCIM/one.txt; printf 123456 > $R/a/data/DCIM/one-2.txt; backupfs copy --manifest bagit --on-conflict rename $R/more $R/a",
+            saying: "the destination is a bag already, and it lacks files of the source", exitCode: 1)
+        try sandbox.sh("rm $R/a/data/DCIM/one-2.txt")
         // The bag has a file of the name and the size; a copy under another name would not be in its list.
         try sandbox.fails(
             "rm $R/other/new; mkdir $R/other/DCIM; printf two > $R/other/DCIM/one.txt; backupfs copy --manifest bagit --on-conflict rename $R/other $R/a",

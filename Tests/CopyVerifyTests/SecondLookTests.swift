@@ -1,4 +1,5 @@
 import BackupCore
+import Glibc
 import SystemIO
 import TestSupport
 import Testing
@@ -28,7 +29,7 @@ struct SecondLookTests {
             look.note(UnsafeRawBufferPointer(rebasing: bytes[1_000..<2_000]), at: 1_000)
             look.note(UnsafeRawBufferPointer(rebasing: bytes[2_000...]), at: 2_000)
         }
-        return try look.confirms(file) { blocks.take() }
+        return try look.confirms(file, size: UInt64(bytes.count)) { blocks.take() }
     }
 
     private static func first(changedAt place: Int) -> [UInt8] {
@@ -52,13 +53,38 @@ struct SecondLookTests {
         #expect(try !confirms(Array(Self.first.dropLast())))
     }
 
+    @Test func `a hole that gets bytes is not confirmed`() throws {
+        let path = try folder.write([1], to: "sparse")
+        let size: UInt64 = 4 << 20
+        let file = try OwnedDescriptor.open(path, O_RDWR)
+        try file.truncate(to: size)
+        try file.writeAll([UInt8](repeating: 2, count: 65_536))
+        func look(at hole: Range<UInt64>) throws -> SecondLook {
+            var status = try file.status()
+            while status.isSettled {
+                try file.setPermissions(0o600)
+                status = try file.status()
+            }
+            var look = SecondLook(status)
+            look.note(hole: hole)
+            return look
+        }
+        let (middle, end) = (try look(at: 1 << 20..<2 << 20), try look(at: 2 << 20..<size))
+        #expect(try middle.confirms(file, size: size) { blocks.take() })
+        #expect(try end.confirms(file, size: size) { blocks.take() })
+        try [UInt8(7)].withUnsafeBytesThrowing { (bytes) throws(BackupError) in try file.writeAll(bytes, at: 3 << 20) }
+        #expect(try middle.confirms(file, size: size) { blocks.take() })
+        #expect(try !end.confirms(file, size: size) { blocks.take() })
+    }
+
     @Test func `a file that has not changed for a while is not read again`() throws {
         let file = try OwnedDescriptor.openFile(FileSystem.realPath("/proc/self/exe"))
         let status = try file.status()
         try #require(status.isSettled)
         var look = SecondLook(status)
         Self.first.withUnsafeBytes { look.note($0, at: 0) }
-        let isConfirmed = try look.confirms(file) {
+        look.note(hole: 0..<1_000_000)
+        let isConfirmed = try look.confirms(file, size: 1_000_000) {
             Issue.record("a buffer was needed")
             return blocks.take()
         }

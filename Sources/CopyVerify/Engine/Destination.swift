@@ -35,7 +35,7 @@ final class Destination: Sendable {
     init(_ place: DestinationPlace, _ options: CopyOptions, madeFolders: MadeFolders) throws(BackupError) {
         self.place = place
         isInBag = options.manifests.contains(.bagit) ? try place.isInBag : false
-        mayRename = options.conflicts == .rename && !isInBag
+        mayRename = try place.mayRename(options)
         self.madeFolders = madeFolders
         if place.isMade {
             try FileSystem.makeDirectory(place.path)

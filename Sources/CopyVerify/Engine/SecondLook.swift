@@ -6,10 +6,12 @@ import SystemIO
 /// begins, and those of two writes can be the same (`FileStatus.isSettled`): what is read meanwhile can be half old and half
 /// new, with equal times before and after.
 struct SecondLook {
-    /// From the opening of the file to the second look: a write that had begun goes on meanwhile.
+    /// From the first look to the second one: a write that had begun goes on meanwhile.
     private static let pauseNanoseconds: UInt64 = 20_000_000
     /// How long a write that had begun before the file was opened may take.
     private static let writeNanoseconds: UInt64 = 2_000_000_000
+    /// Of the clocks of this machine and of a file system.
+    private static let differenceSeconds: Int64 = 3
 
     private struct Part {
         let offset: UInt64
@@ -17,31 +19,55 @@ struct SecondLook {
         let digest: XXH64Digest
     }
 
-    /// In nanoseconds of the monotonic clock.
-    private let openedAt = SystemClock.monotonicNanoseconds()
     private let isNeeded: Bool
+    private let needsPause: Bool
+    /// When the file was opened and when its first byte was about to be read, in nanoseconds of the monotonic clock.
+    private let openedAt = SystemClock.monotonicNanoseconds()
+    private var begunAt: UInt64?
     private var parts: [Part] = []
+    private var holes: [Range<UInt64>] = []
 
     /// - Parameter status: of the file, which was opened just now.
-    init(_ status: FileStatus) { isNeeded = !status.isSettled }
+    init(_ status: FileStatus) {
+        isNeeded = !status.isSettled
+        // A camera whose clock is hours ahead has written none of its files just now.
+        needsPause = isNeeded && status.changeTime.secondsSince(SystemClock.systemTime()) <= Self.differenceSeconds
+    }
 
-    /// Notes what was read first.
+    /// The first look begins.
+    mutating func begin() {
+        if isNeeded, begunAt == nil { begunAt = SystemClock.monotonicNanoseconds() }
+    }
+
+    /// Later, all writes that had begun before the opening have ended.
+    private var isDoubtful: Bool {
+        isNeeded && (SystemClock.monotonicNanoseconds() < openedAt + Self.writeNanoseconds || parts.isEmpty && holes.isEmpty)
+    }
+
+    /// Notes what was read.
     mutating func note(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) {
-        guard isNeeded, SystemClock.monotonicNanoseconds() < openedAt + Self.writeNanoseconds || parts.isEmpty else { return }
-        parts.append(Part(offset: offset, count: bytes.count, digest: Self.digest(bytes)))
+        if isDoubtful { parts.append(Part(offset: offset, count: bytes.count, digest: Self.digest(bytes))) }
+    }
+
+    /// Notes a hole.
+    mutating func note(hole: Range<UInt64>) {
+        if isDoubtful, !hole.isEmpty { holes.append(hole) }
     }
 
     /// - Parameters:
     ///   - file: reads of it are ordinary ones from now on.
+    ///   - size: in bytes.
     ///   - takeBuffer: called if it is needed, for a buffer that the longest part fits into.
-    /// - Returns: whether the file still has the same bytes.
+    /// - Returns: whether the file still has the same bytes and holes.
     func confirms(
-        _ file: borrowing OwnedDescriptor, takeBuffer: () -> BlockPool.Block
+        _ file: borrowing OwnedDescriptor, size: UInt64, takeBuffer: () -> BlockPool.Block
     ) throws(BackupError) -> Bool {
+        guard !parts.isEmpty || !holes.isEmpty else { return true }
+        pause()
+        for hole in holes {
+            if let data = file.data(from: hole.lowerBound, size: size), data.lowerBound < hole.upperBound { return false }
+        }
         guard !parts.isEmpty else { return true }
-        let end = openedAt + Self.pauseNanoseconds
-        let now = SystemClock.monotonicNanoseconds()
-        if now < end { usleep(UInt32((end - now) / 1_000) + 1) }
         _ = file.setDirect(false)
         let block = takeBuffer()
         for part in parts {
@@ -51,6 +77,13 @@ struct SecondLook {
             else { return false }
         }
         return true
+    }
+
+    private func pause() {
+        guard needsPause else { return }
+        let end = (begunAt ?? openedAt) + Self.pauseNanoseconds
+        let now = SystemClock.monotonicNanoseconds()
+        if now < end { usleep(UInt32((end - now) / 1_000) + 1) }
     }
 
     private static func digest(_ bytes: UnsafeRawBufferPointer) -> XXH64Digest {

@@ -92,12 +92,14 @@ final class SourceReadAhead {
                 let memory = UnsafeMutableRawBufferPointer(rebasing: block.writableBytes[..<length])
                 let read = ReadQueue.Read(file.descriptor, into: memory, owner: block)
                 file.early = .running(read, block)
+                file.secondLook.begin()
                 return read
             })
     }
 
     private func readCached(_ file: AnnouncedFile) -> Bool {
         let block = load.take(from: blocks)
+        file.secondLook.begin()
         let size = Int(file.status.size)
         let memory = UnsafeMutableRawBufferPointer(rebasing: block.writableBytes[..<size])
         guard file.descriptor.readCached(into: memory) == size else { return false }

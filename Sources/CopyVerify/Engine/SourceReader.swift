@@ -221,9 +221,7 @@ final class SourceReader: SourceVisitor {
     /// - Parameter blocks: those that a part of it fits into.
     private func isUnchanged(_ file: AnnouncedFile, blocks: BlockPool) throws(BackupError) -> Bool {
         try FaultInjection.reached("copy.source-read")
-        let start = SystemClock.monotonicNanoseconds()
-        let isSame = try file.secondLook.confirms(file.descriptor) { load.take(from: blocks) }
-        load.addReading(since: start)
+        let isSame = try file.secondLook.confirms(file.descriptor, size: file.status.size) { load.take(from: blocks) }
         guard isSame else { return false }
         return try file.descriptor.status() == file.status
     }
@@ -242,15 +240,15 @@ final class SourceReader: SourceVisitor {
             }
         }
         let size = task.status.size
+        file.secondLook.begin()
         let isSparse = task.status.allocatedBytes < size
         var position: UInt64 = 0
         while position < size {
             let data = isSparse ? Self.aligned(file.descriptor.data(from: position, size: size), size: size) : position..<size
-            guard let data else {
-                hasher.add(zeroCount: size - position)
-                break
-            }
-            hasher.add(zeroCount: data.lowerBound - position)
+            let hole = position..<(data?.lowerBound ?? size)
+            if isShared { file.secondLook.note(hole: hole) }
+            hasher.add(zeroCount: UInt64(hole.count))
+            guard let data else { break }
             position = data.lowerBound
             while position < data.upperBound {
                 try pace()
@@ -294,6 +292,7 @@ final class SourceReader: SourceVisitor {
             return block
         }
         let block = load.take(from: smallBlocks)
+        file.secondLook.begin()
         block.count = try read(file.descriptor, at: 0, count: count, into: block)
         return block
     }

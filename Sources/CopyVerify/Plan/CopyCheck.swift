@@ -61,8 +61,8 @@ public struct CopyCheck {
         try throwProblems()
         for place in places { checkWritable(place) }
         try throwProblems()
-        let scan = SourceScan(
-            source: source, places: places, mayRename: options.conflicts == .rename, resuming: token, progress: progress)
+        let mayRename = try places.map { (place) throws(BackupError) in try place.mayRename(options) }
+        let scan = SourceScan(source: source, places: places, mayRename: mayRename, resuming: token, progress: progress)
         try SourceWalk(root: root, includesHidden: options.includesHidden, leavesOutChain: options.leavesOutChain, visitor: scan)
             .run()
         scan.add(camera)

@@ -62,6 +62,14 @@ public struct DestinationPlace: Sendable, Equatable {
         }
     }
 
+    /// Whether a copy whose name is taken may get another one: not in a bag, whose list exists.
+    /// - Throws: when that cannot be determined.
+    func mayRename(_ options: CopyOptions) throws(BackupError) -> Bool {
+        guard options.conflicts == .rename else { return false }
+        guard options.manifests.contains(.bagit) else { return true }
+        return try !isInBag
+    }
+
     /// The bag that has the destination in its payload, if there is one.
     /// - Parameter makesBag: whether the folder that holds the destination is a bag of the job itself: only others count.
     /// - Throws: when that cannot be determined.

@@ -25,21 +25,22 @@ final class SourceScan: SourceVisitor {
     private var targets: [[DirectoryHandle?]]
     /// Whether each destination can hold links, once that was of interest.
     private var hasLinks: [Bool?]
-    private let mayRename: Bool
+    /// For each destination.
+    private let mayRename: [Bool]
     private let token: String?
     private let progress: (UInt64, UInt64) -> Void
 
     /// - Parameters:
-    ///   - mayRename: whether a copy whose name is taken may get another one.
+    ///   - mayRename: for each destination whether a copy whose name is taken may get another one; empty for none.
     ///   - token: of a job that goes on.
     init(
-        source: String, places: [DestinationPlace], mayRename: Bool = false, resuming token: String? = nil,
+        source: String, places: [DestinationPlace], mayRename: [Bool] = [], resuming token: String? = nil,
         progress: @escaping (UInt64, UInt64) -> Void
     ) {
         info = SourceInfo(path: source)
         needs = places.map { _ in (0, 0) }
         unfinished = places.map { _ in UnfinishedSpace() }
-        self.mayRename = mayRename
+        self.mayRename = mayRename.isEmpty ? places.map { _ in false } : mayRename
         self.token = token
         self.places = places
         rules = places.map { TargetNames(fileSystemType: $0.fileSystemType) }
@@ -61,7 +62,7 @@ final class SourceScan: SourceVisitor {
             }
             targets[index].append(target)
             if target == nil { needs[index].files += 1 }
-            if let target, let token { unfinished[index].add(target, at: folder.components, of: token) }
+            if let target, let token { unfinished[index].add(target, at: folder.components, of: token, device: place.device) }
             if let name = folder.components.last, let problem = rules[index].problem(with: name) {
                 note(problem, folder.path, place)
             }
@@ -93,7 +94,9 @@ final class SourceScan: SourceVisitor {
             } else if status.kind == .symbolicLink, !canHoldLinks(index) {
                 note("this file system has no symbolic links", folder.path(of: name), place)
             }
-            if let target = targets[index].last ?? nil, hasCopy(of: name, status, target) { continue }
+            if let target = targets[index].last ?? nil, hasCopy(of: name, status, target, mayRename: mayRename[index]) {
+                continue
+            }
             needs[index].files += 1
             needs[index].bytes = needs[index].bytes.addingSaturating(bytes)
         }
@@ -117,7 +120,9 @@ final class SourceScan: SourceVisitor {
     func fail(_ path: [UInt8], _ error: BackupError) {}
 
     /// Whether a file of the name has the same size, or one of the names that the copy may get instead.
-    private func hasCopy(of name: FileName, _ status: FileStatus, _ target: DirectoryHandle) -> Bool {
+    private func hasCopy(
+        of name: FileName, _ status: FileStatus, _ target: DirectoryHandle, mayRename: Bool
+    ) -> Bool {
         var number = 1
         while let present = try? target.statusIfPresent(number == 1 ? name : CopyNames.numbered(name, number)) {
             if present.kind == status.kind, present.size == status.size { return true }

@@ -26,15 +26,19 @@ struct UnfinishedSpace: Sendable {
     private(set) var fileCount: UInt64 = 0
 
     /// Adds those of a folder. What cannot be read is not counted: the run says what is wrong with it.
-    /// - Parameter path: of the folder, below the destination.
-    mutating func add(_ folder: DirectoryHandle, at path: [FileName], of token: String) {
+    /// - Parameters:
+    ///   - path: of the folder, below the destination.
+    ///   - device: that of the destination: other file systems can be mounted in it.
+    mutating func add(_ folder: DirectoryHandle, at path: [FileName], of token: String, device: UInt64) {
         guard let names = try? UnfinishedCopies.names(in: folder, of: [token]), !names.isEmpty else { return }
         folders.append(path)
         for name in names {
-            guard let status = try? folder.statusIfPresent(name), status.kind != .directory else { continue }
-            fileCount += 1
             // With another name, its space stays taken.
-            if status.linkCount == 1 { bytes = bytes.addingSaturating(status.allocatedBytes) }
+            guard let status = try? folder.statusIfPresent(name), status.kind != .directory, status.linkCount == 1,
+                status.device == device
+            else { continue }
+            fileCount += 1
+            bytes = bytes.addingSaturating(status.allocatedBytes)
         }
     }
 }
