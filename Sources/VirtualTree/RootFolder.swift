@@ -19,6 +19,12 @@ final class RootFolder: FolderNode {
             ("README.txt", TextFile("README.txt", in: parent, context: context) { services.readme() }),
             ("copy", CopySetsFolder(inode: parent.child("copy").child(FileName(context.repository.id)), context: context)),
             ("exports", FlatSnapshotsFolder(.snapshot, inode: parent.child("exports"), context: context)),
+            (
+                "index.html",
+                TextFile("index.html", in: parent, context: context) { () throws(BackupError) in
+                    try services.dashboard()
+                }
+            ),
             ("jobs", JobsFolder(inode: parent.child("jobs"), context: context)),
             ("live", LiveFolder(LivePlace(path: [], inode: live, context: context))),
             ("remotes", RemotesFolder(inode: parent.child("remotes"), context: context)),

@@ -12,7 +12,8 @@ struct DamagedListingTests {
         f.seek(0); f.write(d)' "$pack"; done
         """
     private static let top = [
-        "README.txt", "copy", "exports", "jobs", "live", "remotes", "restore", "safety", "snapshots", "status.json",
+        "README.txt", "copy", "exports", "index.html", "jobs", "live", "remotes", "restore", "safety", "snapshots",
+        "status.json",
     ]
 
     @Test func `T-A1: a damaged backup hides only itself`() throws {

@@ -6,7 +6,8 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct LifecycleTests {
     static let rootNames = [
-        "README.txt", "copy", "exports", "jobs", "live", "remotes", "restore", "safety", "snapshots", "status.json",
+        "README.txt", "copy", "exports", "index.html", "jobs", "live", "remotes", "restore", "safety", "snapshots",
+        "status.json",
     ]
 
     @Test func `the first mount makes the default store and is ready when it returns`() throws {

@@ -142,6 +142,7 @@ final class TestServices: TreeServices {
 
     var storePath: String { folder.path }
     func readme() -> [UInt8] { Array("Read me\n".utf8) }
+    func dashboard() throws(BackupError) -> [UInt8] { Array("<!DOCTYPE html>\n".utf8) }
     func status() throws(BackupError) -> [UInt8] { Array(state.withLock { $0.status }.utf8) }
     func liveView() throws(BackupError) -> any LiveView {
         state.withLock { TestLiveView(text: $0.liveText, hasVersions: $0.liveHasVersions) }

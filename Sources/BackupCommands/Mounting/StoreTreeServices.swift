@@ -85,6 +85,8 @@ final class StoreTreeServices: TreeServices {
 
     func status() throws(BackupError) -> [UInt8] { try StatusDocument(currentState(), of: store).json.prettyText }
 
+    func dashboard() throws(BackupError) -> [UInt8] { try DashboardPage(currentState(), of: store).html }
+
     private func currentState() throws(BackupError) -> StoreState {
         if let answer = answeredState() {
             let state = try answer.get()

@@ -75,7 +75,7 @@ struct StatusCommand: ParsableCommand {
         } else if output.json {
             Terminal.write(json: StatusDocument(state, of: store).json)
         } else {
-            for line in StatusText(state: state, hasStatistics: records).lines { Terminal.write(line) }
+            for line in StatusText(state, hasStatistics: records).lines { Terminal.write(line) }
         }
     }
 

@@ -15,6 +15,8 @@ struct ReadmeText {
         }
     }
 
+    /// The name of the page in the tree.
+    static let dashboard = "index.html"
     private static let pathWidth = 14
     private static let commandColumn = 19
 
@@ -24,7 +26,7 @@ struct ReadmeText {
     let language: Language
 
     var text: [UInt8] {
-        let title = language.text("\(definition.title): live data and backups, as ordinary files")
+        let title = language.text(self.title)
         let parts = [
             title + "\n" + String(repeating: "=", count: title.count),
             folders.map { path, meaning in padded(path, Self.pathWidth) + language.text(meaning) }.joined(separator: "\n"),
@@ -33,7 +35,10 @@ struct ReadmeText {
         return Array((parts.joined(separator: "\n\n") + "\n").utf8)
     }
 
-    private var folders: [(path: String, meaning: Message)] {
+    var title: Message { "\(definition.title): live data and backups, as ordinary files" }
+
+    /// What is at the top of the tree.
+    var folders: [(path: String, meaning: Message)] {
         let replaces = definition.defaultStrategy == .replace
         return [
             ("live/", "the app's data as it is now: export.json, archive.zip, archive.tar, database.sqlite"),
@@ -47,6 +52,7 @@ struct ReadmeText {
                 "safety/",
                 "backups that restores made before they changed anything (the newest \(definition.retention.safetyKeepLast))"
             ),
+            (Self.dashboard, "the state, as a page for a browser"),
             ("status.json", "the state, for programs"),
         ]
     }

@@ -269,7 +269,9 @@ public final class Store: Sendable {
 
 extension Store {
     /// `README.txt` of the mounted tree.
-    public var readme: [UInt8] {
-        ReadmeText(definition: definition, isEncrypted: repository.isEncrypted, language: language).text
+    public var readme: [UInt8] { readmeText.text }
+
+    var readmeText: ReadmeText {
+        ReadmeText(definition: definition, isEncrypted: repository.isEncrypted, language: language)
     }
 }

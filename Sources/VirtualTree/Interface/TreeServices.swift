@@ -16,6 +16,8 @@ public protocol TreeServices: AnyObject, Sendable {
     func text(_ message: Message) -> String
     /// The current `status.json`.
     func status() throws(BackupError) -> [UInt8]
+    /// The current `index.html`.
+    func dashboard() throws(BackupError) -> [UInt8]
 
     /// The app's current data. Returns the same view until the data changes.
     func liveView() throws(BackupError) -> any LiveView

@@ -37,7 +37,10 @@ struct TwoMachinesOnServerTests {
     private static func tour(_ machine: Sandbox) throws {
         #expect(
             try machine.sh("ls $M").split(separator: "\n")
-                == ["README.txt", "copy", "exports", "jobs", "live", "remotes", "restore", "safety", "snapshots", "status.json"])
+                == [
+                    "README.txt", "copy", "exports", "index.html", "jobs", "live", "remotes", "restore", "safety", "snapshots",
+                    "status.json",
+                ])
         #expect(
             try machine.sh("head -n 1 $M/README.txt") == "EV Charging Tracker: live data and backups, as ordinary files")
         #expect(

@@ -1,24 +1,28 @@
 import AppData
 import BackupCore
 import BackupRepository
-import Glibc
-import Operations
 import SystemIO
 
-/// The output of `backupfs status` for users: all of its texts, except for headings and labels from the app's definition.
-struct StatusText {
+/// The state of a store in words: the output of `backupfs status`, and what `index.html` says. Headings and labels can come from
+/// the app's definition.
+public struct StatusText {
     private static let shownBackupCount = 5
     private static let shownMonthCount = 12
 
     let state: StoreState
-    /// Whether to include statistics of the records, not only their counts.
-    var hasStatistics = false
+    private let hasStatistics: Bool
+
+    /// - Parameter hasStatistics: whether to include statistics of the records, not only their counts.
+    public init(_ state: StoreState, hasStatistics: Bool = false) {
+        self.state = state
+        self.hasStatistics = hasStatistics
+    }
 
     /// In the blocks of the app's definition, or in one.
-    var lines: [Message] {
+    public var lines: [Message] {
         var lines: [Message] = ["\(state.definition.title) (\(state.definition.name))", "Store: \(state.storePath)"]
         // Outside the blocks, which an app need not have.
-        lines += ([state.successorNotice].compactMap { $0 } + state.warnings).map(Self.warning)
+        lines += warnings
         // What users look for comes first, and once.
         lines += last + running + failures
         if !hasRemoteBlock { lines += copies }
@@ -35,6 +39,9 @@ struct StatusText {
         return lines
     }
 
+    /// Of the newest backup, and about another store that continues this one's.
+    var warnings: [Message] { ([state.successorNotice].compactMap { $0 } + state.warnings).map(Self.warning) }
+
     private func lines(of content: StatusBlock.Content) -> [Message] {
         switch content {
         case .summary: summary
@@ -49,13 +56,13 @@ struct StatusText {
         return ["Last backup: \(SystemClock.localTime(newest.creationTime))"]
     }
 
-    private var failures: [Message] {
+    var failures: [Message] {
         guard let failure = state.failure, state.hasFailed else { return [] }
         let line: Message = "Last error: \(SystemClock.localTime(failure.at)), \(failure.name): \(failure.message)"
         return failure.retry == nil ? [line] : [line, "Try it again with: backupfs retry"]
     }
 
-    private var summary: [Message] {
+    var summary: [Message] {
         var lines: [Message] = []
         if let next = state.nextBackup {
             lines.append("Next backup: \(SystemClock.localTime(next)) (\(state.schedule))")
@@ -84,7 +91,7 @@ struct StatusText {
 
     private var hasRemoteBlock: Bool { state.definition.statusBlocks.contains { $0.contents.contains(.remote) } }
 
-    private var copies: [Message] { state.remotes.flatMap(Self.lines(of:)) }
+    var copies: [Message] { state.remotes.flatMap(Self.lines(of:)) }
 
     private static func lines(of remote: RemoteStatus) -> [Message] {
         let last = remote.lastSync.map { SystemClock.localTime($0) }
@@ -110,7 +117,7 @@ struct StatusText {
         return lines + ["Last error of \(remote.label): \(SystemClock.localTime(failure.at)), \(failure.message)"]
     }
 
-    private var devices: [Message] {
+    var devices: [Message] {
         guard let sync = state.deviceSync else { return [] }
         let last: Message =
             sync.lastFetch.map { "last exchange: \(SystemClock.localTime($0))" } ?? "nothing has been exchanged yet"
@@ -141,16 +148,20 @@ struct StatusText {
 
 extension StatusText {
     private var statistics: [Message] {
-        if let error = state.databaseError { return ["Records: cannot be read: \(error)"] }
+        records.flatMap { headline, details in
+            [headline] + (hasStatistics ? details.map { .joined([.verbatim("  "), $0], separator: "") } : [])
+        }
+    }
+
+    /// A line about each collection, and what is known of its fields.
+    var records: [(headline: Message, details: [Message])] {
+        if let error = state.databaseError { return [("Records: cannot be read: \(error)", [])] }
         guard let statistics = state.statistics else {
-            return (state.counts ?? []).map { "\(CollectionHeading.of($0.plural)): \($0.count)" }
+            return (state.counts ?? []).map { ("\(CollectionHeading.of($0.plural)): \($0.count)", []) }
         }
-        var lines: [Message] = statistics.collections.flatMap { collection -> [Message] in
-            [headline(collection.all)]
-                + (hasStatistics ? details(collection) : []).map { .joined([.verbatim("  "), $0], separator: "") }
-        }
-        if let bytes = statistics.databaseBytes { lines.append("Database: \(ByteCount.text(bytes))") }
-        return lines
+        var records = statistics.collections.map { (headline: headline($0.all), details: details($0)) }
+        if let bytes = statistics.databaseBytes { records.append(("Database: \(ByteCount.text(bytes))", [])) }
+        return records
     }
 
     private func headline(_ collection: CollectionStatistics) -> Message {
@@ -178,7 +189,7 @@ extension StatusText {
 // MARK: - What runs
 
 extension StatusText {
-    private var running: [Message] {
+    var running: [Message] {
         guard state.isRunning else { return ["Nothing is running."] }
         guard let operation = state.operation else { return ["An operation is running."] }
         var lines = [line(of: operation)]
@@ -205,7 +216,7 @@ extension StatusText {
     private func speed(_ bytesPerSecond: Double) -> String { "\(ByteCount.text(UInt64(min(bytesPerSecond, 9e18))))/s" }
 
     /// Everything in one line, for following it in a log.
-    var line: Message {
+    public var line: Message {
         if state.isRunning { return state.operation.map(line) ?? "An operation is running." }
         guard let newest = state.newest else { return "Nothing is running. No backups yet." }
         return "Nothing is running. Last backup: \(SystemClock.localTime(newest.creationTime))"
@@ -216,7 +227,7 @@ extension StatusText {
 
 extension StatusText {
     /// The finding, and a line for each warning.
-    static func lines(_ check: HealthCheck) -> [Message] { [line(check)] + check.warnings.map(warning) }
+    public static func lines(_ check: HealthCheck) -> [Message] { [line(check)] + check.warnings.map(warning) }
 
     private static func warning(_ message: Message) -> Message { "Warning: \(message)" }
 
@@ -233,60 +244,5 @@ extension StatusText {
             "The last backup is more than a day ahead of the clock, so its age is not known. Make one by the right clock. Last backup: \(time)"
         case .automaticFailed: "The last automatic backup failed: \(check.message ?? .verbatim(""))"
         }
-    }
-}
-
-/// Shows the state of a store repeatedly until interrupted: a terminal is redrawn; elsewhere (and in plain-text mode) a line is
-/// printed after each change.
-struct StatusWatch {
-    let store: Store
-    let intervalSeconds: Double
-    let isJSON: Bool
-
-    /// - Throws: when the first read of the state fails. Later failures are printed, as they may pass.
-    func run() throws(BackupError) {
-        try CancellingSignals.run { () throws(BackupError) in
-            var shown = ""
-            var isFirst = true
-            while !Cancellation.isProcessEnding {
-                do throws(BackupError) {
-                    try show(&shown)
-                } catch {
-                    // Ctrl-C is the way to end it.
-                    if Cancellation.isProcessEnding { return }
-                    if isFirst { throw error }
-                    say(Terminal.language.text(error.summary), &shown)
-                }
-                isFirst = false
-                wait()
-            }
-        }
-    }
-
-    private func show(_ shown: inout String) throws(BackupError) {
-        store.reloadSettings()
-        let state = try StorageWatch.watching(store.paths.root, givesUp: false) { (_) throws(BackupError) in
-            try StoreState(of: store)
-        }
-        if isJSON {
-            return say(
-                String(decoding: Terminal.versioned(StatusDocument(state, of: store).json).compactText, as: UTF8.self), &shown)
-        }
-        let text = StatusText(state: state)
-        guard Terminal.isOutputTerminal, !Terminal.isPlain else { return say(Terminal.language.text(text.line), &shown) }
-        Terminal.redraw((text.lines + ["", "\(SystemClock.localTime(state.now)). Ctrl-C ends it."]).map(Terminal.language.text))
-    }
-
-    /// Prints the line if it differs from the last one.
-    private func say(_ line: String, _ shown: inout String) {
-        guard line != shown else { return }
-        shown = line
-        Terminal.write(verbatim: line)
-    }
-
-    /// In steps: a signal may come just before the sleep.
-    private func wait() {
-        let end = SystemClock.monotonicNanoseconds() + UInt64(intervalSeconds * 1_000_000_000)
-        while !Cancellation.isProcessEnding, SystemClock.monotonicNanoseconds() < end { usleep(50_000) }
     }
 }

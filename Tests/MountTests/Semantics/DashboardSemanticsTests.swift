@@ -1,0 +1,82 @@
+import TestSupport
+import Testing
+
+/// `index.html`, as promised in `Docs/reference/semantics.md`.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct DashboardSemanticsTests {
+    /// What a browser would make of the page: its tags, attributes and links.
+    private static let reader = #"""
+        import html.parser, urllib.parse
+        class Page(html.parser.HTMLParser):
+            def __init__(self, text):
+                super().__init__()
+                self.tags, self.attributes, self.links, self.words, self.policy = set(), set(), [], [], ""
+                self.feed(text)
+            def handle_starttag(self, tag, attributes):
+                self.tags.add(tag)
+                self.attributes |= {name for name, _ in attributes}
+                values = dict(attributes)
+                if "href" in values: self.links.append(values["href"])
+                if values.get("http-equiv") == "Content-Security-Policy": self.policy = values["content"]
+            def handle_data(self, data): self.words.append(data)
+        page = Page(open("index.html", encoding="utf-8").read())
+        """#
+
+    @Test func `S91: index.html loads nothing, and leads into the tree, whatever the names are`() throws {
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.python(
+                Self.reader + #"""
+
+                    names = ["plain", "<script>alert(1)<", '"><img src=x onerror=alert(1)>', "javascript:alert(1)", "a b%41?x#y",
+                        "na\u00efve", "&lt;", "' onmouseover='alert(1)"]
+                    for name in names: os.mkdir("snapshots/" + name)
+                    page = Page(open("index.html", encoding="utf-8").read())
+                    print(sorted(page.tags & {"script", "img", "link", "iframe", "object", "embed", "form", "base", "a", "svg"}))
+                    print([name for name in page.attributes if name.startswith("on") or name in ("src", "style", "srcset", "action")])
+                    print(page.policy.split(";")[0], "script" in page.policy, "unsafe" in page.policy)
+                    here = "file:///mount/index.html"
+                    links = [urllib.parse.urlsplit(urllib.parse.urljoin(here, link)) for link in page.links]
+                    print({(link.scheme, link.query, link.fragment) for link in links})
+                    paths = {urllib.parse.unquote(link.path)[len("/mount/"):] for link in links}
+                    print([path for path in sorted(paths) if not os.path.exists(path)])
+                    print([name for name in names if "snapshots/" + name + "/" not in paths])
+                    print(sorted(path for path in paths if not path.startswith("snapshots/")))
+                    print(os.stat("index.html").st_size == len(open("index.html", "rb").read()))
+                    print(code(opened(os.O_WRONLY), "index.html"), os.getxattr("index.html", "user.mime_type").decode())
+                    """#)
+            #expect(
+                result == """
+                    ['a', 'svg']
+                    []
+                    default-src 'none' False False
+                    {('file', '', '')}
+                    []
+                    []
+                    ['exports/', 'live/', 'restore/', 'safety/', 'status.json']
+                    True
+                    EROFS text/html
+                    """)
+        }
+    }
+
+    @Test func `the page says how the store is, in its language`() throws {
+        try Sandbox.withMount("--sample", Sandbox.fixedClock) { sandbox in
+            let words = "print(' '.join(' '.join(page.words).split()))"
+            let empty = try sandbox.python("\(Self.reader)\n\(words)")
+            for text in ["No backups yet. Make one with: backupfs backup", "Expenses: 1200", "Nothing is running."] {
+                #expect(empty.contains(text), "\(empty)")
+            }
+            try sandbox.sh("mkdir $M/snapshots/one $M/snapshots/two")
+            try sandbox.unmount()
+            try sandbox.sh("backupfs config set language de --store $S")
+            try sandbox.mount(Sandbox.fixedClock)
+            let made = try sandbox.python("\(Self.reader)\n\(words)")
+            for text in [
+                "14:30:00", "Größe jeder Sicherung", "Neue Daten jeder Sicherung", "one", "two", "Sicherungen: 2",
+            ] {
+                #expect(made.contains(text), "\(made)")
+            }
+            #expect(try sandbox.sh("grep -o '<html lang=\"[a-z]*\">' $M/index.html") == "<html lang=\"de\">")
+        }
+    }
+}
