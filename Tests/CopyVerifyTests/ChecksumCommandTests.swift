@@ -23,6 +23,7 @@ struct ChecksumCommandTests {
             """
             mkdir $R/l; cd $R/l; for size in 0 1 1048576 1048577 5000000; do head -c $size /dev/urandom > $size; done
             for f in *; do for a in sha1 md5 sha256 sha1; do ${a}sum $f; done; done > $R/expected
+            wait_settled $R/l
             """)
         // What has just been written is not kept in the cache where the file system's clock is too coarse to tell a later change.
         let all = "7097154"
