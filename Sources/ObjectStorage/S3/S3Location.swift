@@ -105,8 +105,8 @@ public struct S3Location: Sendable, Equatable, CustomStringConvertible {
     /// - Parameter key: `nil` for the bucket itself.
     /// - Returns: escaped.
     func path(key: String?) -> String {
-        let key = PercentEncoding.encode(key ?? "", keepsSlashes: true)
-        return style == .path ? "/\(PercentEncoding.encode(bucket))\(key.isEmpty ? "" : "/\(key)")" : "/\(key)"
+        let key = PercentEncoding.encode((key ?? "").utf8, keeping: "/")
+        return style == .path ? "/\(PercentEncoding.encode(bucket.utf8))\(key.isEmpty ? "" : "/\(key)")" : "/\(key)"
     }
 
     /// What stands before the names of objects in their keys.

@@ -28,7 +28,7 @@ struct SignatureV4 {
 
         /// As the URL has it, so that both are the same.
         var queryText: String {
-            query.map { (PercentEncoding.encode($0.name), PercentEncoding.encode($0.value)) }
+            query.map { (PercentEncoding.encode($0.name.utf8), PercentEncoding.encode($0.value.utf8)) }
                 .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
                 .map { "\($0.0)=\($0.1)" }
                 .joined(separator: "&")

@@ -32,24 +32,6 @@ public enum BrowsedPath {
     /// `file://` and the path, as g_filename_to_uri of GLib writes it: all but letters, digits and `!$&'()*+,-./:=@_~` as `%C3`.
     /// - Parameter path: absolute.
     public static func address(of path: [UInt8]) -> String {
-        var address = Array("file://".utf8)
-        for byte in path {
-            if isPlain[Int(byte)] {
-                address.append(byte)
-            } else {
-                address += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: address, as: UTF8.self)
+        "file://" + PercentEncoding.encode(path, keeping: "!$&'()*+,/:=@")
     }
-
-    private static let digits = Array("0123456789ABCDEF".utf8)
-
-    private static let isPlain: [Bool] = {
-        var isPlain = [Bool](repeating: false, count: 256)
-        for byte in "!$&'()*+,-./0123456789:=@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~".utf8 {
-            isPlain[Int(byte)] = true
-        }
-        return isPlain
-    }()
 }

@@ -1,13 +1,14 @@
-/// The escaped form of keys and query values that Signature Version 4 requires (RFC 3986, upper-case digits).
-enum PercentEncoding {
+/// The escaped form of names in addresses (RFC 3986, section 2, upper-case digits).
+public enum PercentEncoding {
     private static let digits = Array("0123456789ABCDEF".utf8)
 
-    /// - Parameter keepsSlashes: for a path, whose slashes separate its components.
-    static func encode(_ text: String, keepsSlashes: Bool = false) -> String {
+    /// Escapes all but unreserved characters: letters, digits and `-._~`.
+    /// - Parameter others: characters that are kept, too, such as the slashes of a path; ASCII.
+    public static func encode(_ bytes: some Collection<UInt8>, keeping others: String = "") -> String {
         var result: [UInt8] = []
-        result.reserveCapacity(text.utf8.count + 16)
-        for byte in text.utf8 {
-            if isUnreserved(byte) || (keepsSlashes && byte == UInt8(ascii: "/")) {
+        result.reserveCapacity(bytes.count + 16)
+        for byte in bytes {
+            if isUnreserved(byte) || others.utf8.contains(byte) {
                 result.append(byte)
             } else {
                 result += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
@@ -16,9 +17,9 @@ enum PercentEncoding {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// The form of a listing with `encoding-type=url`, in which a plus sign is a space.
+    /// The form of a listing of S3 with `encoding-type=url`, in which a plus sign is a space.
     /// - Returns: `nil` for an incomplete escape and for anything but UTF-8.
-    static func decode(_ text: String) -> String? {
+    public static func decode(_ text: String) -> String? {
         var result: [UInt8] = []
         var bytes = Array(text.utf8)[...]
         while let byte = bytes.popFirst() {
