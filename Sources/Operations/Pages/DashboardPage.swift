@@ -42,14 +42,15 @@ public struct DashboardPage {
     private var overview: String {
         let words = StatusText(state)
         var alerts = words.warnings + words.failures
-        if let error = state.repositoryError { alerts.append(error.summary) }
-        let health: String
-        if let newest = state.newest {
-            health = paragraph("Last backup: \(SystemClock.localTime(newest.creationTime))", alerts.isEmpty ? "good" : "")
-        } else {
-            health = paragraph("No backups yet. Make one with: backupfs backup", "bad")
+        let check = HealthCheck(state, maximumAge: nil)
+        switch check.finding {
+        // The other lines say so already.
+        case .healthy, .takenOver, .noBackup: break
+        case .waiting, .tooOld, .clock, .automaticFailed: alerts += StatusText.lines(check).prefix(1)
         }
-        return health + alerts.map { paragraph($0, "bad") }.joined()
+        if let error = state.repositoryError { alerts.append(error.summary) }
+        let tone = check.finding == .noBackup ? "bad" : alerts.isEmpty ? "good" : ""
+        return words.last.map { paragraph($0, tone) }.joined() + alerts.map { paragraph($0, "bad") }.joined()
             + section("State", list(words.running + words.summary + words.copies + words.devices))
             + section("Records", records(words))
     }
@@ -108,11 +109,9 @@ public struct DashboardPage {
                 ByteCount.text(snapshot.dataSizeBytes), snapshot.newBytes.map { ByteCount.text($0) } ?? "",
             ]
         }
-        return section(
+        return table(
             "The newest backups",
-            table(
-                "The newest backups",
-                [("Name", false), ("Created", false), ("Records", true), ("Files", true), ("Size", true), ("New", true)], rows))
+            [("Name", false), ("Created", false), ("Records", true), ("Files", true), ("Size", true), ("New", true)], rows)
     }
 
     private var operations: String {
@@ -125,18 +124,14 @@ public struct DashboardPage {
                 record.facts.snapshot.map { "<bdi>\(HTMLText.escaped(MessageText.shortened($0)))</bdi>" } ?? "",
             ]
         }
-        return section(
+        return table(
             "The last operations",
-            table(
-                "The last operations",
-                [("Started", false), ("Operation", false), ("Result", false), ("Duration", true), ("Backup", false)], rows))
+            [("Started", false), ("Operation", false), ("Result", false), ("Duration", true), ("Backup", false)], rows)
     }
 
-    /// - Parameters:
-    ///   - name: for programs that read pages out.
-    ///   - rows: of HTML.
+    /// - Parameter rows: of HTML.
     private func table(
-        _ name: Message, _ columns: [(heading: Message, isNumber: Bool)], _ rows: [[String]]
+        _ heading: Message, _ columns: [(heading: Message, isNumber: Bool)], _ rows: [[String]]
     ) -> String {
         func style(_ index: Int) -> String { columns[index].isNumber ? " class=\"number\"" : "" }
         let head = columns.indices.map { "<th scope=\"col\"\(style($0))>\(text(columns[$0].heading))</th>" }.joined()
@@ -144,8 +139,8 @@ public struct DashboardPage {
             "<tr>" + row.enumerated().map { "<td\(style($0))>\($1)</td>" }.joined() + "</tr>\n"
         }
         // Wider than a telephone: the table scrolls, not the page.
-        return """
-            <div class="wide" role="region" aria-label="\(text(name))" tabindex="0"><table>
+        let content = """
+            <div class="wide" role="region" aria-label="\(text(heading))" tabindex="0"><table>
             <thead>
             <tr>\(head)</tr>
             </thead>
@@ -154,6 +149,7 @@ public struct DashboardPage {
             </table></div>
 
             """
+        return section(heading, content)
     }
 
     private static let style = """

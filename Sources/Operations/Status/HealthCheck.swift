@@ -24,19 +24,19 @@ public struct HealthCheck: Sendable {
     public let finding: Finding
     /// The newest backup; `nil` when there is none.
     public let newest: Snapshot?
-    /// An older backup is too old.
-    public let maximumAge: RetentionPeriod
+    /// An older backup is too old; `nil` where none is.
+    public let maximumAge: RetentionPeriod?
     /// The warnings of the newest backup. They do not affect the finding.
     public let warnings: [Message]
     /// Why the last operation failed, or which store continues the backups, if that is the finding.
     public let message: Message?
 
     /// - Parameter maximumAge: counts back from the time of the state.
-    public init(_ state: StoreState, maximumAge: RetentionPeriod) {
+    public init(_ state: StoreState, maximumAge: RetentionPeriod?) {
         newest = state.newest
         self.maximumAge = maximumAge
         warnings = state.warnings
-        let limit = maximumAge.start(before: state.now)
+        let limit = maximumAge?.start(before: state.now)
         if state.successorNotice != nil {
             finding = .takenOver
         } else if state.isQuiet {
@@ -45,7 +45,7 @@ public struct HealthCheck: Sendable {
             // The clocks of two machines may differ by a time zone, if one is set wrong.
             if newest.creationTime.secondsSince(state.now) > RetentionGuard.behindSeconds {
                 finding = .clock
-            } else if newest.creationTime < limit {
+            } else if let limit, newest.creationTime < limit {
                 finding = .tooOld
             } else {
                 finding = state.automaticFailureCount > 0 ? .automaticFailed : .healthy
@@ -64,7 +64,7 @@ public struct HealthCheck: Sendable {
     public var json: OrderedJSON {
         [
             "message_type": "check", "healthy": finding == .healthy, "finding": finding.rawValue,
-            "last_backup": newest?.creationTime.wholeSeconds, "maximum_age": maximumAge.text,
+            "last_backup": newest?.creationTime.wholeSeconds, "maximum_age": maximumAge?.text,
             "message": message, "warnings": warnings,
         ]
     }

@@ -51,7 +51,7 @@ public struct StatusText {
         }
     }
 
-    private var last: [Message] {
+    var last: [Message] {
         guard let newest = state.newest else { return ["No backups yet. Make one with: backupfs backup"] }
         return ["Last backup: \(SystemClock.localTime(newest.creationTime))"]
     }
@@ -239,7 +239,7 @@ extension StatusText {
         case .waiting:
             "The store has adopted these backups and makes none itself yet. Restore one, or back up: backupfs backup. Last backup: \(time)"
         case .noBackup: "No backup has been made yet."
-        case .tooOld: "The last backup is older than \(check.maximumAge.text). Last backup: \(time)"
+        case .tooOld: "The last backup is older than \(check.maximumAge?.text ?? ""). Last backup: \(time)"
         case .clock:
             "The last backup is more than a day ahead of the clock, so its age is not known. Make one by the right clock. Last backup: \(time)"
         case .automaticFailed: "The last automatic backup failed: \(check.message ?? .verbatim(""))"

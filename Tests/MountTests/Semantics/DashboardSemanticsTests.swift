@@ -79,4 +79,14 @@ struct DashboardSemanticsTests {
             #expect(try sandbox.sh("grep -o '<html lang=\"[a-z]*\">' $M/index.html") == "<html lang=\"de\">")
         }
     }
+
+    @Test func `a backup from the future does not pass as a recent one`() throws {
+        try Sandbox.withMount("--sample", ["BACKUPFS_NOW": "2030-01-01T00:00:00Z"]) { sandbox in
+            try sandbox.sh("mkdir $M/snapshots/one")
+            try sandbox.unmount()
+            try sandbox.mount(Sandbox.fixedClock)
+            #expect(try sandbox.sh("grep -c 'more than a day ahead of the clock' $M/index.html") == "1")
+            #expect(try sandbox.sh("grep -c 'notice good' $M/index.html || true") == "0")
+        }
+    }
 }
