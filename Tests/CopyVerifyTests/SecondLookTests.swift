@@ -15,16 +15,20 @@ struct SecondLookTests {
 
     private static let first = [UInt8](repeating: 7, count: 3_000)
 
-    /// Looks at a file after its bytes from 1,000 to 3,000 were read as those of `first`.
-    private func confirms(_ bytes: [UInt8]) throws -> Bool {
-        let file = try OwnedDescriptor.openFile(folder.write(bytes, to: "file"))
+    private static func unsettledStatus(of file: borrowing OwnedDescriptor) throws -> FileStatus {
         var status = try file.status()
         // On a machine that is very busy, seconds can pass.
         while status.isSettled {
             try file.setPermissions(0o600)
             status = try file.status()
         }
-        var look = SecondLook(status)
+        return status
+    }
+
+    /// Looks at a file after its bytes from 1,000 to 3,000 were read as those of `first`.
+    private func confirms(_ bytes: [UInt8]) throws -> Bool {
+        let file = try OwnedDescriptor.openFile(folder.write(bytes, to: "file"))
+        var look = SecondLook(try Self.unsettledStatus(of: file))
         Self.first.withUnsafeBytes { bytes in
             look.note(UnsafeRawBufferPointer(rebasing: bytes[1_000..<2_000]), at: 1_000)
             look.note(UnsafeRawBufferPointer(rebasing: bytes[2_000...]), at: 2_000)
@@ -60,12 +64,7 @@ struct SecondLookTests {
         try file.truncate(to: size)
         try file.writeAll([UInt8](repeating: 2, count: 65_536))
         func look(at hole: Range<UInt64>) throws -> SecondLook {
-            var status = try file.status()
-            while status.isSettled {
-                try file.setPermissions(0o600)
-                status = try file.status()
-            }
-            var look = SecondLook(status)
+            var look = SecondLook(try Self.unsettledStatus(of: file))
             look.note(hole: hole)
             return look
         }
