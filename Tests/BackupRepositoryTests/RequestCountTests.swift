@@ -25,20 +25,29 @@ import Testing
     }
 
     @Test(arguments: [false, true]) func `a backup reads nothing that this machine knows`(isEncrypted: Bool) throws {
+        // Two locks, a pack of data and one of folders, a batch of indexes and the record; and the register. Each lock lists the
+        // notes; then the first one lists everything, and the second one what comes before and after the packs.
+        let expected: [SimulatedRequestKind: Int] = [.list: 6, .create: 6, .replace: 1, .remove: 2]
+        var found: [SimulatedRequestKind: Int] = [:]
+        // A machine under load may have to renew a lock in the middle of a backup: then all of it is done again.
+        for _ in 0..<5 where found != expected { found = try Self().countsOfThirdBackup(isEncrypted: isEncrypted) }
+        #expect(found == expected)
+    }
+
+    private func countsOfThirdBackup(isEncrypted: Bool) throws -> [SimulatedRequestKind: Int] {
         let first = try StoredRepository.create(on: server, folder("cache"), isEncrypted: isEncrypted)
         try first.backUp("one")
         try first.backUp("two", seconds: 1_001)
         let next = try reopen()
         #expect(counts(next) == [.list: 1])
         try next.backUp("next", seconds: 1_002)
-        // Two locks, a pack of data and one of folders, a batch of indexes and the record; and the register. Each lock lists the
-        // notes; then the first one lists everything, and the second one what comes before and after the packs.
-        #expect(counts(next) == [.list: 6, .create: 6, .replace: 1, .remove: 2])
+        let found = counts(next)
         // The writer has added its own changes to the cache, and the check reads them in the storage.
         let last = try reopen()
         #expect(counts(last) == [.list: 1])
         #expect(try last.flaw(["one": "one", "two": "two", "next": "next"]) == nil)
         #expect(last.storage.traffic[.read].requestCount >= 3 + 3)
+        return found
     }
 
     @Test func `what another machine changes is read`() throws {
