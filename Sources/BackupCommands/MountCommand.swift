@@ -151,6 +151,7 @@ struct MountCommand: ParsableCommand {
             daemon.end(reason)
             // A disk that does not respond keeps only the jobs waiting that copy to it.
             services.copySets.beginEnding()
+            services.controls.beginEnding()
             services.jobs.end()
             services.copySets.end()
         }
@@ -164,7 +165,7 @@ struct MountCommand: ParsableCommand {
             notify(manager, .ready(status: status))
             daemon.begin()
         }
-        daemon.waitForBackups(of: tree)
+        daemon.waitForBackups(of: tree, services.controls)
         do throws(BackupError) {
             try services.clearSpool()
         } catch {

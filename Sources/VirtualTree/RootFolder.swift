@@ -12,11 +12,12 @@ final class RootFolder: FolderNode {
         self.context = context
         let parent = InodeNumber.root
         let services = context.services
-        // Users of the app choose the names of its media. Without knowing this number, they cannot craft two names with the same
-        // inode number, for which the kernel would mix up the contents.
+        // Users of the app choose the names of its media. Without knowing the repository's ID, they cannot craft two names with
+        // the same inode number, for which the kernel would mix up the contents.
         let live = parent.child("live").child(FileName(context.repository.id))
         var nodes: [(name: FileName, node: any Node)] = [
             ("README.txt", TextFile("README.txt", in: parent, context: context) { services.readme() }),
+            ("control", ControlFolder(inode: parent.child("control"), context: context)),
             ("copy", CopySetsFolder(inode: parent.child("copy").child(FileName(context.repository.id)), context: context)),
             ("exports", FlatSnapshotsFolder(.snapshot, inode: parent.child("exports"), context: context)),
             (
@@ -28,6 +29,7 @@ final class RootFolder: FolderNode {
             ("jobs", JobsFolder(inode: parent.child("jobs"), context: context)),
             ("live", LiveFolder(LivePlace(path: [], inode: live, context: context))),
             ("remotes", RemotesFolder(inode: parent.child("remotes"), context: context)),
+            ("reports", ReportsFolder(inode: parent.child("reports"), context: context)),
             ("restore", RestoreFolder(inode: parent.child("restore"), context: context)),
             ("safety", FlatSnapshotsFolder(.safety, inode: parent.child("safety"), context: context)),
             ("snapshots", SnapshotsFolder(inode: parent.child("snapshots"), context: context)),
@@ -38,6 +40,8 @@ final class RootFolder: FolderNode {
                 }
             ),
         ]
+        let versions = parent.child("versions").child(FileName(context.repository.id))
+        nodes.append(("versions", VersionsFolder(inode: versions, context: context)))
         if services.hasPhotos {
             let name = PhotoPlaces.viewFolderName
             // As for `live`.

@@ -78,6 +78,8 @@ public final class VirtualTree: TreeOperations {
         if let place = (node as? any CopySetNode)?.place { return wait(ofCopySet: place, node, for: aim) }
         switch aim {
         case .closing where node is JobControl, .writing where node is JobControl: return .job
+        case .closing where node is ControlFile, .change where node is ControlFile: return .job
+        case _ where node is ControlFile: return nil
         case .closing: return node is CopiedPhoto ? .star : nil
         case .making: return nil
         // The kernel keeps programs from looking into the folder meanwhile: it does not wait behind copies that are closed.

@@ -84,14 +84,17 @@ final class World {
             ".": [
                 "CACHEDIR.TAG", "app", "app.yaml", "apps", "last-error.json", "operation.lock", "repository", "restore", "spool",
                 "store.yaml", "identity", "last-backup", "last-restore.json", "catalog", "mount.lock", "mount.log",
-                "backupfs.log", "history.jsonl",
+                "backupfs.log", "history.jsonl", "reports",
             ],
             "spool": ["CACHEDIR.TAG"], "restore": ["last.json", "last.txt"],
             "app": ["database.sqlite", "database.sqlite-shm", "database.sqlite-wal", "photos"],
         ]
-        return known.flatMap { folder, expected in
-            names(folder).filter { !expected.contains($0) }.map { "\(folder)/\($0)" }
-        }.sorted()
+        let drafts = names("reports").filter { $0.contains(".tmp-") }.map { "reports/\($0)" }
+        return
+            (drafts
+            + known.flatMap { folder, expected in
+                names(folder).filter { !expected.contains($0) }.map { "\(folder)/\($0)" }
+            }).sorted()
     }
 
     /// Drafts and notes in the repository: those of a killed process go with the next operation. Only drafts of notes stay for

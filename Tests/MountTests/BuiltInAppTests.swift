@@ -117,7 +117,11 @@ struct BuiltInAppTests {
             #expect(
                 try sandbox.sh("jq -r '.entries[] | .id[-1:] + .date' $M/live/export.json")
                     == "12026-01-11T14:30:00Z\n22026-01-11T14:30:00Z")
-            #expect(try sandbox.names("restore") == ["last.json", "last.txt", "merge", "one.json", "preview", "replace", "skip"])
+            #expect(
+                try sandbox.names("restore") == [
+                    "LAST RESULT - RESTORED.txt", "README.txt", "last.json", "last.txt", "merge", "one.json", "preview",
+                    "replace", "skip",
+                ])
             try sandbox.sh("cp $R/one.json $M/restore/replace/")
             #expect(try sandbox.sh("jq -r '.entries | length' $M/live/export.json") == "1")
             try sandbox.fails("cp $R/one.json $M/restore/other/", saying: "", exitCode: 1)

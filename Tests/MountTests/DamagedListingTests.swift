@@ -12,8 +12,9 @@ struct DamagedListingTests {
         f.seek(0); f.write(d)' "$pack"; done
         """
     private static let top = [
-        "README.txt", "copy", "exports", "index.html", "jobs", "live", "remotes", "restore", "safety", "snapshots",
-        "status.json",
+        "README.txt", "control", "copy", "exports", "index.html", "jobs", "live", "remotes", "reports", "restore", "safety",
+        "snapshots",
+        "status.json", "versions",
     ]
 
     @Test func `T-A1: a damaged backup hides only itself`() throws {
@@ -35,6 +36,11 @@ struct DamagedListingTests {
             let damaged = try #require(exports.first { $0 != whole })
             try sandbox.fails("cat $M/exports/\(damaged)", saying: "Input/output error")
             try sandbox.fails("ls $M/snapshots/bad", saying: "Input/output error")
+            // What other backups have is in versions/, and that one is missing is said there.
+            #expect(try sandbox.names("versions/data").prefix(1) == ["DAMAGED BACKUPS.txt"])
+            try sandbox.sh("grep -q '^bad: ' \"$M/versions/data/DAMAGED BACKUPS.txt\"")
+            try sandbox.sh("cmp $M/versions/data/expenses.json/*.json $M/snapshots/good/data/expenses.json")
+            try sandbox.fails("cat $M/versions/data/none.json/x", saying: "Input/output error")
             try sandbox.sh("jq -e .app $M/status.json >/dev/null; ls $M/live >/dev/null")
         }
     }

@@ -6,14 +6,15 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct LifecycleTests {
     static let rootNames = [
-        "README.txt", "copy", "exports", "index.html", "jobs", "live", "remotes", "restore", "safety", "snapshots",
-        "status.json",
+        "README.txt", "control", "copy", "exports", "index.html", "jobs", "live", "remotes", "reports", "restore", "safety",
+        "snapshots",
+        "status.json", "versions",
     ]
 
     @Test func `the first mount makes the default store and is ready when it returns`() throws {
         try Sandbox.use { sandbox in
             // In a command substitution: the mount must not keep the shell's pipe open.
-            #expect(try sandbox.sh("said=$(backupfs $M); ls $M; echo \"said: $said\"").hasSuffix("status.json\nsaid: "))
+            #expect(try sandbox.sh("said=$(backupfs $M); ls $M; echo \"said: $said\"").hasSuffix("versions\nsaid: "))
             #expect(try sandbox.names("") == Self.rootNames)
             try sandbox.sh("test -f $XDG_DATA_HOME/backupfs/store.yaml")
             #expect(

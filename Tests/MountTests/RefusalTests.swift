@@ -86,7 +86,11 @@ struct RefusalTests {
             }
             #expect(try sandbox.state() == before)
             #expect(try sandbox.names("safety") == [])
-            #expect(try sandbox.names("restore") == ["bad.json", "last.json", "last.txt", "merge", "preview", "replace", "skip"])
+            #expect(
+                try sandbox.names("restore") == [
+                    "LAST RESULT - NOT RESTORED.txt", "README.txt", "bad.json", "last.json", "last.txt", "merge", "preview",
+                    "replace", "skip",
+                ])
         }
     }
 

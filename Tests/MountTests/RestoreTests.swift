@@ -19,11 +19,48 @@ struct RestoreTests {
         }
     }
 
+    @Test func `with confirm-restores a replace needs a file CONFIRM, and other restores do not`() throws {
+        try Sandbox.withMount("--sample") { sandbox in
+            // It counts at once.
+            try sandbox.sh("backupfs config set confirm-restores yes --store $S")
+            try sandbox.write(SampleDocument.text, to: "old.json")
+            let before = try sandbox.state()
+            for place in ["restore", "restore/replace"] {
+                try sandbox.fails("cp $R/old.json $M/\(place)/", saying: "Operation not permitted")
+                try sandbox.sh("grep -q 'CONFIRM in restore/' \"$M/restore/LAST RESULT - NOT RESTORED.txt\"")
+            }
+            #expect(try sandbox.state() == before)
+            #expect(try sandbox.names("safety") == [])
+            // A bad file is refused for what is wrong with it.
+            try sandbox.fails("echo '{' > $R/bad.json; cp $R/bad.json $M/restore/", saying: "Invalid argument")
+            try sandbox.sh("head -n 1 $M/restore/last.txt | grep -q '^bad.json: not restored'")
+            try sandbox.sh("cp $R/old.json $M/restore/preview/; cp $R/old.json $M/restore/skip/")
+            try sandbox.sh(": > $M/restore/CONFIRM; cp $R/old.json $M/restore/; test ! -e $M/restore/CONFIRM")
+            #expect(try sandbox.names("restore").contains("LAST RESULT - RESTORED.txt"))
+            try sandbox.sh("cmp <(jq .expenses $M/live/export.json) <(jq .expenses $R/old.json)")
+            try sandbox.fails("cp $M/safety/* $M/restore/replace/", saying: "Operation not permitted")
+            try sandbox.fails("echo '{' > $R/bad.json; cp $R/bad.json $M/restore/", saying: "Invalid argument")
+            #expect(try sandbox.names("restore").contains("LAST RESULT - NOT RESTORED.txt"))
+            // The command asks itself.
+            try sandbox.sh("backupfs restore $R/old.json --yes --store $S")
+        }
+    }
+
     @Test func `the report tells what came and how to undo it`() throws {
         try Sandbox.withMount("--sample", Sandbox.fixedClock) { sandbox in
             try sandbox.write(SampleDocument.text, to: "old.json")
             try sandbox.sh("cp $R/old.json $M/restore/")
-            #expect(try sandbox.names("restore") == ["last.json", "last.txt", "merge", "old.json", "preview", "replace", "skip"])
+            #expect(
+                try sandbox.names("restore") == [
+                    "LAST RESULT - RESTORED.txt", "README.txt", "last.json", "last.txt", "merge", "old.json", "preview",
+                    "replace", "skip",
+                ])
+            try sandbox.sh("cmp $M/restore/last.txt \"$M/restore/LAST RESULT - RESTORED.txt\"")
+            try sandbox.sh("grep -q 'cp old.json restore/preview/' $M/restore/README.txt")
+            // No file can be dropped under these names.
+            for name in ["LAST RESULT - RESTORED.txt", "LAST RESULT.json", "README.txt"] {
+                try sandbox.fails("cp $R/old.json \"$M/restore/\(name)\"", saying: "Read-only file system")
+            }
             #expect(
                 try sandbox.report(
                     "[.result, .success, .file, .format, .source.deviceName, .counts.expenses, (.errors|length)] | @json")
@@ -177,7 +214,7 @@ struct RestoreTests {
                     == #"["preview",1,true]"#)
             #expect(try sandbox.state() == before)
             #expect(try sandbox.names("safety") == [])
-            #expect(try sandbox.names("restore") == ["merge", "preview", "replace", "skip"])
+            #expect(try sandbox.names("restore") == ["README.txt", "merge", "preview", "replace", "skip"])
             // For a bad one the copy fails with the reason.
             try sandbox.write(SampleDocument.replacing("\"carId\": 1\n", "\"carId\": 99\n"), to: "bad.json")
             try sandbox.fails("cp $R/bad.json $M/restore/preview/", saying: "Invalid argument")

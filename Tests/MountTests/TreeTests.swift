@@ -15,7 +15,7 @@ struct TreeTests {
             #expect(try sandbox.names("snapshots") == [])
             #expect(try sandbox.names("exports") == [])
             #expect(try sandbox.names("safety") == [])
-            #expect(try sandbox.names("restore") == ["merge", "preview", "replace", "skip"])
+            #expect(try sandbox.names("restore") == ["README.txt", "merge", "preview", "replace", "skip"])
             #expect(
                 try sandbox.names("live") == [
                     "SHA256SUMS", "archive.tar", "archive.zip", "data", "database.sqlite", "export.json", "schema.json",

@@ -55,6 +55,31 @@ struct FolderRestoreTests {
         try sandbox.sh("chmod -R u+w $R")
     }
 
+    @Test func `U-B6: a folder or a file of a backup is written alone`() throws {
+        let sandbox = try Sandbox()
+        let store = try sandbox.makeDiary()
+        try sandbox.sh("cd $S/app/photos; mkdir -p 'a b/c'; echo x > 'a b/c/one.txt'; echo y > 'a b/two'; ln -s two 'a b/link'")
+        _ = try Self.backUp(store, "one")
+        let original = try sandbox.sh("cd '\(sandbox.storePath)/app/photos/a b'; \(Self.describe)")
+        let restore = "backupfs restore --store $S"
+        try sandbox.sh("\(restore) 'one:media/a b' --target $R/folder; \(restore) 'latest:media/a b/c/one.txt' --target $R/file")
+        #expect(try sandbox.sh("cd $R/folder; \(Self.describe)") == original)
+        #expect(try sandbox.sh("cd $R/file; find . -type f; cat one.txt") == "./one.txt\nx")
+        let planned = try sandbox.sh("\(restore) 'one:media/a b/' --target $R/none --dry-run --json | jq -c '[.files, .bytes]'")
+        #expect(planned == "[2,4]")
+        try sandbox.sh("\(restore) one:data --target $R/data; jq -e length $R/data/photos.json >/dev/null")
+        try sandbox.sh("test ! -e $R/none")
+        try sandbox.fails("\(restore) one:media/none --target $R/none", saying: "one:media/none", exitCode: 1)
+        try sandbox.fails("\(restore) one:manifest.json/x --target $R/none", saying: "not a folder", exitCode: 1)
+        try sandbox.fails("\(restore) none:media --target $R/none", saying: "no such backup", exitCode: 1)
+        try sandbox.sh("test ! -e $R/none")
+        // The app gets whole backups only, and the message says what to do.
+        try sandbox.fails("\(restore) one:media --yes", saying: "--target DIR", exitCode: 2)
+        // A name with a colon is a name.
+        _ = try Self.backUp(store, "one:media")
+        try sandbox.sh("\(restore) one:media --target $R/whole; test -e $R/whole/manifest.json")
+    }
+
     @Test func `a folder that holds anything is left alone`() throws {
         let sandbox = try Sandbox()
         let store = try sandbox.makeDiary()

@@ -14,8 +14,9 @@ struct NameTests {
         let tree = test.tree
         #expect(
             try tree.names("") == [
-                "README.txt", "copy", "exports", "index.html", "jobs", "live", "remotes", "restore", "safety", "snapshots",
-                "status.json",
+                "README.txt", "control", "copy", "exports", "index.html", "jobs", "live", "remotes", "reports", "restore",
+                "safety", "snapshots",
+                "status.json", "versions",
             ])
         #expect(try tree.names("snapshots").sorted() == ["first", "latest", "second"])
         #expect(
@@ -35,7 +36,7 @@ struct NameTests {
 
     @Test func `an empty repository has the same folders, and no latest`() throws {
         let test = try TestTree(snapshots: false)
-        #expect(try test.tree.names("").count == 11)
+        #expect(try test.tree.names("").count == 14)
         for folder in ["snapshots", "exports", "safety"] { #expect(try test.tree.names(folder) == []) }
         #expect(errorCode { try test.tree.find("snapshots/latest") } == .notFound)
     }

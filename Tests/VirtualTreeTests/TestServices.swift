@@ -22,6 +22,10 @@ final class TestServices: TreeServices {
         /// Thrown by the next submissions.
         var refusal: BackupError?
         var reports: [ReportText] = []
+        /// What was asked for in `control/`.
+        var controls: [String] = []
+        /// In `reports/`.
+        var operationReports: [ReportText] = []
         var status = "{}\n"
         var liveText = "live\n"
         /// Whether live files say which state they are in.
@@ -52,6 +56,24 @@ final class TestServices: TreeServices {
 
     let copySetNames: [String] = []
     func copySet(named name: String) throws(BackupError) -> CopySet? { nil }
+
+    func control(_ verb: ControlVerb, _ argument: String) throws(BackupError) {
+        if let refusal = state.withLock({ $0.refusal }) { throw refusal }
+        state.withLock { $0.controls.append("\(verb.rawValue) “\(argument)”") }
+    }
+
+    func controlState(_ verb: ControlVerb) -> ReportText {
+        let text = state.withLock { $0.controls.last { $0.hasPrefix(verb.rawValue) } ?? "idle" }
+        return ReportText(name: verb.rawValue, content: Array("\(text)\n".utf8), modificationTime: Timestamp(seconds: 5))
+    }
+
+    func reportNames() throws(BackupError) -> [FileName] { state.withLock { $0.operationReports.map { FileName($0.name) } } }
+    func report(_ name: FileName) throws(BackupError) -> ReportText {
+        guard let report = state.withLock({ $0.operationReports.first { FileName($0.name) == name } }) else {
+            throw .notFound(name)
+        }
+        return report
+    }
 
     let jobsPath = "/nonexistent/jobs"
     func askJob(_ name: FileName, _ request: [UInt8]) throws(BackupError) {
@@ -105,10 +127,31 @@ final class TestServices: TreeServices {
 
     static let photo = [UInt8](repeating: 7, count: 3000) + Array("photo".utf8)
 
+    /// A file or folder of an app's media.
+    indirect enum Media: Equatable {
+        case file([UInt8])
+        case folder([FileName: Media])
+    }
+
+    private func entry(
+        _ name: FileName, _ media: Media, _ time: Timestamp, _ writer: BackupWriter
+    ) throws(BackupError) -> TreeEntry {
+        switch media {
+        case .file(let bytes):
+            return .file(name: name, mode: 0o600, modificationTime: time, stored: try writer.store(bytes, policy: .media))
+        case .folder(let children):
+            var entries: [TreeEntry] = []
+            for (name, child) in children { entries.append(try entry(name, child, time, writer)) }
+            return .directory(name: name, mode: 0o755, modificationTime: time, stored: try writer.store(entries))
+        }
+    }
+
     /// A snapshot with an export, a collection, and media with a folder, odd names and a link.
+    /// - Parameter ownMedia: other media than these.
     @discardableResult
     func make(
-        _ name: FileName, kind: SnapshotKind = .snapshot, seconds: Int64, willAppear: (FileName) -> Bool = { _ in false }
+        _ name: FileName, kind: SnapshotKind = .snapshot, seconds: Int64, ownMedia: [FileName: Media]? = nil,
+        willAppear: (FileName) -> Bool = { _ in false }
     ) throws(BackupError) -> SnapshotID {
         let writer = try repository.makeWriter()
         let time = Timestamp(seconds: seconds)
@@ -119,11 +162,15 @@ final class TestServices: TreeServices {
         func folder(_ name: FileName, _ entries: [TreeEntry]) throws(BackupError) -> TreeEntry {
             .directory(name: name, mode: 0o755, modificationTime: time, stored: try writer.store(entries))
         }
-        let media = [
+        var media = [
             try file("photo.jpg", Self.photo, mode: 0o100444), try file("empty", []), try file("a\nb", [1]),
             try file(FileName(bytes: [0xFF]), [2]), try folder("sub", [file(".hidden", [3])]),
             .symbolicLink(name: "link", target: Array("photo.jpg".utf8), modificationTime: time),
         ]
+        if let ownMedia {
+            media = []
+            for (name, child) in ownMedia { media.append(try entry(name, child, time, writer)) }
+        }
         let root = try writer.store([
             file("export.json", text), file("database.sqlite", text + text),
             folder("data", [file("cars.json", Array("[]\n".utf8))]),
@@ -201,6 +248,8 @@ final class TestServices: TreeServices {
     /// Whole is what ends with a full stop.
     func isComplete(_ path: String) -> Bool { (try? FileSystem.readFile(path))?.last == UInt8(ascii: ".") }
 
+    let confirmationSeconds: UInt64 = 600
+
     func submit(_ submission: DropSubmission) throws(BackupError) -> DropOutcome {
         let bytes =
             switch submission.content {
@@ -210,7 +259,8 @@ final class TestServices: TreeServices {
         if case .stored = submission.content { state.withLock { $0.storedSubmissionCount += 1 } }
         let text = String(decoding: bytes, as: UTF8.self)
         let refusal = state.withLock { state in
-            state.submissions.append("\(submission.purpose) \(submission.name): \(text)")
+            let confirmed = submission.isConfirmed ? " confirmed" : ""
+            state.submissions.append("\(submission.purpose)\(confirmed) \(submission.name): \(text)")
             return state.refusal
         }
         if let refusal { throw refusal }

@@ -104,13 +104,16 @@ final class MountDaemon: Sendable {
         watchEnd(true)
     }
 
-    /// Call when the mount has ended. Finishes a backup that `mkdir` began. From now on signals cancel it, as in a command. After
-    /// that, storage that does not respond must not keep the process from ending.
-    func waitForBackups(of tree: VirtualTree) {
-        if tree.isMakingBackup {
+    /// Call when the mount has ended. Finishes a backup that `mkdir` or a request in `control/` began. From now on signals cancel
+    /// it, as in a command. After that, storage that does not respond must not keep the process from ending.
+    func waitForBackups(of tree: VirtualTree, _ controls: ControlHost) {
+        if tree.isMakingBackup || controls.isRunning {
             watchEnd(false)
             CancellingSignals.enable()
-            try? CancellingSignals.run { () throws(BackupError) in tree.waitForBackups() }
+            try? CancellingSignals.run { () throws(BackupError) in
+                tree.waitForBackups()
+                controls.wait()
+            }
         }
         watchEnd(true)
     }

@@ -21,10 +21,13 @@ final class StoreTreeServices: TreeServices {
     /// The same while the records have never been read; it waits longer for them.
     private let firstState: StorageQuery<Result<StoreState, BackupError>>
     private let lastState = Mutex<StoreState?>(nil)
+    private let mountedAt = SystemClock.now()
     private let onBackup = Mutex<@Sendable () -> Void>({})
     private let copies: RemoteCopies
     private let photos: LivePhotos?
     private let rendered: RenderedSnapshots
+    /// Ended with the mount.
+    let controls: ControlHost
     /// Ended with the mount.
     let jobs: JobHost
     /// Ended with the mount.
@@ -42,6 +45,7 @@ final class StoreTreeServices: TreeServices {
     init(store: Store) throws(BackupError) {
         self.store = store
         copies = RemoteCopies(store: store)
+        controls = ControlHost(store: store)
         jobs = JobHost(store: store)
         copySets = CopySetHost(store: store)
         live = try LiveData(store: store)
@@ -75,7 +79,10 @@ final class StoreTreeServices: TreeServices {
     }
 
     /// Calls `body` after each backup that a request has made, on the thread of the request.
-    func afterBackups(_ body: @escaping @Sendable () -> Void) { onBackup.withLock { $0 = body } }
+    func afterBackups(_ body: @escaping @Sendable () -> Void) {
+        onBackup.withLock { $0 = body }
+        controls.afterBackups(body)
+    }
 
     var storePath: String { store.paths.root }
 
@@ -250,6 +257,29 @@ final class StoreTreeServices: TreeServices {
         return try FileSystem.readFile(path, limitBytes: 1 << 30)
     }
 
+    func control(_ verb: ControlVerb, _ argument: String) throws(BackupError) { try controls.ask(verb, argument) }
+
+    func controlState(_ verb: ControlVerb) -> ReportText {
+        let (text, time) = controls.text(verb, in: store.language)
+        return ReportText(name: verb.rawValue, content: Array("\(text)\n".utf8), modificationTime: time)
+    }
+
+    func reportNames() throws(BackupError) -> [FileName] {
+        try ReportFolder(storeAt: store.paths.root).names().flatMap { name in
+            ReportFolder.Form.allCases.map { FileName("\(name).\($0.rawValue)") }
+        }
+    }
+
+    func report(_ name: FileName) throws(BackupError) -> ReportText {
+        let parts = name.description.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count > 1, let form = parts.last.flatMap({ ReportFolder.Form(rawValue: String($0)) }) else {
+            throw BackupError(.notFound, "there is no such file or folder", path: name.description)
+        }
+        let (content, time) = try ReportFolder(storeAt: store.paths.root).report(
+            parts.dropLast().joined(separator: "."), as: form, in: store.language)
+        return ReportText(name: name.description, content: content, modificationTime: time)
+    }
+
     var jobsPath: String { store.paths.jobs }
 
     func askJob(_ name: FileName, _ request: [UInt8]) throws(BackupError) {
@@ -325,6 +355,8 @@ final class StoreTreeServices: TreeServices {
 
     var strategies: [String] { RestoreRunner(store: store).strategies.map(\.rawValue).sorted() }
 
+    var confirmationSeconds: UInt64 { UInt64(RestoreRunner.confirmationMinutes) * 60 }
+
     func submit(_ submission: DropSubmission) throws(BackupError) -> DropOutcome {
         let runner = RestoreRunner(store: store)
         let source =
@@ -332,6 +364,13 @@ final class StoreTreeServices: TreeServices {
             case .spooled(let path): try ImportSource(file: path, name: submission.name)
             case .stored(let table): runner.stored(table, name: submission.name)
             }
+        if !submission.isConfirmed {
+            switch submission.purpose {
+            case .preview: break
+            case .restore: try runner.requireConfirmation(source)
+            case .strategy(let name): try runner.requireConfirmation(source, strategy: ImportStrategy(rawValue: name))
+            }
+        }
         let report =
             switch submission.purpose {
             case .preview: try runner.preview(source, comparesOthers: true)
@@ -354,52 +393,19 @@ final class StoreTreeServices: TreeServices {
     func noteEmptyDrop(named name: String) { RestoreRunner(store: store).reportEmptyFile(named: name) }
 
     func restoreReports() -> [ReportText] {
-        [("last.json", store.paths.lastRestoreJSON), ("last.txt", store.paths.lastRestoreText)].compactMap { name, path in
+        var reports = [ReportText(name: "README.txt", content: store.restoreReadme, modificationTime: mountedAt)]
+        func report(_ path: String, as name: String) -> ReportText? {
             guard let status = FileSystem.statusIfPresent(path), let content = try? FileSystem.readFile(path) else { return nil }
             return ReportText(name: name, content: content, modificationTime: status.modificationTime)
         }
-    }
-}
-
-/// Work that a thread of its own repeats at intervals while a store is mounted. If no thread can be started, the work is left
-/// out: the mount still serves.
-final class RepeatedWork: Sendable {
-    private let isEnding = Monitor(false)
-    private let thread: SystemThread?
-
-    init(everySeconds seconds: Double, _ work: @escaping @Sendable () -> Void) {
-        let nanoseconds = UInt64(seconds * 1e9)
-        thread = try? SystemThread { [isEnding] in
-            while !isEnding.wait(until: { $0 }, forNanoseconds: nanoseconds) { work() }
+        if let json = report(store.paths.lastRestoreJSON, as: "last.json") {
+            reports.append(json)
+            let result = JSONMembers(json.content).flag("success") ? "RESTORED" : "NOT RESTORED"
+            let name = "\(ReportText.lastResultStart) - \(result).txt"
+            reports += ["last.txt", name].compactMap { report(store.paths.lastRestoreText, as: $0) }
+        } else {
+            reports += [report(store.paths.lastRestoreText, as: "last.txt")].compactMap { $0 }
         }
-    }
-
-    func end() {
-        isEnding.changeWakingAll { $0 = true }
-        thread?.join()
-    }
-
-    /// Makes the tree release unused views of the app's data.
-    static func releasingViews(of tree: VirtualTree) -> RepeatedWork {
-        // How long a view is kept after the last access.
-        let idleSeconds = Environment.text("BACKUPFS_LIVE_SECONDS").flatMap { Double($0) } ?? 60
-        return RepeatedWork(everySeconds: max(0.1, min(idleSeconds, 3_600) / 4)) {
-            tree.letGoOfIdleViews(afterSeconds: idleSeconds)
-        }
-    }
-
-    /// Writes the counts of requests into the store when they have changed, where `status` finds them, and follows the level of
-    /// its log.
-    static func recording(_ requests: RequestMonitor, of store: Store) -> RepeatedWork {
-        let written = Mutex(RequestCounts())
-        // A mount that was killed has left its own.
-        try? FileSystem.removeFile(store.paths.requestRecord)
-        requests.setTracing(store.log.tracesRequests)
-        return RepeatedWork(everySeconds: 5) {
-            requests.setTracing(store.log.tracesRequests)
-            let counts = requests.counts
-            // Without space they are missing, and the mount still serves.
-            if written.withLock({ $0 != counts }), (try? counts.write(store.paths)) != nil { written.withLock { $0 = counts } }
-        }
+        return reports
     }
 }

@@ -54,7 +54,7 @@ struct CheckCommand: ParsableCommand {
         let isJSON = output.json
         let report: (CheckEvent) -> Void = { event in
             printer.finish()
-            if isJSON { Terminal.write(jsonLine: Self.json(event)) } else { Terminal.write(Self.text(event)) }
+            if isJSON { Terminal.write(jsonLine: Self.json(event)) } else { Terminal.write(event.text) }
         }
         let operation = CheckOperation(store: store)
         let summary =
@@ -62,7 +62,7 @@ struct CheckCommand: ParsableCommand {
             ? try operation.repair(progress: printer.handler, report: report)
             : try operation.run(readData: readData ? .all : subset, progress: printer.handler, report: report)
         printer.finish()
-        if isJSON { Terminal.write(jsonLine: Self.json(summary)) } else { Terminal.writeUnlessQuiet(Self.text(summary)) }
+        if isJSON { Terminal.write(jsonLine: Self.json(summary)) } else { Terminal.writeUnlessQuiet(summary.text) }
         if !summary.isDamaged, summary.newerCount > 0 { throw Self.newer(summary, store) }
         guard summary.isSound else {
             throw BackupError(
@@ -105,28 +105,6 @@ struct CheckCommand: ParsableCommand {
             summary.damagedFileCount, one: "\(summary.damagedFileCount) file is damaged in \(backups)",
             other: "\(summary.damagedFileCount) files are damaged in \(backups)")
         return "\(findings); \(files)"
-    }
-
-    // MARK: Text
-
-    private static func text(_ event: CheckEvent) -> Message {
-        switch event {
-        case .finding(let finding):
-            finding.isRepaired ? "repaired: \(finding.error.summary)" : "\(finding.kind.rawValue): \(finding.error.summary)"
-        case .damaged(let file):
-            file.isFolder
-                ? "damaged: \(file.snapshot.name)/\(file.path)/ and all in it" : "damaged: \(file.snapshot.name)/\(file.path)"
-        case .unreadable(let file): "not readable by this version: \(file.snapshot.name)/\(file.path)"
-        case .repaired(let text): text
-        }
-    }
-
-    private static func text(_ summary: CheckSummary) -> Message {
-        let looked: Message =
-            "Checked backups: \(summary.snapshotCount), packs: \(summary.packCount), chunks: \(summary.chunkCount)."
-        let read: Message = "Read \(ByteCount.text(summary.readByteCount)) in \(summary.readPackCount) packs."
-        let verdict: [Message] = summary.isSound ? ["No damage was found."] : []
-        return .joined([summary.readPackCount > 0 ? .joined([looked, read], separator: " ") : looked] + verdict, separator: "\n")
     }
 
     // MARK: JSON

@@ -47,17 +47,10 @@ struct HistoryCommand: ParsableCommand {
         return [
             Terminal.time(record.startedAt), record.operation.rawValue,
             record.isAutomatic ? Terminal.language.text("automatic") : "",
-            record.result.rawValue + (facts.error.map { " (\($0.rawValue))" } ?? ""), duration(record.durationMilliseconds),
+            record.result.rawValue + (facts.error.map { " (\($0.rawValue))" } ?? ""),
+            DurationText.precise(milliseconds: record.durationMilliseconds),
             facts.sizeBytes.map { ByteCount.text($0) } ?? "", facts.storedByteCount.map { ByteCount.text($0) } ?? "",
             facts.snapshot.map { MessageText.shortened($0) } ?? "",
         ]
-    }
-
-    /// `0.42 s`, `3 min 20 s`, `2 h 5 min`.
-    static func duration(_ milliseconds: Int64) -> String {
-        let seconds = milliseconds / 1_000
-        if seconds < 60 { return "\(seconds).\(String(milliseconds % 1_000 / 10 + 100).dropFirst()) s" }
-        if seconds < 3_600 { return "\(seconds / 60) min \(seconds % 60) s" }
-        return "\(seconds / 3_600) h \(seconds / 60 % 60) min"
     }
 }

@@ -44,18 +44,11 @@ struct ListCommand: ParsableCommand {
         _ snapshot: Snapshot, _ names: [FileName], _ repository: Repository,
         _ show: ([UInt8], TreeEntry) throws(BackupError) -> Void
     ) throws(BackupError) {
-        var folder = try repository.rootDirectory(of: snapshot)
-        var path: [UInt8] = []
-        for (number, name) in names.enumerated() {
-            guard let entry = folder.entry(named: name) else {
-                throw BackupError(.notFound, "there is no such file in the backup", path: place)
-            }
-            path = BytePath.join(path, name.bytes)
-            if entry.kind != .directory, number == names.count - 1 { return try show(path, entry) }
-            guard entry.kind == .directory else {
-                throw BackupError(.notADirectory, "this is not a folder of the backup", path: place)
-            }
-            folder = try repository.directory(of: entry)
+        let path = BytePath.joined(names)
+        let part = try repository.part(of: snapshot, at: names)
+        guard let folder = part.directory else {
+            if let file = part.file { try show(path, file) }
+            return
         }
         var cursor = TreeCursor(folder, at: path, in: repository)
         while let entry = try cursor.nextEntry() { try show(cursor.path, entry) }

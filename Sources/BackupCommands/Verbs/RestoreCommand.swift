@@ -11,7 +11,8 @@ struct RestoreCommand: ParsableCommand {
         commandName: "restore",
         abstract: "Restore the app's data from a backup or a file, or write a backup into a folder.",
         discussion: """
-            With --target nothing of the app is touched: the backup's files are written into that folder, which must be empty or not be there.
+            With --target nothing of the app is touched: the backup's files are written into that folder, which must be empty or not be there. \
+            With SNAP:PATH it is only that file, or what is in that folder.
 
             The file (.json, .zip, .tar or .sqlite) or backup is checked whole first; then a safety backup is made; then all of it is restored \
             in one step, or nothing.
@@ -25,6 +26,7 @@ struct RestoreCommand: ParsableCommand {
               backupfs restore other-phone.json --strategy merge --yes
               ssh phone cat export.json | backupfs restore - --yes
               backupfs restore latest --target /tmp/latest
+              backupfs restore latest:media/2024 --target /tmp/photos
               backupfs restore latest --remote offsite --yes
               backupfs restore --from-photos --month 2024/06 --target ~/Photos
             """)
@@ -33,7 +35,9 @@ struct RestoreCommand: ParsableCommand {
     @OptionGroup var remote: RemoteCopyOption
     @OptionGroup var output: OutputOptions
     @Argument(
-        help: ArgumentHelp("A file (\"-\" is standard input), or a backup's name (or \"latest\").", valueName: "file|snap"),
+        help: ArgumentHelp(
+            "A file (\"-\" is standard input), or a backup's name (or \"latest\"); with --target also a part of it.",
+            valueName: "file|snap[:path]"),
         completion: .restorable)
     var source: String?
     @Option(
@@ -66,7 +70,7 @@ struct RestoreCommand: ParsableCommand {
     func validate() throws {
         try photos.validate(source: source, target: target)
         guard photos.fromPhotos || source != nil else {
-            throw ValidationError("Missing expected argument '<file|snap>'")
+            throw ValidationError("Missing expected argument '<file|snap[:path]>'")
         }
     }
 
@@ -102,6 +106,7 @@ struct RestoreCommand: ParsableCommand {
             SuccessorWarning.show(store)
             return try runner.withStandardInput { content in try restore.run(again: nil) { content } }
         }
+        try Self.requireWhole(source, in: store)
         let again = runner.command(restoring: source, strategy: strategy)
         var mustWarn = true
         try restore.run(again: again) { () throws(BackupError) in
@@ -114,16 +119,15 @@ struct RestoreCommand: ParsableCommand {
     }
 
     private func write(_ store: Store, _ source: String, to target: String, _ printer: ProgressPrinter) throws {
-        let snapshot = try store.anySnapshot(named: source)
+        let (snapshot, path) = try Self.place(source, in: store)
         try store.requireWritable(target)
         let restore = FolderRestore(store: store)
         if dryRun {
-            try restore.check(snapshot, to: target)
-            let totals = snapshot.record.root.totals
+            let totals = try restore.check(snapshot, at: path, to: target)
             writeResult("would_write", snapshot, target, totals.fileCount, totals.byteCount, isDone: false)
             return
         }
-        let report = try restore.run(snapshot, to: target, progress: printer.handler)
+        let report = try restore.run(snapshot, at: path, to: target, progress: printer.handler)
         printer.finish()
         writeResult("summary", snapshot, target, report.fileCount, report.byteCount, isDone: true)
         if let first = report.firstIncomplete { Terminal.writeError(first.note(count: report.incompleteCount)) }
@@ -132,6 +136,29 @@ struct RestoreCommand: ParsableCommand {
             .repositoryDamaged, "\(report.failureCount) files or folders of the backup could not be read and were left out",
             path: snapshot.name.description, remedy: "The others are whole. See: backupfs check",
             findings: report.failures.map { "\($0.path): \($0.error)" })
+    }
+
+    /// A backup whose name has a colon is that backup.
+    /// - Returns: also the path below its folder.
+    private static func place(_ text: String, in store: Store) throws(BackupError) -> (Snapshot, [FileName]) {
+        do throws(BackupError) {
+            return (try store.anySnapshot(named: text), [])
+        } catch {
+            let (name, path) = SnapshotPathArgument.split(text)
+            guard error.code == .notFound, name != text else { throw error }
+            return (try store.anySnapshot(named: name), BytePath.components(of: Array(path.utf8)))
+        }
+    }
+
+    /// - Throws: `usage` for a part of a backup, which cannot be restored into the app.
+    private static func requireWhole(_ source: String, in store: Store) throws(BackupError) {
+        let (name, path) = SnapshotPathArgument.split(source)
+        guard name != source, !path.isEmpty, try !FileSystem.exists(source), (try? store.anySnapshot(named: source)) == nil,
+            (try? store.anySnapshot(named: name)) != nil
+        else { return }
+        throw BackupError(
+            .usage, "a part of a backup cannot be restored into the app", path: source,
+            remedy: "Write it into a folder with: --target DIR")
     }
 
     private func writeResult(

@@ -66,13 +66,9 @@ struct VerifyCommand: ParsableCommand {
             return
         }
         if outcome.verifiedAt != nil {
-            Terminal.writeUnlessQuiet(
-                """
-                \(name): can be restored: \(outcome.fileCount) files, \(ByteCount.text(outcome.byteCount)), \
-                \(outcome.recordCount) records
-                """)
+            Terminal.writeUnlessQuiet(outcome.verdict)
         } else {
-            Terminal.write("\(name): cannot be restored as it was made")
+            Terminal.write(outcome.verdict)
         }
         for finding in outcome.findings { Terminal.write("  \(finding)") }
         for note in outcome.notes { Terminal.write("  (\(note))") }

@@ -25,5 +25,13 @@ public enum DurationText {
             ? "\(hours):\(twoDigits(whole / 60 % 60)):\(twoDigits(whole % 60))" : "\(whole / 60):\(twoDigits(whole % 60))"
     }
 
+    /// `0.42 s`, `3 min 20 s`, `2 h 5 min`.
+    public static func precise(milliseconds: Int64) -> String {
+        let seconds = milliseconds / 1_000
+        if seconds < 60 { return "\(seconds).\(String(milliseconds % 1_000 / 10 + 100).dropFirst()) s" }
+        if seconds < 3_600 { return "\(seconds / 60) min \(seconds % 60) s" }
+        return "\(seconds / 3_600) h \(seconds / 60 % 60) min"
+    }
+
     private static func twoDigits(_ number: UInt64) -> String { number < 10 ? "0\(number)" : "\(number)" }
 }

@@ -117,7 +117,7 @@ final class ExtractedFolder: Sendable {
         path = []
         parent = nil
         entry = nil
-        ownerInside = nil
+        ownerInside = ledger.isInMedia ? ledger.mediaOwner : nil
         permissions = nil
         modificationTime = Timestamp(seconds: 0)
     }

@@ -46,11 +46,16 @@ final class ExtractionLedger: Sendable {
     private let progress: ProgressHandler?
     /// The owner of entries in the media folder that name none; `nil` if unknown, or if only root could set it.
     let mediaOwner: FileOwner?
+    /// Whether all that is extracted is in the media folder.
+    let isInMedia: Bool
     /// Only root can change the owner of files.
     let restoresOwners = geteuid() == 0
 
-    init(_ totals: DirectoryTotals, mediaOwner: FileOwner?, phase: Message, _ progress: ProgressHandler?) {
+    init(
+        _ totals: DirectoryTotals, mediaOwner: FileOwner?, isInMedia: Bool, phase: Message, _ progress: ProgressHandler?
+    ) {
         self.totals = totals
+        self.isInMedia = isInMedia
         self.mediaOwner = restoresOwners ? mediaOwner : nil
         self.phase = phase
         self.progress = progress

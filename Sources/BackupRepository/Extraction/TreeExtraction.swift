@@ -253,12 +253,15 @@ extension Repository {
     /// `FileSystem.synchronizeTree` does that for all of it.
     /// - Parameters:
     ///   - mediaOwner: the owner of entries in `media` that name none (`Snapshot.mediaOwner`).
+    ///   - isInMedia: whether the folder is, or is in, the media folder itself.
     ///   - phase: the name of this phase in `progress`, which is called from several threads.
     /// - Throws: when nothing can be written any more (`noSpace`, …); some of the files may exist then.
     public func extract(
-        _ root: Directory, into path: String, mediaOwner: FileOwner? = nil, phase: Message, progress: ProgressHandler? = nil
+        _ root: Directory, into path: String, mediaOwner: FileOwner? = nil, isInMedia: Bool = false, phase: Message,
+        progress: ProgressHandler? = nil
     ) throws(BackupError) -> ExtractionReport {
-        let ledger = ExtractionLedger(root.totals, mediaOwner: mediaOwner, phase: phase, progress)
+        let ledger = ExtractionLedger(
+            root.totals, mediaOwner: mediaOwner, isInMedia: isInMedia, phase: phase, progress)
         let handle = try DirectoryHandle(path: path, followsLink: false)
         let pool = TreeExtraction.makePool()
         var extraction = TreeExtraction(self, into: handle, ledger, pool)

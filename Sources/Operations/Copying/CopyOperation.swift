@@ -35,6 +35,12 @@ public struct CopyOperation {
         public var failedCount: Int { failures.count + unreadableRecords.count }
         /// The growth of the repository, without the indexes of packs.
         public internal(set) var storedBytes: UInt64 = 0
+
+        /// For the report: between which repositories, and what could not be copied.
+        var details: [Message] {
+            ["Copied from: \(from)", "Copied to: \(to)", "Copied backups: \(copiedCount + completedCount)"]
+                + failures.map { "\($0.name): \($0.error.summary)" } + unreadableRecords.map(\.summary)
+        }
     }
 
     private let store: Store
@@ -112,6 +118,7 @@ public struct CopyOperation {
                 ) { (report) throws(BackupError) in try copy(opened, report, &facts, didEnd) }
             }
             facts.storedByteCount = summary.storedBytes
+            facts.note(details: summary.details)
             if let failure = summary.failures.first?.error ?? summary.unreadableRecords.first {
                 facts.note(failure)
                 (facts.result, facts.fileKind) = (.failed, .repository)

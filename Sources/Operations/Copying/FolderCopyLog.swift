@@ -71,16 +71,20 @@ public struct FolderCopyLog: Sendable {
         guard let run = (try? folder.readRuns())?.last, let state = run.state else { return }
         var facts = OperationFacts()
         (facts.sizeBytes, facts.fileCount) = (run.totalBytes, run.fileCount)
+        facts.note(details: ["Copied from: \(folder.record.source)"])
+        facts.note(details: folder.record.namedDestinations.map { "Copied to: \($0)" })
+        facts.note(details: ["The record of the job: jobs/\(folder.record.id)/"])
         let result: OperationResult =
             switch state {
             case .completed: .ok
             case .paused, .cancelled: .cancelled
             case .idle, .inProgress, .failed: .failed
             }
-        log?.note(
-            OperationRecord(
-                .copy, startedAt: run.startedAt, durationMilliseconds: Int64(run.elapsedSeconds * 1_000), result: result,
-                facts: facts))
+        let record = OperationRecord(
+            .copy, startedAt: run.startedAt, durationMilliseconds: Int64(run.elapsedSeconds * 1_000), result: result,
+            facts: facts)
+        log?.note(record)
+        if let place { try? ReportFolder(place.paths).add(OperationReport(record, error: nil, in: place.language)) }
         guard let place, result != .cancelled else { return }
         let error = result == .ok ? nil : BackupError(.inputOutput, "see the errors in \(folder.errors)")
         OperationNotification(.copy, named: folder.record.source, at: place, error: error).send()

@@ -40,8 +40,16 @@ public struct OperationFacts: Sendable, Equatable {
     public var outcome: String?
     /// The name of the remote that was uploaded to, or whose copy was read or changed.
     public var remote: String?
+    /// What the operation has to say to its user, for its report in the store: the log contains no texts.
+    public var details: [Message] = []
     /// Whether a command that runs around a restore failed.
     public var hasFailedHook = false
+
+    /// A line of a list in the details.
+    static func item(_ message: Message) -> Message { .joined([.verbatim("- "), message], separator: "") }
+
+    /// The most lines in `details`.
+    static let detailLimit = 200
 
     public init() {}
 
@@ -60,12 +68,24 @@ public struct OperationFacts: Sendable, Equatable {
     mutating func note(_ backup: BackupResult) {
         note(backup.snapshot)
         storedByteCount = backup.storedBytes
+        note(details: backup.notices)
+        if let incompleteness = backup.incompleteness { note(details: incompleteness.findings.map(Self.item)) }
+        if !backup.removed.isEmpty {
+            note(details: ["Removed by retention: \(backup.removed.map(\.name.description).joined(separator: ", "))"])
+        }
         if !backup.removed.isEmpty { removedCount = backup.removed.count }
         if !backup.unreadable.isEmpty {
             unreadableCount = backup.unreadable.count
             error = .sourceUnreadable
             fileKind = .media
         }
+    }
+
+    /// Adds lines to its report; more than a reader can use are left out.
+    mutating func note(details lines: [Message]) {
+        let room = Self.detailLimit - details.count
+        details += lines.prefix(max(0, room))
+        if lines.count > room, room > 0 { details.append("…") }
     }
 
     /// A backup and its content.
@@ -83,6 +103,7 @@ public struct OperationFacts: Sendable, Equatable {
         recordCount = report.checked.map { UInt64($0.summary.recordCounts.reduce(0, +)) }
         fileCount = report.outcome?.media.map { UInt64($0.restoredCount) }
         safetyBackup = report.safetyBackup
+        details = [report.text]
         hasFailedHook = !report.hooks.allSatisfy(\.isSuccess)
         switch report.result {
         case .completed, .undone: outcome = report.result.rawValue

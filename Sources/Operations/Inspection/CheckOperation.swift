@@ -22,9 +22,15 @@ public struct CheckOperation {
         _ readData: DataSubset?, _ progress: ProgressHandler?, _ report: @escaping (CheckEvent) -> Void,
         lostLabelCount: Int, _ facts: inout OperationFacts
     ) throws(BackupError) -> CheckSummary {
-        var check = RepositoryCheck(store.repository, readData: readData, progress: progress, report: report)
+        var details: [Message] = []
+        var check = RepositoryCheck(store.repository, readData: readData, progress: progress) { event in
+            // The report keeps no more lines.
+            if details.count <= OperationFacts.detailLimit { details.append(event.text) }
+            report(event)
+        }
         var summary = try check.run()
         summary.findingCount += lostLabelCount
+        facts.note(details: details + [summary.text])
         if readData != nil { facts.sizeBytes = summary.readByteCount }
         if !summary.isSound {
             facts.result = .failed
@@ -40,10 +46,15 @@ public struct CheckOperation {
         try store.recorded(.repair) { (facts) throws(BackupError) in
             let lock = try store.lockForOperation()
             defer { withExtendedLifetime(lock) {} }
+            var details: [Message] = []
             let lostLabelCount = try store.monitor.run("repair", phase: "Repairing...", progress) {
                 (progress) throws(BackupError) in
-                try RepositoryRepair(store.repository, progress: progress, report: report).run()
+                try RepositoryRepair(store.repository, progress: progress) { event in
+                    details.append(event.text)
+                    report(event)
+                }.run()
             }
+            facts.note(details: details)
             return try run(.all, progress, report, lostLabelCount: lostLabelCount, &facts)
         }
     }

@@ -15,15 +15,16 @@ public struct FolderRestore: Sendable {
     public init(store: Store) { self.store = store }
 
     /// - Parameters:
+    ///   - path: of the folder whose contents are written, or of the only file; empty for all of the backup.
     ///   - target: an empty folder, or one that does not exist and is created.
     /// - Returns: what was written, and what is missing because the repository could not deliver it.
     /// - Throws: `notEmpty`, `noSpace`, …; the folder is then empty, as before.
     public func run(
-        _ snapshot: Snapshot, to target: String, progress: ProgressHandler?
+        _ snapshot: Snapshot, at path: [FileName] = [], to target: String, progress: ProgressHandler?
     ) throws(BackupError) -> ExtractionReport {
         try store.recorded(.extract) { (facts) throws(BackupError) in
             facts.snapshot = snapshot.name.description
-            let report = try write(snapshot, target, progress)
+            let report = try write(snapshot, path, target, progress)
             facts.sizeBytes = report.byteCount
             facts.fileCount = report.fileCount
             if report.failureCount > 0 {
@@ -37,15 +38,15 @@ public struct FolderRestore: Sendable {
     }
 
     private func write(
-        _ snapshot: Snapshot, _ target: String, _ progress: ProgressHandler?
+        _ snapshot: Snapshot, _ path: [FileName], _ target: String, _ progress: ProgressHandler?
     ) throws(BackupError) -> ExtractionReport {
         let target = FileSystem.absolutePath(target)
         try requireUsable(target)
-        let root = try store.repository.rootDirectory(of: snapshot)
+        let part = try store.repository.part(of: snapshot, at: path)
         let wasThere = try FileSystem.exists(target)
         if !wasThere { try FileSystem.makeDirectories(target) }
         do {
-            return try fill(target, root, mediaOwner: snapshot.mediaOwner, progress)
+            return try fill(target, part, mediaOwner: snapshot.mediaOwner, progress)
         } catch {
             if !wasThere { rmdir(target) }
             throw error
@@ -54,12 +55,18 @@ public struct FolderRestore: Sendable {
 
     /// Whether a backup can be written there: the folder is empty and the disk has enough space.
     /// - Throws: `notEmpty`, `notADirectory`, `noSpace`.
-    public func check(_ snapshot: Snapshot, to target: String) throws(BackupError) {
+    /// - Returns: the numbers of files and bytes.
+    @discardableResult
+    public func check(
+        _ snapshot: Snapshot, at path: [FileName] = [], to target: String
+    ) throws(BackupError) -> DirectoryTotals {
         let target = FileSystem.absolutePath(target)
         try requireUsable(target)
         var existing = target
         while try !FileSystem.exists(existing) { existing = FileSystem.parentPath(existing) }
-        try store.requireRoom(for: store.repository.rootDirectory(of: snapshot), at: existing)
+        let contents = try store.repository.part(of: snapshot, at: path).contents
+        try store.requireRoom(for: contents, at: existing)
+        return contents.totals
     }
 
     /// Remains of an interrupted restore are allowed; they are removed later.
@@ -73,14 +80,15 @@ public struct FolderRestore: Sendable {
     }
 
     private func fill(
-        _ target: String, _ root: Directory, mediaOwner: FileOwner?, _ progress: ProgressHandler?
+        _ target: String, _ part: SnapshotPart, mediaOwner: FileOwner?, _ progress: ProgressHandler?
     ) throws(BackupError) -> ExtractionReport {
+        let root = try part.contents
         try WorkFolder.sweep(target, prefix: Self.stagingPrefix)
         try store.requireRoom(for: root, at: target)
         let staging = try WorkFolder(in: target, prefix: Self.stagingPrefix)
         defer { staging.remove() }
         let report = try store.repository.extract(
-            root, into: staging.path, mediaOwner: mediaOwner, phase: Self.phase, progress: progress)
+            root, into: staging.path, mediaOwner: mediaOwner, isInMedia: part.isInMedia, phase: Self.phase, progress: progress)
         let folder = try DirectoryHandle(path: target, followsLink: false)
         // One sync for all files and their folders, before the first entry moves into place.
         try FileSystem.synchronizeTree(staging.path)

@@ -25,6 +25,15 @@ public struct SnapshotVerifier: Sendable {
         public let recordCount: Int
         /// When the proof succeeded; `nil` when it did not.
         public let verifiedAt: Timestamp?
+
+        /// One line for people.
+        public var verdict: Message {
+            guard verifiedAt != nil else { return "\(snapshot.name): cannot be restored as it was made" }
+            return """
+                \(snapshot.name): can be restored: \(fileCount) files, \(ByteCount.text(byteCount)), \
+                \(recordCount) records
+                """
+        }
     }
 
     private let store: Store
@@ -40,6 +49,7 @@ public struct SnapshotVerifier: Sendable {
             facts.sizeBytes = outcome.byteCount
             facts.fileCount = outcome.fileCount
             facts.recordCount = UInt64(outcome.recordCount)
+            facts.note(details: outcome.findings + outcome.notes)
             if !outcome.findings.isEmpty {
                 facts.result = .failed
                 facts.error = .repositoryDamaged

@@ -12,29 +12,26 @@ public struct DashboardPage {
 
     private let state: StoreState
     private let readme: ReadmeText
-    private let language: Language
+    private let parts: PageParts
 
-    /// - Parameter state: of this store, from a moment ago.
+    /// - Parameter state: of this store, from a moment ago. The page reads nothing else: the store may be on storage that stalls.
     public init(_ state: StoreState, of store: Store) {
         self.state = state
         readme = store.readmeText
-        language = store.language
+        parts = PageParts(language: store.language)
     }
 
     /// The bytes of the file.
     public var html: [UInt8] {
-        let parts = [
-            HTMLText.head(title: title, language: language.rawValue, style: Self.style),
-            "<body>\n<header>\n<h1><bdi>\(HTMLText.escaped(state.definition.title))</bdi></h1>\n",
-            "<p>\(text(readme.title))</p>\n<p>\(text("As of \(SystemClock.localTime(state.now.wholeSeconds))"))</p>\n</header>\n",
-            "<main>\n", overview, folders, plots, backups, operations, "</main>\n</body>\n</html>\n",
-        ]
-        return Array(parts.joined().utf8)
+        let header =
+            "<h1><bdi>\(HTMLText.escaped(state.definition.title))</bdi></h1>\n<p>\(text(readme.title))</p>\n"
+            + "<p>\(text("As of \(SystemClock.localTime(state.now.wholeSeconds))"))</p>\n"
+        return parts.page(title: title, header: header, main: [overview, folders, plots, backups, operations].joined())
     }
 
     private var title: String { "\(state.definition.title) - backupfs" }
 
-    private func text(_ message: Message) -> String { HTMLText.escaped(language.text(message)) }
+    private func text(_ message: Message) -> String { parts.text(message) }
     private func time(_ time: Timestamp) -> String { text(SystemClock.localTime(time)) }
 
     // MARK: Parts
@@ -50,27 +47,14 @@ public struct DashboardPage {
         }
         if let error = state.repositoryError { alerts.append(error.summary) }
         let tone = check.finding == .noBackup ? "bad" : alerts.isEmpty ? "good" : ""
-        return words.last.map { paragraph($0, tone) }.joined() + alerts.map { paragraph($0, "bad") }.joined()
-            + section("State", list(words.running + words.summary + words.copies + words.devices))
-            + section("Records", records(words))
-    }
-
-    private func paragraph(_ message: Message, _ tone: String) -> String {
-        "<p class=\"notice \(tone)\"><bdi>\(text(message))</bdi></p>\n"
-    }
-
-    private func list(_ lines: [Message]) -> String {
-        guard !lines.isEmpty else { return "" }
-        return "<ul>\n\(lines.map { "<li><bdi>\(text($0))</bdi></li>\n" }.joined())</ul>\n"
+        return words.last.map { parts.paragraph($0, tone) }.joined() + alerts.map { parts.paragraph($0, "bad") }.joined()
+            + parts.section("State", parts.list(words.running + words.summary + words.copies + words.devices))
+            + parts.section("Records", records(words))
     }
 
     private func records(_ words: StatusText) -> String {
-        let rows = words.records.map { headline, details in "<li><bdi>\(text(headline))</bdi>\n\(list(details))</li>\n" }
+        let rows = words.records.map { headline, details in "<li><bdi>\(text(headline))</bdi>\n\(parts.list(details))</li>\n" }
         return rows.isEmpty ? "" : "<ul>\n\(rows.joined())</ul>\n"
-    }
-
-    private func section(_ heading: Message, _ content: String) -> String {
-        content.isEmpty ? "" : "<section>\n<h2>\(text(heading))</h2>\n\(content)</section>\n"
     }
 
     private var folders: String {
@@ -80,21 +64,30 @@ public struct DashboardPage {
             let address = PageLink.address([Array(name.utf8)], isFolder: isFolder)
             return "<li><a href=\"\(address)\">\(HTMLText.escaped(path))</a> \(text(meaning))</li>\n"
         }
-        return section("Folders", "<ul>\n\(rows.joined())</ul>\n")
+        return parts.section("Folders", "<ul>\n\(rows.joined())</ul>\n")
     }
 
     private var plots: String {
         let shown = state.snapshots.suffix(Self.plottedBackupCount)
         guard shown.count > 1 else { return "" }
-        func plot(_ heading: Message, _ value: (Snapshot) -> UInt64?) -> String {
-            let bars = shown.compactMap { snapshot in
-                value(snapshot).map { BarPlot.Bar(label: language.text(SystemClock.localDay(snapshot.creationTime)), value: $0) }
-            }
-            guard bars.count > 1 else { return "" }
-            let picture = BarPlot(bars, text: ByteCount.text).svg(name: language.text(heading))
-            return section(heading, picture)
+        func bars(_ value: (Snapshot) -> UInt64?) -> [BarPlot.Bar] {
+            shown.compactMap { snapshot in value(snapshot).map { bar(snapshot.creationTime, $0) } }
         }
-        return plot("Size of each backup") { $0.dataSizeBytes } + plot("New data in each backup") { $0.newBytes }
+        return plot("Size of each backup", bars(\.dataSizeBytes), ByteCount.text)
+            + plot("New data in each backup", bars(\.newBytes), ByteCount.text)
+            + plot(
+                "Duration of each backup",
+                state.madeBackups.map { bar($0.startedAt, UInt64(clamping: $0.durationMilliseconds)) },
+                { DurationText.precise(milliseconds: Int64(clamping: $0)) })
+    }
+
+    private func bar(_ time: Timestamp, _ value: UInt64) -> BarPlot.Bar {
+        BarPlot.Bar(label: parts.language.text(SystemClock.localDay(time)), value: value)
+    }
+
+    private func plot(_ heading: Message, _ bars: [BarPlot.Bar], _ text: @escaping (UInt64) -> String) -> String {
+        guard bars.count > 1 else { return "" }
+        return parts.section(heading, BarPlot(bars, text: text).svg(name: parts.language.text(heading)))
     }
 
     private var backups: String {
@@ -118,7 +111,7 @@ public struct DashboardPage {
         guard !state.history.isEmpty else { return "" }
         let rows = state.history.reversed().map { record in
             [
-                time(record.startedAt), HTMLText.escaped(record.operation.rawValue),
+                started(record), HTMLText.escaped(record.operation.rawValue),
                 HTMLText.escaped(record.result.rawValue + (record.facts.error.map { " (\($0.rawValue))" } ?? "")),
                 DurationText.of(Double(record.durationMilliseconds) / 1_000),
                 record.facts.snapshot.map { "<bdi>\(HTMLText.escaped(MessageText.shortened($0)))</bdi>" } ?? "",
@@ -127,6 +120,17 @@ public struct DashboardPage {
         return table(
             "The last operations",
             [("Started", false), ("Operation", false), ("Result", false), ("Duration", true), ("Backup", false)], rows)
+    }
+
+    /// With a link to the report, if it has one of its own.
+    private func started(_ record: OperationRecord) -> String {
+        let name = ReportFolder.name(of: record)
+        // Those of one second have a number in their names, which the history does not know.
+        guard state.reportNames.contains(name), state.history.count(where: { ReportFolder.name(of: $0) == name }) == 1 else {
+            return time(record.startedAt)
+        }
+        let address = PageLink.address([Array("reports".utf8), Array("\(name).\(ReportFolder.Form.html.rawValue)".utf8)])
+        return "<a href=\"\(address)\">\(time(record.startedAt))</a>"
     }
 
     /// - Parameter rows: of HTML.
@@ -149,38 +153,8 @@ public struct DashboardPage {
             </table></div>
 
             """
-        return section(heading, content)
+        return parts.section(heading, content)
     }
-
-    private static let style = """
-
-        :root { color-scheme: light dark; --page: #fff; --text: #1a1a1a; --quiet: #595959; --box: #ececec; --link: #0b57d0;
-          --good: #146c2e; --bad: #b3261e }
-        @media (prefers-color-scheme: dark) {
-          :root { --page: #161616; --text: #ececec; --quiet: #a8a8a8; --box: #2a2a2a; --link: #8ab4f8; --good: #7fd894;
-            --bad: #f2a09a }
-        }
-        body { margin: 0 auto; padding: 1.5rem; max-width: 60rem; font: 1rem/1.5 system-ui, sans-serif;
-          background: var(--page); color: var(--text); overflow-wrap: anywhere }
-        h1 { margin: 0 }
-        h2 { margin: 2rem 0 .5rem; font-size: 1.25rem }
-        header p { margin: .25rem 0 0; color: var(--quiet) }
-        a { color: var(--link) }
-        ul { margin: 0; padding-left: 1.25rem }
-        .notice { margin: 1rem 0 0; padding: .75rem 1rem; border-radius: .5rem; background: var(--box) }
-        .good { border-left: .375rem solid var(--good) }
-        .bad { border-left: .375rem solid var(--bad) }
-        .wide { overflow-x: auto }
-        table { border-collapse: collapse; width: 100% }
-        th, td { padding: .375rem .75rem .375rem 0; text-align: left; vertical-align: top; white-space: nowrap;
-          border-bottom: 1px solid var(--box) }
-        .number { text-align: right; font-variant-numeric: tabular-nums }
-        .plot { display: block; width: 100%; height: auto }
-        .plot .bar { fill: var(--link) }
-        .plot line { stroke: var(--quiet) }
-        .plot text { fill: var(--quiet); font-size: 12px }
-
-        """
 }
 
 extension Snapshot {

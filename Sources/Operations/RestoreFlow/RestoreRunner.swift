@@ -352,6 +352,45 @@ public struct RestoreRunner: Sendable {
         try? store.writeReport(report)
     }
 
+    /// Refuses a file that would replace all data without a confirmation, where the settings ask for one. The file is checked
+    /// whole first, and `restore/last.*` say what it has.
+    /// - Throws: `notPermitted`, the problem with the file; nothing is changed.
+    public func requireConfirmation(_ source: ImportSource, strategy: ImportStrategy? = nil) throws(BackupError) {
+        // As it is now: a user who has just switched it on relies on it.
+        store.reloadSettings()
+        guard store.settings.confirmsRestores else { return }
+        let strategy = try chosen(strategy, for: source)
+        guard strategy == .replace else { return }
+        try store.recorded(.restore) { (facts) throws(BackupError) in
+            let startedAt = SystemClock.now()
+            var report = RestoreReport(
+                result: .refused, fileName: source.name, startedAt: startedAt, finishedAt: startedAt, strategy: strategy)
+            let error: BackupError
+            do throws(BackupError) {
+                report = try preview(source, strategy: strategy)
+                error = BackupError(
+                    .notPermitted, "this would replace all data, and that was not confirmed", path: source.name,
+                    remedy: """
+                        To confirm it, make a file named CONFIRM in restore/, and copy the file again within \
+                        \(Self.confirmationMinutes) minutes.
+                        """)
+            } catch let problem {
+                error = problem
+            }
+            report.result = .refused
+            report.error = error
+            report.sizeBytes = source.sizeBytes
+            report.finishedAt = SystemClock.now()
+            facts.note(report)
+            // An operation that runs is about to report itself.
+            if !store.isOperationRunning { try? store.writeReport(report) }
+            throw error
+        }
+    }
+
+    /// For how long a confirmation holds.
+    public static let confirmationMinutes = 10
+
     /// Whether a file being written is complete by now; does not check its validity.
     public func isComplete(_ path: String) -> Bool { CompletenessCheck.isComplete(path) }
 }

@@ -10,7 +10,8 @@ extension Setting {
         formatVersion, app, database, repository, media, language, channel, schedule, skipUnchanged, readAgainHours,
         makeDirectoryWait, export, retention, counted, keepLast, keepHourly, keepDaily, keepWeekly, keepMonthly, keepYearly,
         keepWithin,
-        undeleteDays, prune, deviceSync, refuseNewerSchema, beforeRestore, afterRestore, hookTimeoutSeconds, notify,
+        undeleteDays, prune, deviceSync, confirmRestores, refuseNewerSchema, beforeRestore, afterRestore, hookTimeoutSeconds,
+        notify,
         notifications,
         notifyAutomatic, notifyFailures, notifyOverdueDays, automaticHook, log, logLevel, logFile, logSizeBytes, logFiles, report,
         reportFormats, reportTitle, reportCompany, reportClient, reportProduction, reportNotes, reportLogo, reportThumbnails,
@@ -128,6 +129,12 @@ extension Setting {
         "device-sync", \.deviceSyncRemote, text, .nothing("shared"),
         "The remote through which this device exchanges changes of the app's records with other devices. Default: no exchange.")
 
+    static let confirmRestores = Setting(
+        "confirm-restores", \.confirmsRestores, yesOrNo, .standard("no"),
+        """
+        Whether a file that is copied into the mounted restore/ replaces all data only when there is a file CONFIRM in that folder,
+        which the restore removes.
+        """)
     static let refuseNewerSchema = Setting(
         "refuse-newer-schema", \.refusesNewerSchema, yesOrNo, .standard("no"),
         "Whether a restore refuses a file from a later version of the app, instead of trying it with a warning.")

@@ -37,6 +37,8 @@ public struct StoreSettings: Sendable, Equatable {
     public var retention = RetentionSettings()
     /// Whether a restore refuses a file of a later app version, instead of trying it with a warning.
     public var refusesNewerSchema = false
+    /// Whether a file that is copied into `restore/` replaces data only when that was confirmed.
+    public var confirmsRestores = false
     /// Commands before and after restores.
     public var hooks = HookSettings()
     /// The command that reports results to people.

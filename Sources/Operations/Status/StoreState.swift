@@ -66,6 +66,13 @@ public struct StoreState: Sendable {
     let photos: PhotoState?
     /// The last operations, oldest first.
     public let history: [OperationRecord]
+    /// The backups that were made among the last 200 operations, oldest first.
+    let madeBackups: [OperationRecord]
+    /// The reports that there are, by name without extension.
+    let reportNames: Set<String>
+
+    private static let examinedOperationCount = 200
+    private static let shownOperationCount = 20
 
     /// The newest backup; `nil` when there is none.
     public var newest: Snapshot? { snapshots.last }
@@ -104,7 +111,10 @@ public struct StoreState: Sendable {
         }
         deviceSync = DeviceSyncStatus(store)
         photos = PhotoState(store)
-        history = OperationHistory.latest(of: store)
+        let operations = OperationHistory.latest(Self.examinedOperationCount, of: store)
+        history = operations.suffix(Self.shownOperationCount)
+        madeBackups = operations.filter { $0.operation == .backup && $0.result == .ok }
+        reportNames = Set((try? ReportFolder(store.paths).names()) ?? [])
         failure = FailedOperation(store.paths)
         // A lost or locked database is part of the state, not a reason to fail.
         let records = asksDatabase ? store.statusRecords.facts(isPatient ? .command : .mount) : store.statusRecords.remembered
@@ -143,6 +153,8 @@ public struct StoreState: Sendable {
         deviceSync = nil
         photos = nil
         history = []
+        madeBackups = []
+        reportNames = []
         failure = nil
         let records = store.statusRecords.remembered
         counts = records.counts

@@ -35,6 +35,14 @@ struct ReadmeText {
         return Array((parts.joined(separator: "\n\n") + "\n").utf8)
     }
 
+    /// `restore/README.txt`: how to restore, and what to do first.
+    var restoreText: [UInt8] {
+        let title = language.text(self.title)
+        let recipes = [lookFirst] + restores.filter { $0.commands != lookFirst.commands }
+        let parts = [title + "\n" + String(repeating: "=", count: title.count), table(recipes), language.text(rules)]
+        return Array((parts.joined(separator: "\n\n") + "\n").utf8)
+    }
+
     var title: Message { "\(definition.title): live data and backups, as ordinary files" }
 
     /// What is at the top of the tree.
@@ -52,6 +60,9 @@ struct ReadmeText {
                 "safety/",
                 "backups that restores made before they changed anything (the newest \(definition.retention.safetyKeepLast))"
             ),
+            ("versions/", "every media file and collection as a folder with its versions in all backups"),
+            ("control/", "write into its files to back up, check, cancel and more"),
+            ("reports/", "what backups, restores and checks reported"),
             (Self.dashboard, "the state, as a page for a browser"),
             ("status.json", "the state, for programs"),
         ]
@@ -70,6 +81,10 @@ struct ReadmeText {
         ]
     }
 
+    private var lookFirst: Recipe {
+        Recipe("Look first", "cp old.json restore/preview/ && cat restore/preview/old.json.preview.txt")
+    }
+
     private var restores: [Recipe] {
         let others = definition.strategies.dropFirst().map { strategy in
             let label: Message =
@@ -81,7 +96,7 @@ struct ReadmeText {
             return Recipe(label, "cp other.json restore/\(strategy.rawValue)/")
         }
         return [Recipe("Restore", "cp old.json restore/")] + others + [
-            Recipe("Look first", "cp old.json restore/preview/ && cat restore/preview/old.json.preview.txt"),
+            lookFirst,
             Recipe("How did it go?", "cat restore/last.txt"),
             Recipe(
                 "Undo a restore", "cp safety/NAME \(definition.defaultStrategy == .replace ? "restore/" : "restore/replace/")"),

@@ -271,6 +271,9 @@ extension Store {
     /// `README.txt` of the mounted tree.
     public var readme: [UInt8] { readmeText.text }
 
+    /// `README.txt` of `restore/`.
+    public var restoreReadme: [UInt8] { readmeText.restoreText }
+
     var readmeText: ReadmeText {
         ReadmeText(definition: definition, isEncrypted: repository.isEncrypted, language: language)
     }

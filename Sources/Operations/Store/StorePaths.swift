@@ -58,6 +58,8 @@ public struct StorePaths: Sendable {
     public var operationLog: String { "\(root)/backupfs.log" }
     /// Finished operations, one per line.
     var history: String { "\(root)/history.jsonl" }
+    /// A report of each of the last operations.
+    var operationReports: String { "\(root)/reports" }
     /// The state of the schedule.
     var scheduleState: String { "\(root)/schedule.state" }
     /// The state of notices about automatic backups.
@@ -96,13 +98,17 @@ public struct StorePaths: Sendable {
             remedy: "Choose another path, or rename the folder.")
     }
 
-    /// Drafts of files that only the holder of the operation lock replaces.
+    /// Drafts of files that only the holder of the operation lock replaces, and of reports: one that another process is writing
+    /// is lost, which its operation survives.
     func operationDrafts() throws(BackupError) -> [String] {
         let names = [
             restoreJournal, hookRecord, operationRecord, lastErrorRecord, scheduleState, backupWarnings, lastBackup, lastRestore,
             mediaReadRecord, migrationRecord, history,
         ].map(FileSystem.lastComponent)
+        // A folder of reports that cannot be read must not keep the store from being opened.
+        let reports = (try? FileSystem.names(in: operationReports).map(\.description)) ?? []
         return try FileSystem.drafts(of: names, in: root)
+            + reports.filter { $0.contains(FileSystem.draftMark) }.map { "\(operationReports)/\($0)" }
             + FileSystem.drafts(of: [lastRestoreJSON, lastRestoreText].map(FileSystem.lastComponent), in: restoreReports)
     }
 
@@ -115,7 +121,7 @@ public struct StorePaths: Sendable {
             restoreJournal, hookRecord, history, scheduleState, noticeState, noticeLock, backupWarnings, lastBackup, lastRestore,
             mediaReadRecord,
             migrationRecord, restoreReports, appDefinition, remotes,
-            deviceSync, photos, jobs,
+            deviceSync, photos, jobs, operationReports,
         ]
     }
 

@@ -22,6 +22,8 @@ final class TreeContext: Sendable {
     private let safetyFiles = SnapshotListCache<FlatFiles>()
     let live: LiveViews
     let announcer = SnapshotAnnouncer()
+    /// Of restores, by a file in `restore/`.
+    let confirmation: RestoreConfirmation
     let pending = PendingBackups()
     /// Queries the repository, which may not respond.
     private let look: StorageQuery<Look>
@@ -53,6 +55,7 @@ final class TreeContext: Sendable {
         archives = ArchiveCache()
         remotes = RemoteContexts(services: services, isSharedWithOthers: isSharedWithOthers)
         live = LiveViews(services: services)
+        confirmation = RestoreConfirmation(seconds: services.confirmationSeconds)
         look = StorageQuery(repository.patience) { [own, wasNewestKnown] in
             Look { () throws(BackupError) in
                 try repository.refresh()

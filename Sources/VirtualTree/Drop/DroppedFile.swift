@@ -301,13 +301,18 @@ final class DroppedFile: FileNode {
         // A preview changes nothing: it may run twice for the same content, and most content comes only once.
         let key = purpose == .preview ? nil : try content.key()
         if let key, key == accepted { return }
+        var confirmation: RestoreConfirmation.Grant?
         do {
+            // It is for one restore, also of two that are submitted at once.
+            confirmation = purpose.mayNeedConfirmation ? context.confirmation.take() : nil
             let outcome = try context.services.submit(
-                DropSubmission(name: name.description, content: content.submission, purpose: purpose))
+                DropSubmission(
+                    name: name.description, content: content.submission, purpose: purpose, isConfirmed: confirmation != nil))
             setVerdict(key, nil, outcome)
             // `mv` has removed the original.
             if outcome.leavesSome, purpose != .preview { try? content.noteAsLeft(name) }
         } catch {
+            if let confirmation { context.confirmation.giveBack(confirmation) }
             let text = Array(context.services.text("\(name): cannot be restored. \(error.fullText)").utf8 + [10])
             setVerdict(nil, error, purpose == .preview ? DropOutcome(text: text, json: []) : nil)
             throw error

@@ -18,8 +18,23 @@ final class RestoreFolder: DropFolder {
         }
     }
 
+    func createFile(_ name: FileName) throws(BackupError) -> any FileNode {
+        guard name == RestoreConfirmation.name else { return try createDroppedFile(name) }
+        context.confirmation.begin()
+        guard let grant = context.confirmation.current else { throw .notFound(name) }
+        return ConfirmationFile(grant, in: inode, context: context)
+    }
+
+    func removeFile(_ name: FileName) throws(BackupError) {
+        if name == RestoreConfirmation.name, context.confirmation.remove() { return }
+        try removeDroppedFile(name)
+    }
+
     func fixedNodes() throws(BackupError) -> [(name: FileName, node: any Node)] {
         var nodes: [(name: FileName, node: any Node)] = [("preview", preview)] + strategies
+        if let grant = context.confirmation.current {
+            nodes.append((RestoreConfirmation.name, ConfirmationFile(grant, in: inode, context: context)))
+        }
         for report in context.services.restoreReports() {
             let name = FileName(report.name)
             let file = TextFile(name, in: inode, context: context, time: report.modificationTime) { report.content }
@@ -106,7 +121,9 @@ extension DropFolder {
         return FolderListing(try fixedNodes() + dropped)
     }
 
-    func createFile(_ name: FileName) throws(BackupError) -> any FileNode {
+    func createFile(_ name: FileName) throws(BackupError) -> any FileNode { try createDroppedFile(name) }
+
+    func createDroppedFile(_ name: FileName) throws(BackupError) -> any FileNode {
         guard name.isSafeComponent, !DropName.isTrash(name) else {
             throw BackupError(.notPermitted, "this name cannot be used here", path: name.description)
         }
@@ -121,7 +138,9 @@ extension DropFolder {
         throw BackupError(.notPermitted, "folders cannot be restored; drop a single file", path: name.description)
     }
 
-    func removeFile(_ name: FileName) throws(BackupError) {
+    func removeFile(_ name: FileName) throws(BackupError) { try removeDroppedFile(name) }
+
+    func removeDroppedFile(_ name: FileName) throws(BackupError) {
         guard let file = inbox.take(name) else {
             guard try fixedNodes().contains(where: { $0.name == name }) else { throw .notFound(name) }
             throw .readOnlyHere
@@ -185,7 +204,9 @@ enum DropName {
         switch purpose {
         // A strategy that the app does not have must not be treated as a file name: the file would be restored with another
         // strategy.
-        case .restore: ["last.json", "last.txt", "preview", "replace", "merge", "skip"].contains(name.description)
+        case .restore:
+            ["CONFIRM", "README.txt", "last.json", "last.txt", "preview", "replace", "merge", "skip"].contains(name.description)
+                || name.description.hasPrefix(ReportText.lastResultStart)
         case .strategy: false
         case .preview: name.description.hasSuffix(".preview.txt") || name.description.hasSuffix(".preview.json")
         }

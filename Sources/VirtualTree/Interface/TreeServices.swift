@@ -77,6 +77,18 @@ public protocol TreeServices: AnyObject, Sendable {
     /// The app's media folder on this machine, for links that lead there; `nil` for an app without one.
     var mediaFolderPath: String? { get }
 
+    /// Does what a file of `control/` is for, or begins it.
+    /// - Parameter argument: what was written into it, without space around it.
+    /// - Throws: `busy`; `invalidArgument`; why it failed, if it did so right at the start.
+    func control(_ verb: ControlVerb, _ argument: String) throws(BackupError)
+    /// What that file says: what it is for, or how the last request goes or went. Answers from memory.
+    func controlState(_ verb: ControlVerb) -> ReportText
+
+    /// The names of the files in `reports/`.
+    func reportNames() throws(BackupError) -> [FileName]
+    /// - Throws: `notFound`; `damagedContent`.
+    func report(_ name: FileName) throws(BackupError) -> ReportText
+
     /// The folder of the store with a folder for each copy job.
     var jobsPath: String { get }
     /// Asks a job what was written into its file `control`: to pause, to resume or to end.
@@ -135,12 +147,15 @@ public protocol TreeServices: AnyObject, Sendable {
     func isComplete(_ path: String) -> Bool
     /// The names of the restore strategies. Each has a folder in `restore/`, and a file dropped there is restored with it.
     var strategies: [String] { get }
+    /// How long a confirmation of a restore holds, in seconds.
+    var confirmationSeconds: UInt64 { get }
     /// Restores, or reports what a restore would do. Returns when it is done and durable.
     func submit(_ submission: DropSubmission) throws(BackupError) -> DropOutcome
     /// Reports an empty dropped file in the place where restores are reported. A later report about a file with the same name
     /// replaces this one.
     func noteEmptyDrop(named name: String)
-    /// `last.json` and `last.txt` of `restore/`; empty before the first restore.
+    /// `README.txt` of `restore/`, and after the first restore also `last.json`, `last.txt`, and the same text under a name that
+    /// tells the result.
     func restoreReports() -> [ReportText]
 }
 
@@ -209,6 +224,15 @@ public struct DropSubmission: Sendable {
         /// To be restored with this strategy.
         case strategy(String)
         case preview
+
+        /// Whether it may replace all data, which the settings may have confirmed.
+        var mayNeedConfirmation: Bool {
+            switch self {
+            case .restore: true
+            case .strategy(let name): name == "replace"
+            case .preview: false
+            }
+        }
     }
 
     /// Where the dropped content is.
@@ -223,11 +247,14 @@ public struct DropSubmission: Sendable {
     public let name: String
     public let content: Content
     public let purpose: Purpose
+    /// Whether the user has confirmed that it may replace all data.
+    public let isConfirmed: Bool
 
-    public init(name: String, content: Content, purpose: Purpose) {
+    public init(name: String, content: Content, purpose: Purpose, isConfirmed: Bool = false) {
         self.name = name
         self.content = content
         self.purpose = purpose
+        self.isConfirmed = isConfirmed
     }
 }
 
@@ -247,13 +274,16 @@ public struct DropOutcome: Sendable {
     }
 }
 
-/// One of the files in `restore/` that report the result of the last restore.
+/// A file that reports the result of an operation: of the last restore in `restore/`, or one in `reports/`.
 public struct ReportText: Sendable {
-    /// The name in `restore/`.
+    /// How the names of files in `restore/` begin that tell the last result, so that file managers show them first.
+    public static let lastResultStart = "LAST RESULT"
+
+    /// The name in its folder.
     public let name: String
     /// The whole text.
     public let content: [UInt8]
-    /// When the restore ended.
+    /// When the operation ended.
     public let modificationTime: Timestamp
 
     public init(name: String, content: [UInt8], modificationTime: Timestamp) {

@@ -150,6 +150,38 @@ final class StoredFolder: FolderNode {
     }
 }
 
+// MARK: - For `versions/`
+
+extension StoredFolder {
+    /// The content of its directory object: folders with the same one have the same files. `nil` for a rendered folder.
+    var storedContent: FileContent? {
+        switch place {
+        case .root(let snapshot): snapshot.record.root.content
+        case .folder(let entry, _): entry.content
+        case .renderedRoot, .renderedData: nil
+        }
+    }
+
+    /// What it has, sorted by name.
+    func entries() throws(BackupError) -> [TreeEntry] { try directory().entries }
+
+    func entry(named name: FileName) throws(BackupError) -> (index: Int, entry: TreeEntry)? {
+        let directory = try directory()
+        return directory.index(named: name).map { ($0, directory.entries[$0]) }
+    }
+
+    /// - Returns: `nil` when it has no folder of that name.
+    func folder(named name: FileName) throws(BackupError) -> StoredFolder? {
+        guard let entry = try entry(named: name)?.entry, entry.kind == .directory else { return nil }
+        return StoredFolder(entry, in: self, inode: inode.child(name))
+    }
+
+    /// The file at `index` under another number.
+    func file(at index: Int, _ entry: TreeEntry, inode: InodeNumber) -> StoredFile {
+        StoredFile(Int32(index), in: self, inode: inode, isDerived: entry.checksums == nil)
+    }
+}
+
 // MARK: - For the files in it
 
 extension StoredFolder {

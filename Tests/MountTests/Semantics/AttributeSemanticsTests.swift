@@ -147,7 +147,7 @@ struct AttributeSemanticsTests {
             try sandbox.sh(Self.fill)
             let result = try sandbox.python(
                 #"""
-                places = [path for path in everything() if not os.path.islink(path)]
+                places = [path for path in everything() if not os.path.islink(path) and not path.startswith("./control/")]
                 print(all(os.access(path, os.R_OK | os.W_OK) for path in places), len(places) > 40)
                 print({code(opened(os.O_WRONLY), path) for path in places if is_file(path) and path not in
                     ("./restore/a.zip", "./restore/preview/e.json")})

@@ -99,7 +99,7 @@ struct LiveSemanticsTests {
                 os.close(file)
                 print(json.loads(read("restore/last.json"))["success"], read("restore/x.json") == export)
                 """#)
-            #expect(result == "True ['merge', 'preview', 'replace', 'skip', 'x.json']\nTrue True")
+            #expect(result == "True ['README.txt', 'merge', 'preview', 'replace', 'skip', 'x.json']\nTrue True")
         }
     }
 

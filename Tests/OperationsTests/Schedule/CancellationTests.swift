@@ -34,7 +34,7 @@ struct CancellationTests {
         #expect(try sandbox.sh("find $S/repository/packs $S/repository/snapshots $S/spool -type f | sort") == state)
         #expect(
             try sandbox.sh("ls $S")
-                == "app\napp.yaml\nbackupfs.log\nhistory.jsonl\nidentity\nlast-backup\noperation.lock\nrepository\nrestore\nspool\nstore.yaml"
+                == "app\napp.yaml\nbackupfs.log\nhistory.jsonl\nidentity\nlast-backup\noperation.lock\nreports\nrepository\nrestore\nspool\nstore.yaml"
         )
         #expect(
             try sandbox.sh("backupfs backup --label two --store $S; backupfs check --read-data --store $S | tail -1")

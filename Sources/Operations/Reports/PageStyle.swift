@@ -1,0 +1,67 @@
+import BackupCore
+import Formats
+import SystemIO
+
+/// The look of the pages in the mounted tree: dark or light as the reader's system, and narrow enough for a telephone.
+enum PageStyle {
+    static let css = """
+
+        :root { color-scheme: light dark; --page: #fff; --text: #1a1a1a; --quiet: #595959; --box: #ececec; --link: #0b57d0;
+          --good: #146c2e; --bad: #b3261e }
+        @media (prefers-color-scheme: dark) {
+          :root { --page: #161616; --text: #ececec; --quiet: #a8a8a8; --box: #2a2a2a; --link: #8ab4f8; --good: #7fd894;
+            --bad: #f2a09a }
+        }
+        body { margin: 0 auto; padding: 1.5rem; max-width: 60rem; font: 1rem/1.5 system-ui, sans-serif;
+          background: var(--page); color: var(--text); overflow-wrap: anywhere }
+        h1 { margin: 0 }
+        h2 { margin: 2rem 0 .5rem; font-size: 1.25rem }
+        header p { margin: .25rem 0 0; color: var(--quiet) }
+        a { color: var(--link) }
+        ul { margin: 0; padding-left: 1.25rem }
+        .notice { margin: 1rem 0 0; padding: .75rem 1rem; border-radius: .5rem; background: var(--box) }
+        .good { border-left: .375rem solid var(--good) }
+        .bad { border-left: .375rem solid var(--bad) }
+        .text { margin: 1rem 0 0; white-space: pre-wrap }
+        .wide { overflow-x: auto }
+        table { border-collapse: collapse; width: 100% }
+        th, td { padding: .375rem .75rem .375rem 0; text-align: left; vertical-align: top; white-space: nowrap;
+          border-bottom: 1px solid var(--box) }
+        .number { text-align: right; font-variant-numeric: tabular-nums }
+        .plot { display: block; width: 100%; height: auto }
+        .plot .bar { fill: var(--link) }
+        .plot line { stroke: var(--quiet) }
+        .plot text { fill: var(--quiet); font-size: 12px }
+
+        """
+}
+
+/// Pieces that the pages share.
+struct PageParts {
+    let language: Language
+
+    func text(_ message: Message) -> String { HTMLText.escaped(language.text(message)) }
+
+    /// A whole page.
+    /// - Parameters:
+    ///   - title: not escaped.
+    ///   - header: HTML of the heading and what stands below it.
+    ///   - main: HTML of the rest.
+    func page(title: String, header: String, main: String) -> [UInt8] {
+        let head = HTMLText.head(title: title, language: language.rawValue, style: PageStyle.css)
+        return Array("\(head)<body>\n<header>\n\(header)</header>\n<main>\n\(main)</main>\n</body>\n</html>\n".utf8)
+    }
+
+    func section(_ heading: Message, _ content: String) -> String {
+        content.isEmpty ? "" : "<section>\n<h2>\(text(heading))</h2>\n\(content)</section>\n"
+    }
+
+    func paragraph(_ message: Message, _ tone: String) -> String {
+        "<p class=\"notice \(tone)\"><bdi>\(text(message))</bdi></p>\n"
+    }
+
+    func list(_ lines: [Message]) -> String {
+        guard !lines.isEmpty else { return "" }
+        return "<ul>\n\(lines.map { "<li><bdi>\(text($0))</bdi></li>\n" }.joined())</ul>\n"
+    }
+}
