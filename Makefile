@@ -18,7 +18,7 @@ RUN_TESTS = mount-scripts/run-tests.sh $(TEST_COMMAND)
 PACKAGE_FOLDER = .build/package
 
 .DEFAULT_GOAL := build
-.PHONY: help build media mount umount test test-all crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz fuzz-photos photo-corpora soak two-hosts test-remotes property \
+.PHONY: help build media mount umount test test-all crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz fuzz-photos photo-corpora soak two-hosts test-remotes test-pages property \
 	screenshot install uninstall deb test-deb clean
 
 help:
@@ -29,12 +29,13 @@ help:
 	@echo 'make umount        unmount it again'
 	@echo 'make test          install what tests need, check, build, run the tests: a part of the campaigns, another one in each run'
 	@echo '                   (BACKUPFS_SKIP_MOUNTED_TESTS=1 where nothing can be mounted)'
-	@echo 'make test-all      the same, then the long campaigns, one after the other: crash-matrix, test-remotes, soak, two-hosts,'
+	@echo 'make test-all      the same, then the long campaigns, one after the other: crash-matrix, test-remotes, test-pages, soak, two-hosts,'
 	@echo '                   property, fuzz, fuzz-photos (as root; some hours)'
 	@echo 'make crash-matrix  kill, fill and break each call of restores, repairs, removals and prunes that changes a file: some hours'
 	@echo '                   (BACKUPFS_CRASH_ONLY="merge, archive with media: kill": what begins so)'
 	@echo 'make test-remotes  install Ceph (RADOS gateway), OpenStack Swift, the JuiceFS gateway and rclone, and test the program against them:'
 	@echo '                   some minutes, 2 GB (SERVERS=radosgw,swift,juicefs,rclone)'
+	@echo 'make test-pages    install Chromium, and look at the pages of a mounted store in it, with the rules of axe-core'
 	@echo 'make check         formatting, house rules, a build in which warnings are errors'
 	@echo 'make translations  after texts were changed: bring the catalogs in Sources/CTranslations in step with them'
 	@echo 'make bench         compare with restic and BorgBackup, the mount with others, repositories on a server with restic, exports and imports'
@@ -120,6 +121,7 @@ test-all: export BACKUPFS_ROUNDS = all
 test-all: test
 	$(MAKE) crash-matrix
 	$(MAKE) test-remotes
+	$(MAKE) test-pages
 	$(MAKE) soak MINUTES=$(CAMPAIGN_MINUTES)
 	$(MAKE) two-hosts MINUTES=$(CAMPAIGN_MINUTES)
 	$(MAKE) property MINUTES=$(CAMPAIGN_MINUTES)
@@ -134,6 +136,11 @@ crash-matrix: test-fuse check build
 test-remotes: test-fuse check build
 	@mount-scripts/install-dependencies.sh remotes
 	$(TESTS) BACKUPFS_REMOTE_SERVERS=$(or $(SERVERS),all) $(RUN_TESTS) --filter 'OtherServersTests|S3StoragePromiseTests'
+
+# With PICTURES=Docs/images, also makes the pictures of pages again.
+test-pages: test-fuse build
+	@mount-scripts/install-dependencies.sh pages
+	"$${BACKUPFS_TEST_TOOLS:-$${XDG_CACHE_HOME:-$$HOME/.cache}/backupfs-test}/venv/bin/python3" mount-scripts/pages/check.py $(RELEASE_BINARY) $(PICTURES)
 
 # make hands down what is set in the environment or on its command line.
 bench: build

