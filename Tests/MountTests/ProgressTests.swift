@@ -89,6 +89,8 @@ struct ProgressTests {
             try sandbox.sh("wait_until grep -q 'backup one success' $S/told")
             try sandbox.sh("cp $M/snapshots/one/export.json $M/restore/x.json; ! mkdir $M/snapshots/one 2>/dev/null")
             try sandbox.sh("wait_until grep -q 'restore x.json success' $S/told; [ $(wc -l < $S/told) = 2 ]")
+            try sandbox.sh("echo two > $M/control/backup; wait_until grep -q 'backup two success' $S/told")
+            try sandbox.sh("echo > $M/control/backup; wait_until grep -qE 'backup 2[0-9_-]+ success' $S/told")
             try sandbox.unmount()
         }
     }

@@ -2,7 +2,6 @@ import BackupCore
 import BackupRepository
 import Formats
 import Operations
-import Synchronization
 import SystemIO
 import VirtualTree
 
@@ -31,12 +30,12 @@ final class ControlHost: Sendable {
     private let store: Store
     private let mountedAt = SystemClock.now()
     private let state = Monitor(State())
-    private let onBackup = Mutex<@Sendable () -> Void>({})
+    private let backups: MountBackup
 
-    init(store: Store) { self.store = store }
-
-    /// - Parameter action: called after each backup that was made here.
-    func afterBackups(_ action: @escaping @Sendable () -> Void) { onBackup.withLock { $0 = action } }
+    init(store: Store, backups: MountBackup) {
+        self.store = store
+        self.backups = backups
+    }
 
     /// - Parameter argument: what was written: the name of a backup, or nothing.
     /// - Throws: `busy` while something else that was asked for here runs; `invalidArgument` without a name where there must be
@@ -141,9 +140,7 @@ final class ControlHost: Sendable {
     }
 
     private func backUp(_ name: String?, _ progress: @escaping ProgressHandler) throws(BackupError) -> Message {
-        let result = try BackupOperation(store: store).run(label: name, tag: nil, progress: progress)
-        MountComplaint.show(result.warnings.map(\.message), of: result.snapshot)
-        onBackup.withLock { $0 }()
+        let result = try backups.make(label: name, progress: progress)
         return .joined(["The backup \(result.snapshot.name) was made."] + result.notices, separator: "\n")
     }
 

@@ -22,7 +22,7 @@ final class StoreTreeServices: TreeServices {
     private let firstState: StorageQuery<Result<StoreState, BackupError>>
     private let lastState = Mutex<StoreState?>(nil)
     private let mountedAt = SystemClock.now()
-    private let onBackup = Mutex<@Sendable () -> Void>({})
+    private let backups: MountBackup
     private let copies: RemoteCopies
     private let photos: LivePhotos?
     private let rendered: RenderedSnapshots
@@ -45,7 +45,8 @@ final class StoreTreeServices: TreeServices {
     init(store: Store) throws(BackupError) {
         self.store = store
         copies = RemoteCopies(store: store)
-        controls = ControlHost(store: store)
+        backups = MountBackup(store: store)
+        controls = ControlHost(store: store, backups: backups)
         jobs = JobHost(store: store)
         copySets = CopySetHost(store: store)
         live = try LiveData(store: store)
@@ -79,10 +80,7 @@ final class StoreTreeServices: TreeServices {
     }
 
     /// Calls `body` after each backup that a request has made, on the thread of the request.
-    func afterBackups(_ body: @escaping @Sendable () -> Void) {
-        onBackup.withLock { $0 = body }
-        controls.afterBackups(body)
-    }
+    func afterBackups(_ body: @escaping @Sendable () -> Void) { backups.afterBackups(body) }
 
     var storePath: String { store.paths.root }
 
@@ -299,26 +297,8 @@ final class StoreTreeServices: TreeServices {
     var makeDirectoryWaitSeconds: Double? { store.makeDirectoryWait.seconds }
 
     func createSnapshot(named name: String, _ milestones: BackupMilestones) throws(BackupError) -> MadeSnapshot {
-        let result = try telling(.backup, named: name) { () throws(BackupError) in
-            try BackupOperation(store: store, milestones: milestones).run(label: name, tag: nil, progress: nil)
-        }
-        MountComplaint.show(result.warnings.map(\.message), of: result.snapshot)
-        onBackup.withLock { $0 }()
+        let result = try backups.make(label: name, milestones: milestones)
         return MadeSnapshot(id: result.snapshot.id, incompleteness: result.incompleteness ?? result.renaming)
-    }
-
-    /// The requester in the mount waits for the result, not for a notice.
-    private func telling<Result>(
-        _ subject: OperationNotification.Subject, named name: String, _ body: () throws(BackupError) -> Result
-    ) throws(BackupError) -> Result {
-        do {
-            let result = try body()
-            OperationNotification(subject, named: name, of: store).sendInBackground()
-            return result
-        } catch {
-            OperationNotification(subject, named: name, of: store, error: error).sendInBackground()
-            throw error
-        }
     }
 
     func removeSnapshot(_ snapshot: Snapshot) throws(BackupError) { try store.removeSnapshot(snapshot) }
@@ -385,8 +365,8 @@ final class StoreTreeServices: TreeServices {
         _ runner: RestoreRunner, _ source: ImportSource, _ strategy: ImportStrategy?
     ) throws(BackupError) -> RestoreReport {
         SuccessorWarning.show(store)
-        return try telling(.restore, named: source.name) { () throws(BackupError) in
-            try runner.run(source, strategy: strategy, progress: nil)
+        return try store.notifying(.restore, named: source.name) { () throws(BackupError) in
+            (try runner.run(source, strategy: strategy, progress: nil), source.name)
         }
     }
 
@@ -394,17 +374,15 @@ final class StoreTreeServices: TreeServices {
 
     func restoreReports() -> [ReportText] {
         var reports = [ReportText(name: "README.txt", content: store.restoreReadme, modificationTime: mountedAt)]
-        func report(_ path: String, as name: String) -> ReportText? {
-            guard let status = FileSystem.statusIfPresent(path), let content = try? FileSystem.readFile(path) else { return nil }
-            return ReportText(name: name, content: content, modificationTime: status.modificationTime)
+        for (name, path) in [("last.json", store.paths.lastRestoreJSON), ("last.txt", store.paths.lastRestoreText)] {
+            guard let status = FileSystem.statusIfPresent(path), let content = try? FileSystem.readFile(path) else { continue }
+            reports.append(ReportText(name: name, content: content, modificationTime: status.modificationTime))
         }
-        if let json = report(store.paths.lastRestoreJSON, as: "last.json") {
-            reports.append(json)
+        if let json = reports.first(where: { $0.name == "last.json" }), let text = reports.first(where: { $0.name == "last.txt" })
+        {
             let result = JSONMembers(json.content).flag("success") ? "RESTORED" : "NOT RESTORED"
             let name = "\(ReportText.lastResultStart) - \(result).txt"
-            reports += ["last.txt", name].compactMap { report(store.paths.lastRestoreText, as: $0) }
-        } else {
-            reports += [report(store.paths.lastRestoreText, as: "last.txt")].compactMap { $0 }
+            reports.append(ReportText(name: name, content: text.content, modificationTime: text.modificationTime))
         }
         return reports
     }

@@ -47,8 +47,7 @@ struct HistoryCommand: ParsableCommand {
         return [
             Terminal.time(record.startedAt), record.operation.rawValue,
             record.isAutomatic ? Terminal.language.text("automatic") : "",
-            record.result.rawValue + (facts.error.map { " (\($0.rawValue))" } ?? ""),
-            DurationText.precise(milliseconds: record.durationMilliseconds),
+            record.resultText, DurationText.precise(milliseconds: record.durationMilliseconds),
             facts.sizeBytes.map { ByteCount.text($0) } ?? "", facts.storedByteCount.map { ByteCount.text($0) } ?? "",
             facts.snapshot.map { MessageText.shortened($0) } ?? "",
         ]

@@ -26,6 +26,9 @@ public struct OperationRecord: Sendable, Equatable {
         self.facts = facts
     }
 
+    /// `ok`, `failed (noSpace)`.
+    public var resultText: String { result.rawValue + (facts.error.map { " (\($0.rawValue))" } ?? "") }
+
     var level: LogLevel {
         switch result {
         case .ok: facts.error == nil && !facts.hasFailedHook ? .info : .warning
@@ -68,8 +71,10 @@ extension OperationRecord {
     }
 
     /// - Returns: `nil` for a line that a crash tore or that another version of the program wrote.
-    init?(historyLine line: ArraySlice<UInt8>) {
-        let members = JSONMembers(line)
+    init?(historyLine line: ArraySlice<UInt8>) { self.init(JSONMembers(line)) }
+
+    /// - Returns: `nil` for members that are not those of an operation.
+    init?(_ members: JSONMembers) {
         guard members.isFlat, let operation: OperationKind = members.word("operation"),
             let result: OperationResult = members.word("result"), let startedAt = members.time("startedAt"),
             let milliseconds: Int64 = members.number("durationMilliseconds")

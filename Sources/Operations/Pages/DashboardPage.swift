@@ -112,7 +112,7 @@ public struct DashboardPage {
         let rows = state.history.reversed().map { record in
             [
                 started(record), HTMLText.escaped(record.operation.rawValue),
-                HTMLText.escaped(record.result.rawValue + (record.facts.error.map { " (\($0.rawValue))" } ?? "")),
+                HTMLText.escaped(record.resultText),
                 DurationText.of(Double(record.durationMilliseconds) / 1_000),
                 record.facts.snapshot.map { "<bdi>\(HTMLText.escaped(MessageText.shortened($0)))</bdi>" } ?? "",
             ]
@@ -142,18 +142,8 @@ public struct DashboardPage {
         let body = rows.map { row in
             "<tr>" + row.enumerated().map { "<td\(style($0))>\($1)</td>" }.joined() + "</tr>\n"
         }
-        // Wider than a telephone: the table scrolls, not the page.
-        let content = """
-            <div class="wide" role="region" aria-label="\(text(heading))" tabindex="0"><table>
-            <thead>
-            <tr>\(head)</tr>
-            </thead>
-            <tbody>
-            \(body.joined())</tbody>
-            </table></div>
-
-            """
-        return parts.section(heading, content)
+        let rows = "<thead>\n<tr>\(head)</tr>\n</thead>\n<tbody>\n\(body.joined())</tbody>\n"
+        return parts.section(heading, parts.table(heading, rows))
     }
 }
 

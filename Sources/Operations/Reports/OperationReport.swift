@@ -24,8 +24,8 @@ public struct OperationReport: Sendable {
     /// - Throws: `damagedContent` for bytes that are no report of this version.
     init(_ json: [UInt8], path: String) throws(BackupError) {
         let members = JSONMembers(json)
-        guard let version: Int = members.number("version"), version == Self.version, members.isFlat,
-            let read = OperationRecord(historyLine: json[...])
+        guard let version: Int = members.number("version"), version == Self.version,
+            let read = OperationRecord(members)
         else { throw BackupError(.damagedContent, "this is not a report of an operation", path: path) }
         var facts = read.facts
         facts.strategy = members.text("strategy")
@@ -70,7 +70,7 @@ public struct OperationReport: Sendable {
         let seconds = DurationText.precise(milliseconds: record.durationMilliseconds)
         var rows: [(label: Message, value: Message)] = [
             ("Operation", kind), ("Started", SystemClock.localTime(record.startedAt)), ("Duration", .verbatim(seconds)),
-            ("Result", .verbatim(record.result.rawValue + (facts.error.map { " (\($0.rawValue))" } ?? ""))),
+            ("Result", .verbatim(record.resultText)),
         ]
         func add(_ label: Message, _ value: String?) { if let value { rows.append((label, .verbatim(value))) } }
         add("Backup", facts.snapshot.map { MessageText.shortened($0, limit: MessageText.nameLimit) })

@@ -56,6 +56,18 @@ struct PageParts {
         content.isEmpty ? "" : "<section>\n<h2>\(text(heading))</h2>\n\(content)</section>\n"
     }
 
+    /// A table that scrolls by itself where it is wider than a telephone, so that the page does not.
+    /// - Parameters:
+    ///   - label: for programs that read pages out.
+    ///   - rows: HTML of what is in the table.
+    func table(_ label: Message, _ rows: String) -> String {
+        """
+        <div class="wide" role="region" aria-label="\(text(label))" tabindex="0"><table>
+        \(rows)</table></div>
+
+        """
+    }
+
     func paragraph(_ message: Message, _ tone: String) -> String {
         "<p class=\"notice \(tone)\"><bdi>\(text(message))</bdi></p>\n"
     }

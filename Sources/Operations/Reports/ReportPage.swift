@@ -35,13 +35,7 @@ struct ReportPage {
         let rows = report.rows.map { label, value in
             "<tr><th scope=\"row\">\(parts.text(label))</th><td><bdi>\(parts.text(value))</bdi></td></tr>\n"
         }
-        return """
-            <div class="wide" role="region" aria-label="\(parts.text("Operation"))" tabindex="0"><table>
-            <tbody>
-            \(rows.joined())</tbody>
-            </table></div>
-
-            """
+        return parts.table("Operation", "<tbody>\n\(rows.joined())</tbody>\n")
     }
 
     private var text: String {

@@ -19,21 +19,22 @@ final class RestoreConfirmation: Sendable {
     init(seconds: UInt64) { self.seconds = seconds }
 
     /// The confirmation that holds now.
-    var current: Grant? {
-        grant.withLock { grant in
-            if let known = grant, known.endNanoseconds <= SystemClock.monotonicNanoseconds() { grant = nil }
-            return grant
-        }
+    var current: Grant? { grant.withLock { Self.valid($0) } }
+
+    private static func valid(_ grant: Grant?) -> Grant? {
+        grant.flatMap { SystemClock.monotonicNanoseconds() < $0.endNanoseconds ? $0 : nil }
     }
 
     /// Takes it for a restore, so that no other restore has it.
     func take() -> Grant? {
-        let current = current
-        return current.flatMap { grant in self.grant.withLock { if $0 == grant { $0 = nil; return grant } else { return nil } } }
+        grant.withLock { grant in
+            defer { grant = nil }
+            return Self.valid(grant)
+        }
     }
 
     /// Gives it back: nothing was restored.
-    func giveBack(_ grant: Grant) { self.grant.withLock { if $0 == nil { $0 = grant } } }
+    func giveBack(_ grant: Grant) { self.grant.withLock { if Self.valid($0) == nil { $0 = grant } } }
 
     func begin() {
         let end = SystemClock.monotonicNanoseconds() + seconds * 1_000_000_000
