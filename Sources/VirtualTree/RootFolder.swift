@@ -41,6 +41,8 @@ final class RootFolder: FolderNode {
             ),
         ]
         let versions = parent.child("versions").child(FileName(context.repository.id))
+        let history = parent.child("history").child(FileName(context.repository.id))
+        nodes.append(("history", HistoryFolder(inode: history, context: context)))
         nodes.append(("versions", VersionsFolder(inode: versions, context: context)))
         if services.hasPhotos {
             let name = PhotoPlaces.viewFolderName

@@ -12,9 +12,9 @@ struct DamagedListingTests {
         f.seek(0); f.write(d)' "$pack"; done
         """
     private static let top = [
-        "README.txt", "control", "copy", "exports", "index.html", "jobs", "live", "remotes", "reports", "restore", "safety",
-        "snapshots",
-        "status.json", "versions",
+        "README.txt", "control", "copy", "exports", "history", "index.html", "jobs", "live", "remotes", "reports", "restore",
+        "safety",
+        "snapshots", "status.json", "versions",
     ]
 
     @Test func `T-A1: a damaged backup hides only itself`() throws {
@@ -41,6 +41,12 @@ struct DamagedListingTests {
             try sandbox.sh("grep -q '^bad: ' \"$M/versions/data/DAMAGED BACKUPS.txt\"")
             try sandbox.sh("cmp $M/versions/data/expenses.json/*.json $M/snapshots/good/data/expenses.json")
             try sandbox.fails("cat $M/versions/data/none.json/x", saying: "Input/output error")
+            // The same for the history of records.
+            #expect(try sandbox.names("history/expenses").prefix(2) == ["1", "10"])
+            try sandbox.sh("grep -q '^bad: ' \"$M/history/expenses/DAMAGED BACKUPS.txt\"")
+            #expect(try sandbox.names("history/expenses/1200").last == "changes.txt")
+            try sandbox.sh("grep -q '^bad: ' \"$M/history/expenses/1200/DAMAGED BACKUPS.txt\"")
+            try sandbox.fails("ls $M/history/expenses/5000", saying: "Input/output error")
             try sandbox.sh("jq -e .app $M/status.json >/dev/null; ls $M/live >/dev/null")
         }
     }

@@ -6,9 +6,9 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct LifecycleTests {
     static let rootNames = [
-        "README.txt", "control", "copy", "exports", "index.html", "jobs", "live", "remotes", "reports", "restore", "safety",
-        "snapshots",
-        "status.json", "versions",
+        "README.txt", "control", "copy", "exports", "history", "index.html", "jobs", "live", "remotes", "reports", "restore",
+        "safety",
+        "snapshots", "status.json", "versions",
     ]
 
     @Test func `the first mount makes the default store and is ready when it returns`() throws {

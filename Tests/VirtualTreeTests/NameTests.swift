@@ -14,9 +14,9 @@ struct NameTests {
         let tree = test.tree
         #expect(
             try tree.names("") == [
-                "README.txt", "control", "copy", "exports", "index.html", "jobs", "live", "remotes", "reports", "restore",
-                "safety", "snapshots",
-                "status.json", "versions",
+                "README.txt", "control", "copy", "exports", "history", "index.html", "jobs", "live", "remotes", "reports",
+                "restore",
+                "safety", "snapshots", "status.json", "versions",
             ])
         #expect(try tree.names("snapshots").sorted() == ["first", "latest", "second"])
         #expect(
@@ -36,7 +36,7 @@ struct NameTests {
 
     @Test func `an empty repository has the same folders, and no latest`() throws {
         let test = try TestTree(snapshots: false)
-        #expect(try test.tree.names("").count == 14)
+        #expect(try test.tree.names("").count == 15)
         for folder in ["snapshots", "exports", "safety"] { #expect(try test.tree.names(folder) == []) }
         #expect(errorCode { try test.tree.find("snapshots/latest") } == .notFound)
     }

@@ -54,6 +54,16 @@ final class TestServices: TreeServices {
         var starring: (@Sendable (CopyDraft) throws(BackupError) -> SHA256Digest)?
     }
 
+    /// No backup has records.
+    final class NoHistories: RecordHistoryView {
+        func collections(_ snapshots: [Snapshot]) throws(BackupError) -> [FileName] { [] }
+        func records(of collection: FileName, _ snapshots: [Snapshot]) throws(BackupError) -> RecordNames? { nil }
+        func history(
+            of record: FileName, in collection: FileName, _ snapshots: [Snapshot]
+        ) throws(BackupError) -> RecordHistory? { nil }
+    }
+
+    let recordHistories: any RecordHistoryView = NoHistories()
     let copySetNames: [String] = []
     func copySet(named name: String) throws(BackupError) -> CopySet? { nil }
 

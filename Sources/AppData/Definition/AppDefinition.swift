@@ -142,6 +142,20 @@ public struct AppDefinition: Sendable {
         return definition
     }
 
+    /// The same, with records that their keys alone identify, and that a merge updates: for single records, which a user has
+    /// chosen.
+    public var identifiedByKeys: AppDefinition {
+        replacing(collections: collections.map(\.identifiedByKey), envelope: envelope, otherFormats: otherFormats)
+    }
+
+    /// Whether a collection is written in the same way in two formats of an app.
+    public func hasSameForm(of collection: String, as other: AppDefinition) -> Bool {
+        guard let own = collections.first(where: { $0.name == collection }),
+            let others = other.collections.first(where: { $0.name == collection })
+        else { return false }
+        return dateNumbers == other.dateNumbers && own.hasSameForm(as: others)
+    }
+
     /// The definition of a database without one, with the tables that were found in it.
     func covering(_ tables: [CollectionDefinition]) -> AppDefinition {
         var definition = self

@@ -25,12 +25,25 @@ public struct CollectionDefinition: Sendable {
     /// Index of the boolean field that marks records whose media file is part of the app itself.
     public private(set) var mediaExclusionIndex: Int?
     /// How to treat existing records.
-    public let rules: MergeRules
+    public private(set) var rules: MergeRules
 
     func replacing(fields: [FieldDefinition]) -> CollectionDefinition {
         var collection = self
         collection.fields = fields
         return collection
+    }
+
+    /// The same, with records that their key alone identifies, and that a merge updates.
+    var identifiedByKey: CollectionDefinition {
+        var collection = self
+        collection.rules = MergeRules(identity: [keyIndex], note: rules.note)
+        return collection
+    }
+
+    /// Whether its records have the same members, columns and values as those of another format's collection.
+    func hasSameForm(as other: CollectionDefinition) -> Bool {
+        table == other.table && keyIndex == other.keyIndex && source == other.source && fields.count == other.fields.count
+            && zip(fields, other.fields).allSatisfy { $0.hasSameForm(as: $1) }
     }
 
     /// The field that identifies a record.

@@ -41,6 +41,13 @@ public struct FieldDefinition: Sendable {
         return field
     }
 
+    /// Whether it has the same values, in the same column.
+    func hasSameForm(as other: FieldDefinition) -> Bool {
+        name == other.name && column == other.column && type == other.type && keyColumns == other.keyColumns
+            && isRequired == other.isRequired && isNullable == other.isNullable && missingValue == other.missingValue
+            && reference?.collection == other.reference?.collection && isRestored == other.isRestored
+    }
+
     /// Whether the member may be missing on reading.
     public var mayBeMissing: Bool { isNullable || !isRequired }
     /// Whether null is a valid value. A missing member may have a value that is not null.

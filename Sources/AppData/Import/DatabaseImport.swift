@@ -111,6 +111,9 @@ public struct ImportInstructions {
     /// Whether settings are restored; `nil` to follow the definition.
     public var restoresSettings: Bool?
 
+    /// Whether the file has only some records, so that others to which they refer are in the database.
+    public var isPart = false
+
     /// Whether the settings of a file replace the existing ones.
     func takesSettings(_ definition: AppDefinition) -> Bool {
         guard let settings = definition.settings else { return false }

@@ -114,7 +114,8 @@ struct AdditionImport {
         let inserter = try RecordInserter(connection: connection, definition: format)
         let merge = MergeImport(
             connection: connection, format: format, instructions: instructions,
-            isFileOlder: instructions.fileVersion.map { $0 < present.schemaVersion } ?? false)
+            // Of a single record, what its export left out was null.
+            isFileOlder: !instructions.isPart && instructions.fileVersion.map { $0 < present.schemaVersion } ?? false)
         let outcome = try merge.run(
             source, ImportOutcome(strategy: instructions.strategy, of: format), inserter)
         // A database without records accepts any format, and its data then goes out in that format.

@@ -8,6 +8,8 @@ final class MergeWriter: RecordVisitor {
         /// Fields that refer to records whose database keys may differ from those in the file.
         let references: [(index: Int, collection: Int, mayDangle: Bool)]
         let mediaFields: [Int]
+        /// References of a part of the data to records that must be in the file or in the database.
+        let requiredReferences: [(index: Int, collection: Int)]
         /// Whether existing records stay unchanged.
         let keepsFound: Bool
         let updater: RecordUpdater
@@ -32,17 +34,27 @@ final class MergeWriter: RecordVisitor {
         self.indices = indices
         self.inserter = inserter
         mediaNames = instructions.mediaNames
+        let isPart = instructions.isPart
+        // The database may treat keys as equal that differ in their bytes.
+        if isPart, let index = indices.first(where: \.hasNewKeys) {
+            throw BackupError(
+                .invalidContent,
+                "Import failed: the database takes the key of one of the \(index.collection.plural) for that of another record",
+                path: connection.path, remedy: "Change the key of that record in the app first.")
+        }
         var plans: [Plan] = []
         for collection in definition.collections {
             plans.append(
                 Plan(
                     references: collection.fields.indices.compactMap { index in
-                        guard index != collection.keyIndex, let reference = collection.fields[index].reference,
+                        // The keys in a part are those in the database.
+                        guard !isPart, index != collection.keyIndex, let reference = collection.fields[index].reference,
                             reference.mayDangle || indices[reference.collection].hasNewKeys
                         else { return nil }
                         return (index, reference.collection, reference.mayDangle)
                     },
                     mediaFields: collection.fields.indices.filter { collection.fields[$0].isMedia },
+                    requiredReferences: isPart ? Self.requiredReferences(collection) : [],
                     keepsFound: outcome.strategy == .skip || outcome.strategy == .merge && collection.rules.onMerge == .keep,
                     updater: try RecordUpdater(collection, isFileOlder: isFileOlder, connection: connection)))
         }
@@ -66,6 +78,13 @@ final class MergeWriter: RecordVisitor {
             outcome.collections[collection].skipped += 1
             return
         }
+        for (index, target) in plan.requiredReferences where !record.isNullOrMissing(index) {
+            if isFound, try plan.updater.isUnchanged(key, record, index) { continue }
+            guard try !indices[target].isTaken(record, index),
+                try plan.updater.isMissing(record, index, in: indices[target].collection)
+            else { continue }
+            throw missing(target, record, index, of: description)
+        }
         for (index, target, mayDangle) in plan.references where !record.isNullOrMissing(index) {
             if mayDangle, try !indices[target].hasRecord(record, index) {
                 // It must not become a reference to a record that happens to have that key here.
@@ -85,6 +104,25 @@ final class MergeWriter: RecordVisitor {
         } else {
             outcome.collections[collection].skipped += 1
         }
+    }
+
+    private static func requiredReferences(_ collection: CollectionDefinition) -> [(index: Int, collection: Int)] {
+        collection.fields.indices.compactMap { index in
+            collection.fields[index].reference.flatMap { $0.mayDangle ? nil : (index, $0.collection) }
+        }
+    }
+
+    private func missing(
+        _ target: Int, _ record: RecordBuffer, _ index: Int, of collection: CollectionDefinition
+    ) -> BackupError {
+        let singular = indices[target].collection.singular
+        return BackupError(
+            .invalidContent,
+            """
+            Import failed: \(collection.singular) \(record.value(collection.keyIndex).messageText) refers to the \(singular) \
+            \(record.value(index).messageText), which is not in the database
+            """,
+            remedy: "Restore the \(singular) first.")
     }
 
     func visit(misplaced message: Message) throws(BackupError) { try inserter.visit(misplaced: message) }
@@ -146,6 +184,22 @@ final class RecordUpdater {
         try statement.run()
         guard connection.changedRowCount == 1 else { throw lost(key) }
         return true
+    }
+
+    /// - Parameter key: of a record that is there.
+    func isUnchanged(_ key: RecordBuffer, _ record: RecordBuffer, _ index: Int) throws(BackupError) -> Bool {
+        try read(key)
+        return isSame(record, index)
+    }
+
+    /// Whether the database has no record with the key in a field, also none that it considers the same.
+    func isMissing(
+        _ record: RecordBuffer, _ index: Int, in target: CollectionDefinition
+    ) throws(BackupError) -> Bool {
+        let statement = try connection.statement(
+            "SELECT 1 FROM \(quotedIdentifier(target.table)) WHERE \(quotedIdentifier(target.keyField.column)) = ?1")
+        try RecordInserter.bind(record, index, to: 1, of: statement)
+        return try !statement.step()
     }
 
     private func read(_ key: RecordBuffer) throws(BackupError) {

@@ -65,7 +65,8 @@ public struct ImportSummary: Sendable {
 public enum ImportMessages {
     /// The file is not an export of this app, or not readable at all.
     public static let invalidFormat: Message = "Invalid file format. Please select a valid backup file."
-    static let incompatibleVersion: Message = "This backup is from an incompatible version of the app."
+    /// The file names a schema that is too old to be read.
+    public static let incompatibleVersion: Message = "This backup is from an incompatible version of the app."
     /// The file names a later schema than the app's.
     public static let newerVersion: Message =
         "This backup was created with a newer version of the app. Import may fail or cause data loss."

@@ -15,14 +15,19 @@ public struct ImportValidator: Sendable {
     public let now: Timestamp
     private let limitsMetadata: Bool
     private let acceptsValues: Bool
+    private let partVersion: Int?
 
     /// - Parameters:
     ///   - limitsMetadata: false for data that this program exported from the app: it must be restorable, whatever it contains.
     ///   - acceptsValues: whether values that the definition does not allow are only a warning: the app's own rows, which are
     ///     copied.
+    ///   - partVersion: the schema version of a source that has only some records, and nothing else: the records to which they
+    ///     refer are in the database, and are looked for when they are written. `nil` for a whole export.
     public init(
-        definition: AppDefinition, now: Timestamp = SystemClock.now(), limitsMetadata: Bool = true, acceptsValues: Bool = false
+        definition: AppDefinition, now: Timestamp = SystemClock.now(), limitsMetadata: Bool = true, acceptsValues: Bool = false,
+        partVersion: Int? = nil
     ) {
+        self.partVersion = partVersion
         self.acceptsValues = acceptsValues
         self.definition = definition
         self.now = now
@@ -34,7 +39,7 @@ public struct ImportValidator: Sendable {
     public func validate(_ source: some RecordSource) throws(BackupError) -> ImportSummary {
         let visitor = ValidationVisitor(
             definition: definition, now: now, metadataTextLimitBytes: limitsMetadata ? Self.metadataTextLimitBytes : .max,
-            acceptsValues: acceptsValues)
+            acceptsValues: acceptsValues, partVersion: partVersion)
         try source.visit(with: visitor)
         return try visitor.finish()
     }
@@ -72,11 +77,17 @@ final class ValidationVisitor: RecordVisitor {
     private var unknownFieldCount = 0
     private var missingColumns: Set<String> = []
     private let acceptsValues: Bool
+    private let isPart: Bool
     private var accepted: [Message] = []
     private var acceptedCount = 0
 
-    init(definition: AppDefinition, now: Timestamp, metadataTextLimitBytes: Int, acceptsValues: Bool = false) {
+    init(
+        definition: AppDefinition, now: Timestamp, metadataTextLimitBytes: Int, acceptsValues: Bool = false,
+        partVersion: Int? = nil
+    ) {
         self.acceptsValues = acceptsValues
+        isPart = partVersion != nil
+        schemaVersion = partVersion
         self.definition = definition
         self.metadataTextLimitBytes = metadataTextLimitBytes
         checker = FieldChecker(now: now)
@@ -112,6 +123,7 @@ final class ValidationVisitor: RecordVisitor {
     // MARK: Objects
 
     func visit(metadata: RecordBuffer) throws(BackupError) {
+        if isPart { return }
         hasMetadata = true
         for (index, field) in definition.metadata.fields.enumerated() {
             if field.source == .schemaVersion {
@@ -240,7 +252,7 @@ final class ValidationVisitor: RecordVisitor {
     private func check(
         reference key: FieldValue, to target: Int, _ record: RecordBuffer, of index: Int
     ) throws(BackupError) {
-        guard !keys[target].contains(key), pendingReferences[target][key] == nil else { return }
+        guard !isPart, !keys[target].contains(key), pendingReferences[target][key] == nil else { return }
         let label = label(record, of: index)
         // A reference to a complete collection is reported immediately, and recorded so that it is reported only once.
         pendingReferences[target][key] = label
@@ -279,15 +291,7 @@ final class ValidationVisitor: RecordVisitor {
     // MARK: The end
 
     func finish() throws(BackupError) -> ImportSummary {
-        if !hasMetadata { try add("missing field \(definition.metadata.name)") }
-        for (index, collection) in definition.collections.enumerated() where collection.isRequired && !isPresent[index] {
-            if definition.coversWholeDatabase, definition.schemaDrift == .adapt {
-                warnings.append("the file has no \(collection.name), which the database has now; the table stays as it is")
-            } else {
-                try add("missing field \(collection.name)")
-            }
-        }
-        if let settings = definition.settings, settings.isRequired, !hasSettings { try add("missing field \(settings.name)") }
+        if !isPart { try checkEnvelope() }
         try reportPendingReferences()
         guard findings.isEmpty, let schemaVersion else { throw failure() }
         let disallowed = acceptedCount > 0 ? DisallowedValues(count: acceptedCount, examples: accepted) : nil
@@ -303,6 +307,19 @@ final class ValidationVisitor: RecordVisitor {
                     name: $0.name, singular: $0.singular, plural: $0.plural, count: $1.value, isTold: $0.source != .manifest)
             },
             dateRange: dateRange(), warnings: warnings, disallowedValues: disallowed, unknownFields: unknownFields)
+    }
+
+    /// Reports what is missing around the records.
+    private func checkEnvelope() throws(BackupError) {
+        if !hasMetadata { try add("missing field \(definition.metadata.name)") }
+        for (index, collection) in definition.collections.enumerated() where collection.isRequired && !isPresent[index] {
+            if definition.coversWholeDatabase, definition.schemaDrift == .adapt {
+                warnings.append("the file has no \(collection.name), which the database has now; the table stays as it is")
+            } else {
+                try add("missing field \(collection.name)")
+            }
+        }
+        if let settings = definition.settings, settings.isRequired, !hasSettings { try add("missing field \(settings.name)") }
     }
 
     /// Reports references to collections that came later, or not at all.

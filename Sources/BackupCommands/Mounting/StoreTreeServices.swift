@@ -26,6 +26,7 @@ final class StoreTreeServices: TreeServices {
     private let copies: RemoteCopies
     private let photos: LivePhotos?
     private let rendered: RenderedSnapshots
+    let recordHistories: any RecordHistoryView
     /// Ended with the mount.
     let controls: ControlHost
     /// Ended with the mount.
@@ -51,6 +52,7 @@ final class StoreTreeServices: TreeServices {
         copySets = CopySetHost(store: store)
         live = try LiveData(store: store)
         rendered = RenderedSnapshots(store: store)
+        recordHistories = RecordHistories(of: store)
         photos = try LivePhotos(store: store)
         let ask: @Sendable () -> Result<StoreState, BackupError> = {
             Result { () throws(BackupError) in try StoreState(of: store, isPatient: false) }
@@ -339,11 +341,12 @@ final class StoreTreeServices: TreeServices {
 
     func submit(_ submission: DropSubmission) throws(BackupError) -> DropOutcome {
         let runner = RestoreRunner(store: store)
-        let source =
+        let content =
             switch submission.content {
             case .spooled(let path): try ImportSource(file: path, name: submission.name)
             case .stored(let table): runner.stored(table, name: submission.name)
             }
+        let source = try runner.withRecords(content)
         if !submission.isConfirmed {
             switch submission.purpose {
             case .preview: break

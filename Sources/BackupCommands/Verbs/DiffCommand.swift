@@ -64,7 +64,7 @@ struct DiffCommand: ParsableCommand {
         guard record.change == .changed else { return }
         if record.fields.isEmpty { Terminal.write("      only the order of its members") }
         for field in record.fields {
-            Terminal.write("      \(field.name): \(text(field.old)) → \(text(field.new))")
+            Terminal.write("      \(field.text)")
         }
     }
 
@@ -82,12 +82,6 @@ struct DiffCommand: ParsableCommand {
             counts[.removed].map { "\($0) removed" },
         ]
         return .joined(parts.compactMap { $0 })
-    }
-
-    private func text(_ field: RecordField?) -> Message {
-        guard let field else { return "nothing" }
-        let text = String(decoding: field.value, as: UTF8.self)
-        return .verbatim(text.count <= 80 ? text : text.prefix(80) + "…")
     }
 
     private func sizes(_ file: DifferenceDocument.FileDifference) -> String {

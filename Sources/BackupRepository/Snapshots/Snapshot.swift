@@ -1,4 +1,5 @@
 import BackupCore
+import SystemIO
 
 /// The current state of a snapshot: its record, and the later changes from its label.
 public struct Snapshot: Hashable, Sendable {
@@ -44,6 +45,16 @@ public struct Snapshot: Hashable, Sendable {
 
     /// The attribute of the record with the time stamp of the snapshot's flat file names.
     public static let stampAttribute = "stamp"
+
+    /// `2026-01-11_14-30-00`, as backups are called by default: the local time when it was made. A backup has its own in its
+    /// record, which stays the same where it is renamed, or read in another time zone.
+    public var stamp: String {
+        guard let stamp = record.attributes[Self.stampAttribute], (1...64).contains(stamp.utf8.count),
+            stamp.utf8.allSatisfy("0123456789-_".utf8.contains)
+        else { return SystemClock.localStamp(creationTime) }
+        return stamp
+    }
+
     /// The attribute with the version of the archive layout that `archiveSizeBytes` was computed with, so that later versions can
     /// lay out the same bytes.
     public static let archiveVersionAttribute = "archive-version"
@@ -212,4 +223,12 @@ struct SnapshotList: Sendable {
 
     subscript(name: FileName) -> Snapshot? { byName[name].map { snapshots[$0] } }
     subscript(id: SnapshotID) -> Snapshot? { byID[id].map { snapshots[$0] } }
+}
+
+extension [Snapshot] {
+    /// Whether it is a copy of the same array, without comparing elements. Neither can have changed while both exist.
+    public func sharesStorage(with other: [Snapshot]) -> Bool {
+        count == other.count
+            && withUnsafeBufferPointer { own in other.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress } }
+    }
 }

@@ -6,15 +6,23 @@ final class RecordCursor {
     private let tokenizer: JSONTokenizer
     private let keyName: [UInt8]
     private let ignoredNames: [[UInt8]]
+    private let skipsUnusableKeys: Bool
     private var hasBegun = false
     private(set) var key: JSONKey?
     /// The tokens of the current record, in order, each with its text.
     private(set) var content: [UInt8] = []
+    /// The beginning of the current record, in bytes.
+    private(set) var start: UInt64 = 0
 
     /// - Parameters:
     ///   - ignoredFields: members of the records that are left out of their content.
     ///   - isSkipping: whether most of the records will be skipped, so that reading far ahead does not pay off.
-    init(_ source: any ByteSource, key: String, ignoredFields: Set<String> = [], isSkipping: Bool = false) {
+    ///   - skipsUnusableKeys: whether records without a key that is a whole number or a text are passed over.
+    init(
+        _ source: any ByteSource, key: String, ignoredFields: Set<String> = [], isSkipping: Bool = false,
+        skipsUnusableKeys: Bool = false
+    ) {
+        self.skipsUnusableKeys = skipsUnusableKeys
         tokenizer = isSkipping ? JSONTokenizer(source, bufferSizeBytes: 8 << 10) : JSONTokenizer(source)
         keyName = Array(key.utf8)
         ignoredNames = ignoredFields.map { Array($0.utf8) }
@@ -37,7 +45,10 @@ final class RecordCursor {
                 guard try tokenizer.next() == .beginArray else { throw Self.damaged("it is not an array") }
                 hasBegun = true
             }
-            return try readRecord()
+            while true {
+                guard try readRecord() else { return false }
+                if key != nil { return true }
+            }
         } catch {
             if error.code == .invalidContent { throw Self.damaged(error.findings.first ?? error.message) }
             throw error
@@ -51,7 +62,7 @@ final class RecordCursor {
         case .endArray:
             _ = try tokenizer.next()
             return false
-        case .beginObject: break
+        case .beginObject: start = tokenizer.place - 1
         default: throw Self.damaged("one of its elements is not an object")
         }
         var depth = 1
@@ -73,7 +84,7 @@ final class RecordCursor {
             try append(value)
             key = try key(from: value)
         }
-        guard key != nil else { throw Self.damaged("one of its records has no key") }
+        guard key != nil || skipsUnusableKeys else { throw Self.damaged("one of its records has no key") }
         return true
     }
 
@@ -82,7 +93,7 @@ final class RecordCursor {
         return try tokenizer.withText { (bytes) throws(BackupError) in names.contains { bytes.elementsEqual($0) } }
     }
 
-    private func key(from token: JSONTokenizer.Token) throws(BackupError) -> JSONKey {
+    private func key(from token: JSONTokenizer.Token) throws(BackupError) -> JSONKey? {
         switch token {
         case .string: return try tokenizer.withText { (bytes) throws(BackupError) in .text(Array(bytes)) }
         case .number where tokenizer.isInteger:
@@ -91,6 +102,7 @@ final class RecordCursor {
             }
         default: break
         }
+        if skipsUnusableKeys { return nil }
         throw Self.damaged("the key of one of its records is neither a whole number nor a text")
     }
 

@@ -48,6 +48,17 @@ public struct FieldChange: Sendable, Equatable {
     public let old: RecordField?
     /// `nil` when the member no longer exists.
     public let new: RecordField?
+
+    /// `amount: 12.5 → 13.0`, with long values shortened.
+    public var text: Message { "\(MessageText.shortened(name)): \(Self.text(old)) → \(Self.text(new))" }
+
+    private static let shownCount = 80
+
+    private static func text(_ field: RecordField?) -> Message {
+        guard let field else { return "nothing" }
+        let text = String(decoding: field.value, as: UTF8.self)
+        return .verbatim(text.count <= shownCount ? text : text.prefix(shownCount) + "…")
+    }
 }
 
 /// The members of individual records of a collection, found by key.
@@ -77,8 +88,15 @@ public struct RecordDetails: Sendable {
     /// The differences between two versions of a record: members in the order of the newer one, then those that only the older
     /// one has.
     public static func changes(_ key: JSONKey, from old: RecordDetails, to new: RecordDetails) -> [FieldChange] {
-        let before = old.records[key] ?? []
-        let after = new.records[key] ?? []
+        changes(from: old.records[key] ?? [], to: new.records[key] ?? [])
+    }
+
+    /// The same for the contents of two records (`RecordSearch.Found`).
+    public static func changes(from old: [UInt8], to new: [UInt8]) -> [FieldChange] {
+        changes(from: RecordText.fields(old), to: RecordText.fields(new))
+    }
+
+    private static func changes(from before: [RecordField], to after: [RecordField]) -> [FieldChange] {
         var changes: [FieldChange] = []
         for field in after {
             let earlier = before.first { $0.name.utf8.elementsEqual(field.name.utf8) }

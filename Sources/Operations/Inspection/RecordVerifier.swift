@@ -65,7 +65,7 @@ struct RecordVerifier {
             // It was made of this database, so there is nothing to compare.
             return try checkTriggers(of: database())
         }
-        let version = snapshot.record.attributes["schema-version"].flatMap { Int($0) }
+        let version = snapshot.schemaVersion
         guard let version, definition.format(ofVersion: version).schemaVersion == version else {
             notes.append("the database was not compared with the export: the app's schema has another version now")
             return

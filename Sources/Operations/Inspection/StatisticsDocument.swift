@@ -97,7 +97,7 @@ public struct RecordStatisticsDocument: Sendable {
         let root = try store.repository.rootDirectory(of: snapshot)
         let export = try SnapshotRecords(of: snapshot, in: store.repository, for: store).export()
         databaseBytes = root.entry(named: "database.sqlite")?.size
-        let version = snapshot.record.attributes["schema-version"].flatMap { Int($0) }
+        let version = snapshot.schemaVersion
         let format = version.map { store.definition.format(ofVersion: $0) } ?? store.definition
         let statistics = RecordStatistics(format)
         let source = StoredSource(export, in: store.repository)

@@ -35,6 +35,7 @@ public struct RestoreRunner: Sendable {
     /// The strategy for a file or backup if none is requested. The definition's default may be to merge, which would not undo a
     /// restore. With a lost database, a merge has nothing to keep.
     public func defaultStrategy(of source: ImportSource) -> ImportStrategy {
+        if source.recordFile != nil { return .merge }
         guard strategies.contains(.replace) else { return store.definition.defaultStrategy }
         let isLost = !store.definition.coversWholeDatabase && (try? store.database.isLost()) == true
         return source.isSafetyBackup || isLost ? .replace : store.definition.defaultStrategy
@@ -83,7 +84,7 @@ public struct RestoreRunner: Sendable {
         _ source: ImportSource, than strategy: ImportStrategy, _ missing: MissingDatabase, in folder: String
     ) throws(BackupError) -> [RestoreOutcome] {
         var outcomes: [RestoreOutcome] = []
-        for other in strategies where other != strategy {
+        for other in strategies where other != strategy && (other != .replace || source.recordFile == nil) {
             let folder = "\(folder)/\(other.rawValue)"
             try FileSystem.makeDirectories(folder)
             guard let checked = try? check(source, other, missing, in: folder),
@@ -96,6 +97,7 @@ public struct RestoreRunner: Sendable {
 
     /// - Throws: `notSupported` for a strategy that the app does not have.
     private func chosen(_ strategy: ImportStrategy?, for source: ImportSource) throws(BackupError) -> ImportStrategy {
+        if source.recordFile != nil { return try chosen(forRecordsOf: source, strategy) }
         guard let strategy, !strategies.contains(strategy) else { return strategy ?? defaultStrategy(of: source) }
         throw BackupError(
             .notSupported, "\(store.definition.title) has no strategy \(strategy.rawValue)",
@@ -308,6 +310,7 @@ public struct RestoreRunner: Sendable {
 
     /// - Returns: the file as the store's own; `nil` when it is not.
     private func own(_ source: ImportSource) -> ImportSource? {
+        if source.recordFile != nil { return source.origin == .foreign && isOwnRecord(source) ? source.asOwn : nil }
         let own = ownFiles
         if let snapshot = try? own.snapshot(of: source) { return source.asOwn(archiveLayout: snapshot.record.archiveLayout) }
         guard source.origin == .foreign, (try? own.isStoredFile(source)) == true else { return nil }

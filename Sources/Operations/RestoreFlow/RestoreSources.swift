@@ -19,7 +19,7 @@ extension RestoreRunner {
                 throw BackupError(
                     .isADirectory, "this is not a file", path: source, remedy: "Name a .json, .zip, .tar or .sqlite file.")
             }
-            return try ImportSource(file: source)
+            return try withRecords(ImportSource(file: source))
         }
         let isNamedLikeFile = Self.fileEndings.contains { source.lowercased().hasSuffix($0) }
         guard !source.contains("/") || source.hasPrefix(Store.safetyFolder), !isNamedLikeFile || hasBackup(named: source) else {
@@ -115,7 +115,7 @@ extension RestoreRunner {
         defer { folder.remove() }
         let path = "\(folder.path)/input"
         try StandardInput.copy(to: OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL))
-        try body(ImportSource(file: path, name: "standard input"))
+        try body(withRecords(ImportSource(file: path, name: "standard input")))
     }
 
     /// A file served from the repository.

@@ -80,7 +80,8 @@ struct SelfMadeArchiveCheck {
         return nil
     }
 
-    private func isFile(_ content: FileContent, _ file: ImportSource) -> Bool {
+    /// Whether a file equals what is stored. What cannot be read does not.
+    func isFile(_ content: FileContent, _ file: ImportSource) -> Bool {
         guard let pieces = try? repository.pieces(of: content) else { return false }
         return (try? isEqual(ExtentTable(plainContent: pieces), file.bytes)) == true
     }

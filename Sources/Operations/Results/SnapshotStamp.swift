@@ -16,7 +16,7 @@ enum SnapshotStamp {
 
     /// The first one that no other snapshot of the kind has.
     static func unused(at time: Timestamp, _ kind: SnapshotKind, in repository: Repository) -> String {
-        let taken = Set(repository.snapshots(kind: kind).map { of($0) })
+        let taken = Set(repository.snapshots(kind: kind).map(\.stamp))
         return candidates(at: time).first { !taken.contains($0) } ?? RandomToken.make()
     }
 
@@ -26,10 +26,6 @@ enum SnapshotStamp {
         guard parts.count == 2 || (parts.count == 3 && Int(parts[2]).map { $0 > 1 } == true) else { return false }
         let shape = (parts[0] + "_" + parts[1]).map { $0.isASCII && $0.isNumber ? "0" : $0 }
         return String(shape) == "0000-00-00_00-00-00"
-    }
-
-    static func of(_ snapshot: Snapshot) -> String {
-        snapshot.record.attributes[attribute] ?? SystemClock.localStamp(snapshot.creationTime)
     }
 }
 

@@ -38,7 +38,7 @@ extension Store {
 
     /// The app's own file name for a backup, in `exports/`, and whether the file is the archive, which depends on the name.
     public func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {
-        let name = definition.fileNames.backupName(stamp: SnapshotStamp.of(snapshot), snapshot.channel)
+        let name = definition.fileNames.backupName(stamp: snapshot.stamp, snapshot.channel)
         return (name, name.hasSuffix(".zip"))
     }
 
@@ -51,7 +51,7 @@ extension Store {
     static func safetyFile(
         of snapshot: Snapshot, _ definition: AppDefinition, hasMedia: Bool
     ) -> (name: String, isArchive: Bool) {
-        let name = definition.fileNames.safety.name(stamp: SnapshotStamp.of(snapshot))
+        let name = definition.fileNames.safety.name(stamp: snapshot.stamp)
         guard hasMedia || definition.coversWholeDatabase else { return (name, false) }
         if name.hasSuffix(".zip") { return (name, true) }
         let stem = name.hasSuffix(".json") ? String(name.dropLast(5)) : name

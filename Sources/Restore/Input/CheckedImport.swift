@@ -22,6 +22,8 @@ public struct CheckedImport: Sendable {
     var rows: BackupRows?
     /// Whether the lost database, recreated from the backup's database, already has these records, which then stay unchanged.
     var staysInRecreation = false
+    /// Whether the file has only some records, so that others to which they refer are in the database.
+    var isPart = false
     /// Warnings about the archive's media.
     var mediaWarnings: [Message] = []
     /// The backup's media, with the metadata that no archive contains; `nil` where they do not replace all existing media.

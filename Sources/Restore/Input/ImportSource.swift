@@ -28,6 +28,8 @@ public struct ImportSource: Sendable {
     public var unreadFileCount = 0
     /// For one of the store's own backups, or an archive or a file of one: its creation time. A database does not contain it.
     public var backupTime: Timestamp?
+    /// For a file with some records of one collection, which are merged into the data by their keys.
+    public var recordFile: RecordFile?
     /// The layout of the backup's own archive (`SnapshotRecord.archiveLayout`); `nil` when the origin of the bytes is unknown.
     public let archiveLayout: ArchivePathMap?
     /// The file with the bytes; `nil` for bytes that the repository serves, for which there is no file.
@@ -72,6 +74,7 @@ public struct ImportSource: Sendable {
         backupDatabase = other.backupDatabase
         storedMedia = other.storedMedia
         warning = other.warning
+        recordFile = other.recordFile
         self.archiveLayout = archiveLayout
         self.origin = origin
     }

@@ -14,6 +14,16 @@ extension RestoreOperation {
     ) throws(BackupError) -> CheckedImport {
         // A lost database is empty.
         let hasDatabase = try !database.isLost()
+        if source.recordFile != nil {
+            guard strategy != .replace else {
+                throw BackupError(.notSupported, "Import failed: single records cannot replace all data", path: source.name)
+            }
+        }
+        if !hasDatabase, source.recordFile != nil {
+            throw BackupError(
+                .notSupported, "Import failed: the app's database is missing or empty, and the file has only single records",
+                path: source.name, remedy: "Restore a backup first.")
+        }
         let warning = hasDatabase ? try database.triggerWarning() : nil
         var checked = try checkContent(source, strategy)
         try requireKnownSchema(checked, source)
@@ -43,6 +53,7 @@ extension RestoreOperation {
         _ source: ImportSource, _ strategy: ImportStrategy
     ) throws(BackupError) -> CheckedImport {
         let format = try DroppedFormat.detect(source.bytes)
+        if let file = source.recordFile { return try check(file, source, format: format, strategy) }
         let knowsBackup = strategy == .replace && !definition.coversWholeDatabase
         switch format {
         case .json:
@@ -76,6 +87,57 @@ extension RestoreOperation {
                         acceptsValues: acceptsValues)
             }
         }
+    }
+
+    /// Records of one collection. Those to which they refer are looked for when they are written.
+    private func check(
+        _ file: RecordFile, _ source: ImportSource, format: DroppedFormat, _ strategy: ImportStrategy
+    ) throws(BackupError) -> CheckedImport {
+        func refusal(_ what: Message, remedy: Message? = nil) -> BackupError {
+            BackupError(.invalidContent, ImportMessages.failure(what), path: source.name, remedy: remedy, findings: [what])
+        }
+        guard !definition.coversWholeDatabase else {
+            throw BackupError(
+                .notSupported, "Import failed: single records cannot be restored into a database without an app definition",
+                path: source.name,
+                remedy: "Describe the app's records in a definition, or take rows from database.sqlite of a backup.")
+        }
+        if let app = file.app, app != definition.name {
+            throw refusal("the records are of the app \(MessageText.shortened(app)), and not of \(definition.name)")
+        }
+        guard file.inexactValueCount == 0 else {
+            throw refusal(
+                "the backup that the records are of has values that its export cannot hold as they are",
+                remedy: """
+                    Restore that backup, or look at its database.sqlite. If these records have no such value, remove \
+                    inexactValues from a copy of the file, and restore the copy.
+                    """)
+        }
+        let version = if let known = file.schemaVersion { known } else { try database.currentFormat().schemaVersion }
+        guard version >= definition.minimumSchemaVersion else {
+            throw BackupError(.unsupportedVersion, ImportMessages.incompatibleVersion, path: source.name)
+        }
+        var records = definition.format(ofVersion: version)
+        let present = try database.currentFormat()
+        // Other collections may differ.
+        if records.hasSameForm(of: file.collection, as: present) { records = present }
+        records = records.identifiedByKeys
+        guard let collection = records.collections.first(where: { $0.name.utf8.elementsEqual(file.collection.utf8) }) else {
+            throw refusal("\(definition.title) has no records called \(MessageText.shortened(file.collection))")
+        }
+        guard collection.source == .table else {
+            throw refusal(
+                "the \(collection.plural) say which media files there are, and are not restored alone",
+                remedy: "Restore a whole backup, or copy files into the media folder.")
+        }
+        let reader = WireReader(file.export(of: source.bytes), definition: records)
+        let summary = try ImportValidator(
+            definition: records, limitsMetadata: false, acceptsValues: source.origin == .ownRepository, partVersion: version
+        ).validate(reader)
+        var checked = CheckedImport(
+            format: format, strategy: strategy, summary: summary, records: .wire(RelocatedRecords(source: reader)), archive: nil)
+        checked.isPart = true
+        return checked
     }
 
     /// A database without a definition is restored whole, with its tables; otherwise only its records are.

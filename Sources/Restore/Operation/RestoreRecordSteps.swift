@@ -24,6 +24,7 @@ extension RestoreOperation {
         instructions.mediaNames = media.names
         instructions.restoresSettings = restoresSettings
         instructions.rows = checked.rows
+        instructions.isPart = checked.isPart
         if checked.staysInRecreation {
             let outcome = newOutcome(checked)
             return try database.keepRecords(

@@ -129,14 +129,6 @@ final class SnapshotListCache<Value: Sendable>: Sendable {
     }
 }
 
-extension [Snapshot] {
-    /// Whether it is a copy of the same array, without comparing elements. Neither can have changed while both exist.
-    func sharesStorage(with other: [Snapshot]) -> Bool {
-        count == other.count
-            && withUnsafeBufferPointer { own in other.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress } }
-    }
-}
-
 /// The files that show snapshots as one flat file each: `exports/` and `safety/`.
 struct FlatFiles: Sendable {
     struct File: Sendable {

@@ -19,6 +19,9 @@ public protocol TreeServices: AnyObject, Sendable {
     /// The current `index.html`.
     func dashboard() throws(BackupError) -> [UInt8]
 
+    /// What `history/` shows.
+    var recordHistories: any RecordHistoryView { get }
+
     /// The app's current data. Returns the same view until the data changes.
     func liveView() throws(BackupError) -> any LiveView
     /// Releases the view: it takes space, and has not been used for a while. The next access creates a new one.

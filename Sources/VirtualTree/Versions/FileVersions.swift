@@ -28,7 +28,7 @@ struct FileVersions: Sendable {
             let source = folders.sources[Int(place.source)]
             let index = Int(place.index)
             let entry = try source.folder.entries()[index]
-            let name = Self.unused(Self.stamp(of: source.snapshot), ending, &taken)
+            let name = Self.unused(source.snapshot.stamp, ending, &taken)
             versions.append(Version(name: name, entry: entry, source: source, index: index))
         }
         self.versions = versions
@@ -42,16 +42,6 @@ struct FileVersions: Sendable {
             dot + 1 < name.bytes.count
         else { return [] }
         return Array(name.bytes[dot...])
-    }
-
-    /// `2026-01-11_14-30-00`, as backups are called by default. A backup has its own in its record, which stays the same where it
-    /// is renamed, or read in another time zone.
-    private static func stamp(of snapshot: Snapshot) -> String {
-        let ownTime = SystemClock.localStamp(snapshot.creationTime)
-        guard let stamp = snapshot.record.attributes[Snapshot.stampAttribute], (1...64).contains(stamp.utf8.count),
-            stamp.utf8.allSatisfy("0123456789-_".utf8.contains)
-        else { return ownTime }
-        return stamp
     }
 
     private static func unused(_ stamp: String, _ ending: [UInt8], _ taken: inout Set<FileName>) -> FileName {

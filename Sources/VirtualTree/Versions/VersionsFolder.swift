@@ -61,9 +61,6 @@ final class VersionedName: FolderNode {
         self.context = context
     }
 
-    /// Tells which backups cannot be read here.
-    private static let damageName: FileName = "DAMAGED BACKUPS.txt"
-
     var looksAtTheRepository: Bool { true }
     var waitsForNetwork: Bool { context.isRemote }
 
@@ -104,7 +101,7 @@ final class VersionedName: FolderNode {
         let list = try folders()
         if list.index.names[name] != nil { return node(name) }
         if let version = try versions(besides: list).first(where: { $0.name == name }) { return VersionFile(version, in: inode) }
-        if name == Self.damageName, let text = damage(list) { return text }
+        if name == DamageText.name, let text = damage(list) { return text }
         try list.requireReadable()
         throw .notFound(name)
     }
@@ -115,7 +112,7 @@ final class VersionedName: FolderNode {
         var files: [(name: FileName, node: any Node)] = try versions(besides: list).map {
             ($0.name, VersionFile($0, in: inode))
         }
-        if list.index.names[Self.damageName] == nil, let text = damage(list) { files.append((Self.damageName, text)) }
+        if list.index.names[DamageText.name] == nil, let text = damage(list) { files.append((DamageText.name, text)) }
         return FolderListing(count: children.count) { [self] index in
             let (name, time) = children[index]
             return (name, attributes(inode.child(name), time))
@@ -126,12 +123,6 @@ final class VersionedName: FolderNode {
 
     /// - Returns: `nil` when everything can be read.
     private func damage(_ list: VersionSourceList) -> TextFile? {
-        guard !list.failures.isEmpty else { return nil }
-        let failures = list.failures
-        return TextFile(Self.damageName, in: inode, context: context) { [context] in
-            let heading: Message = "Versions can be missing here, since backups are damaged. Run: backupfs check"
-            let lines = failures.map { "\(MessageText.name($0.backup.bytes)): \(context.services.text($0.error.message))" }
-            return Array((([context.services.text(heading), ""] + lines).joined(separator: "\n") + "\n").utf8)
-        }
+        list.failures.isEmpty ? nil : DamageText.file(list.failures, in: inode, context: context)
     }
 }

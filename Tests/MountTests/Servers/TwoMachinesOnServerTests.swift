@@ -38,9 +38,9 @@ struct TwoMachinesOnServerTests {
         #expect(
             try machine.sh("ls $M").split(separator: "\n")
                 == [
-                    "README.txt", "control", "copy", "exports", "index.html", "jobs", "live", "remotes", "reports", "restore",
-                    "safety", "snapshots",
-                    "status.json", "versions",
+                    "README.txt", "control", "copy", "exports", "history", "index.html", "jobs", "live", "remotes", "reports",
+                    "restore",
+                    "safety", "snapshots", "status.json", "versions",
                 ])
         #expect(
             try machine.sh("head -n 1 $M/README.txt") == "EV Charging Tracker: live data and backups, as ordinary files")
