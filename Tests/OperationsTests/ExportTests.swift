@@ -144,7 +144,7 @@ struct ExportTests {
                 "operation",
                 "otherSnapshotCount", "photos", "records", "remotes", "removedBackupCount", "repositoryAsOf",
                 "repositoryError", "retention", "safetyBackupCount", "schedule",
-                "scheduleSwitchedOffBy", "snapshotCount",
+                "schedulePausedUntil", "scheduleSwitchedOffBy", "snapshotCount",
                 "source", "state", "statistics", "store", "successor", "title",
             ])
         #expect(document["state"] as? String == "idle")

@@ -12,7 +12,10 @@ struct ControlTests {
 
     @Test func `a write and close is one request, with the line that was written`() throws {
         let test = try TestTree()
-        #expect(try test.tree.names("control") == ["backup", "cancel", "check", "pin", "prune", "unpin", "verify"])
+        #expect(
+            try test.tree.names("control") == [
+                "backup", "cancel", "check", "pause", "pin", "prune", "resume", "undelete", "undo", "unpin", "verify",
+            ])
         let inode = try test.tree.find("control/backup").inode
         let file = try test.tree.openFile(inode, flags: O_WRONLY, process: 1)
         try test.tree.write("  be", to: file.handle)

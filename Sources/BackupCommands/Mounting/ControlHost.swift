@@ -45,8 +45,20 @@ final class ControlHost: Sendable {
             switch verb {
             case .cancel: note(verb, try cancel())
             case .pin, .unpin: note(verb, try pin(argument, verb == .pin))
+            case .pause: note(verb, try pause(argument))
+            case .resume:
+                guard argument.isEmpty else { throw Self.noArgument(verb) }
+                note(verb, try resume())
+            case .undelete: note(verb, try undelete(argument))
             case .check, .prune:
                 guard argument.isEmpty else { throw Self.noArgument(verb) }
+                try begin(verb, argument)
+            case .undo:
+                // It replaces all data, so that a touch of the file is not enough.
+                guard argument == Self.consent else {
+                    throw BackupError(
+                        .invalidArgument, "write the word \(Self.consent) into this file", path: "control/\(verb.rawValue)")
+                }
                 try begin(verb, argument)
             case .backup, .verify: try begin(verb, argument)
             }
@@ -87,6 +99,61 @@ final class ControlHost: Sendable {
         let snapshot = try store.anySnapshot(named: name)
         try store.setPinned(snapshot, isPinned)
         return isPinned ? "\(snapshot.name): pinned" : "\(snapshot.name): not pinned"
+    }
+
+    private static let consent = "yes"
+    private static let pauseHours = 24
+    private static let pauseHoursRange = 1...720
+
+    private func pause(_ text: String) throws(BackupError) -> Message {
+        guard let hours = text.isEmpty ? Self.pauseHours : Int(text), Self.pauseHoursRange.contains(hours) else {
+            throw BackupError(
+                .invalidArgument,
+                "write a number of hours from \(Self.pauseHoursRange.lowerBound) to \(Self.pauseHoursRange.upperBound) into this file",
+                path: "control/pause")
+        }
+        let end = Timestamp(seconds: SystemClock.now().seconds + Int64(hours) * 3_600)
+        try set(pausedUntil: ISO8601.format(end))
+        return "Automatic backups are paused until: \(SystemClock.localTime(end))"
+    }
+
+    private func resume() throws(BackupError) -> Message {
+        try set(pausedUntil: nil)
+        return "Automatic backups are not paused."
+    }
+
+    private func set(pausedUntil text: String?) throws(BackupError) {
+        try SettingsFile(storeAt: store.paths.root).set(.schedulePausedUntil, text)
+        store.reloadSettings()
+    }
+
+    private func undelete(_ name: String) throws(BackupError) -> Message {
+        guard !name.isEmpty else {
+            let names = try store.ownRemovedSnapshots().map { MessageText.name($0.snapshot.name.bytes) }
+            throw BackupError(
+                .invalidArgument,
+                names.isEmpty
+                    ? "there is no removed backup that could be brought back"
+                    : "write the name of a removed backup into this file: \(MessageText.list(names, limit: Self.lineLimit))",
+                path: "control/undelete")
+        }
+        let results = try UndeleteOperation(store: store).run([name], as: nil)
+        let lines = results.flatMap { result -> [Message] in
+            let back: Message = "\(result.snapshot.name): brought back"
+            return [back] + (result.wasPinned ? ["It is pinned, so that no rule removes it again."] : [])
+                + result.problems.map(\.fullText)
+        }
+        return .joined(lines, separator: "\n")
+    }
+
+    private func undo(_ progress: @escaping ProgressHandler) throws(BackupError) -> Message {
+        let runner = RestoreRunner(store: store)
+        let undo = try runner.undo()
+        SuccessorWarning.show(store)
+        let report = try store.notifying(.restore, named: undo.source.name) { () throws(BackupError) in
+            (try runner.run(undo.source, progress: progress), undo.source.name)
+        }
+        return report.text
     }
 
     private func begin(_ verb: ControlVerb, _ argument: String) throws(BackupError) {
@@ -133,7 +200,8 @@ final class ControlHost: Sendable {
                 case .check: try check(progress)
                 case .verify: try verify(argument.isEmpty ? "latest" : argument, progress)
                 case .prune: try prune(progress)
-                case .cancel, .pin, .unpin: ""
+                case .undo: try undo(progress)
+                case .cancel, .pause, .pin, .resume, .undelete, .unpin: ""
                 }
             }
         }
@@ -187,8 +255,13 @@ final class ControlHost: Sendable {
         case .backup: "Write the name of the new backup or an empty line into this file to back up now."
         case .cancel: "Write an empty line into this file to cancel what runs."
         case .check: "Write an empty line into this file to check every byte of all backups."
+        case .pause: "Write a number of hours, or an empty line for 24, into this file to pause automatic backups."
         case .pin: "Write the name of a backup into this file to protect it from being removed."
         case .prune: "Write an empty line into this file to free the space of removed backups whose time is over."
+        case .resume: "Write an empty line into this file to end a pause of automatic backups."
+        case .undelete:
+            "Write the name of a removed backup into this file to bring it back. For an empty line, this text has the names."
+        case .undo: "Write yes into this file to undo the last restore."
         case .unpin: "Write the name of a backup into this file to let it be removed again."
         case .verify:
             "Write the name of a backup, or an empty line for the newest, into this file to prove that it can be restored."

@@ -151,6 +151,8 @@ struct BackupCommand: ParsableCommand {
                 "switched_off",
                 "The schedule is off, since \(name) is off in \(store.definition.title). Back up all the same with: backupfs backup",
                 next: nil)
+        case .paused(let end):
+            skipped("paused", "The schedule is paused until \(SystemClock.localTime(end)).", next: end)
         case .notDue(let next):
             skipped("not_due", next.map { "Not due until \(SystemClock.localTime($0))." } ?? "Never due again.", next: next)
         case .unchanged(let name): skippedAsUnchanged(since: name)

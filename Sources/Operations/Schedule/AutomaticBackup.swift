@@ -11,6 +11,8 @@ public struct AutomaticBackup: Sendable {
         case off
         /// The app's own setting of this name turns it off.
         case switchedOff(String)
+        /// A user paused the schedule until then.
+        case paused(Timestamp)
         /// The time when it is due, or `nil` for never.
         case notDue(Timestamp?)
         case made(BackupResult)
@@ -91,6 +93,10 @@ public struct AutomaticBackup: Sendable {
         if let name = store.scheduleSwitchedOffBy() {
             store.log.note(ScheduleEvent(phase: .notDue, dueAt: nil))
             return .switchedOff(name)
+        }
+        if let end = store.schedulePausedUntil(SystemClock.now()) {
+            store.log.note(ScheduleEvent(phase: .notDue, dueAt: end))
+            return .paused(end)
         }
         do throws(BackupError) {
             try store.repository.refresh()

@@ -32,7 +32,7 @@ struct AutomaticNotifier: Sendable {
             // A backup that lacks unreadable files is not a success for its users.
             note(result.incompleteness == nil ? .made : .failed, named: result.snapshot.name.description, result.incompleteness)
         case .unchanged(let name): note(.unchanged, named: name.description, nil)
-        case .off, .switchedOff, .notDue, .quiet: break
+        case .off, .switchedOff, .paused, .notDue, .quiet: break
         }
     }
 

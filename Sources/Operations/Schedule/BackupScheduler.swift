@@ -62,7 +62,7 @@ public final class BackupScheduler: Sendable {
             case .made(let result):
                 onBackup(result)
                 return longestWait
-            case .off, .switchedOff, .quiet, .notDue(nil), .unchanged: return longestWait
+            case .off, .switchedOff, .paused, .quiet, .notDue(nil), .unchanged: return longestWait
             }
         } catch {
             return error.code == .busy ? busyWait : longestWait

@@ -71,6 +71,11 @@ public struct Setting: Sendable, Hashable {
 extension Setting {
     static func text(_ text: String) throws(BackupError) -> String { text }
 
+    static func moment(_ text: String) throws(BackupError) -> Timestamp? {
+        guard let time = ISO8601.parse(text) else { throw unusable(text, remedy: "Write a time as in 2026-12-24T18:00:00Z.") }
+        return time
+    }
+
     static func yesOrNo(_ text: String) throws(BackupError) -> Bool { try isTrue(text, remedy: "Write yes or no.") }
 
     static func onOrOff(_ text: String) throws(BackupError) -> Bool { try isTrue(text, remedy: "Write on or off.") }

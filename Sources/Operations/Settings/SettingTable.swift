@@ -7,8 +7,9 @@ import SystemIO
 extension Setting {
     /// In the order of the file.
     public static let all: [Setting] = [
-        formatVersion, app, database, repository, media, language, channel, schedule, skipUnchanged, readAgainHours,
-        makeDirectoryWait, export, retention, counted, keepLast, keepHourly, keepDaily, keepWeekly, keepMonthly, keepYearly,
+        formatVersion, app, database, repository, media, language, channel, schedule, schedulePausedUntil, skipUnchanged,
+        readAgainHours, makeDirectoryWait, export, retention, counted, keepLast, keepHourly, keepDaily, keepWeekly, keepMonthly,
+        keepYearly,
         keepWithin,
         undeleteDays, prune, deviceSync, confirmRestores, refuseNewerSchema, beforeRestore, afterRestore, hookTimeoutSeconds,
         notify,
@@ -116,6 +117,10 @@ extension Setting {
         Fallback(example: "1y", origin: .definition) { settings, definition in
             settings.retention.policy.isEmpty ? definition.retention.keepWithinDays.map { "\($0)d" } : nil
         })
+    /// A pause always ends by itself: one that was forgotten must not end all backups.
+    public static let schedulePausedUntil = Setting(
+        "schedule-paused-until", \.schedulePausedUntil, moment, .nothing("2026-12-24T18:00:00Z"),
+        "Until when the schedule makes no backups. Those that were due are then made up for. Default: it is not paused.")
     /// How long a removed backup can be brought back, in days.
     public static let undeleteDays = Setting(
         "undelete-days", \.retention.undeleteDays, number(RetentionSettings.undeleteDaysRange, of: "days"),

@@ -24,6 +24,8 @@ public struct StoreSettings: Sendable, Equatable {
     public var channel: Channel?
     /// `nil` for the app definition's default.
     public var schedule: Schedule?
+    /// No backup is made by the schedule before; `nil` if it is not paused.
+    public var schedulePausedUntil: Timestamp?
     /// Whether to skip a due backup when nothing has changed.
     public var skipsUnchanged = true
     /// After how many hours to read media files again that have no change time. Less than a day: each daily backup reads them,

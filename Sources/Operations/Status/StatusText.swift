@@ -64,6 +64,9 @@ public struct StatusText {
 
     var summary: [Message] {
         var lines: [Message] = []
+        if let end = state.schedulePausedUntil {
+            lines.append("Automatic backups are paused until: \(SystemClock.localTime(end))")
+        }
         if let next = state.nextBackup {
             lines.append("Next backup: \(SystemClock.localTime(next)) (\(state.schedule))")
         } else if state.scheduleSwitchedOffBy == nil {

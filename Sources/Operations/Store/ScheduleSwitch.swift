@@ -37,6 +37,11 @@ extension StoreSettings {
 }
 
 extension Store {
+    /// When a pause of the schedule ends; `nil` if there is none.
+    func schedulePausedUntil(_ now: Timestamp) -> Timestamp? {
+        settings.schedulePausedUntil.flatMap { schedule != .off && $0 > now ? $0 : nil }
+    }
+
     /// The app's setting that would turn the schedule off.
     var scheduleSwitchName: String? { settings.scheduleSwitchName(definition) }
 

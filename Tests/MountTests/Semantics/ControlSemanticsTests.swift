@@ -6,7 +6,10 @@ import Testing
 struct ControlSemanticsTests {
     @Test func `S94: files in control make, check, pin and verify backups`() throws {
         try Sandbox.withMount("--sample", Sandbox.fixedClock) { sandbox in
-            #expect(try sandbox.names("control") == ["backup", "cancel", "check", "pin", "prune", "unpin", "verify"])
+            #expect(
+                try sandbox.names("control") == [
+                    "backup", "cancel", "check", "pause", "pin", "prune", "resume", "undelete", "undo", "unpin", "verify",
+                ])
             #expect(try sandbox.sh("grep -c 'to back up now' $M/control/backup") == "1")
             // The time that is set after the write is not another request.
             try sandbox.sh(
@@ -29,6 +32,56 @@ struct ControlSemanticsTests {
             #expect(try sandbox.sh("tail -n 1 $M/control/check") == "No damage was found.")
             #expect(try sandbox.sh("grep -c 'can be restored: ' $M/control/verify") == "1")
             #expect(try sandbox.sh("cd $M/control; echo > cancel; tail -n 1 cancel") == "Nothing is running.")
+        }
+    }
+
+    @Test func `a restore is undone, and a removed backup comes back`() throws {
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh(
+                """
+                mkdir $M/snapshots/first; sqlite3 $S/app/database.sqlite 'delete from expenses where id > 3'
+                cp $M/snapshots/first/export.json $M/restore/
+                """)
+            let count = "sqlite3 $S/app/database.sqlite 'select count(*) from expenses'"
+            #expect(try sandbox.sh(count) == "1200")
+            // Not by accident.
+            try sandbox.fails("touch $M/control/undo", saying: "Invalid argument")
+            try sandbox.fails("echo | tee $M/control/undo", saying: "Invalid argument")
+            #expect(try sandbox.sh(count) == "1200")
+            try sandbox.sh("echo yes > $M/control/undo; wait_until 'grep -q Ended $M/control/undo'")
+            #expect(try sandbox.sh(count) == "3")
+            try sandbox.sh("rmdir $M/snapshots/first")
+            try sandbox.fails("echo | tee $M/control/undelete", saying: "Invalid argument")
+            try sandbox.sh("grep -q 'removed backup into this file: .*first' $M/control/undelete")
+            try sandbox.fails("echo none | tee $M/control/undelete", saying: "No such file")
+            try sandbox.sh("echo first > $M/control/undelete")
+            #expect(try sandbox.names("snapshots") == ["first", "latest"])
+            #expect(try sandbox.sh("sqlite3 $M/snapshots/first/database.sqlite 'select count(*) from expenses'") == "1200")
+        }
+    }
+
+    @Test func `the schedule is paused, and goes on by itself`() throws {
+        try Sandbox.use { sandbox in
+            try sandbox.sh("backupfs init --store $S --sample >/dev/null; backupfs config set schedule 'every 1h' --store $S")
+            try sandbox.mount(["BACKUPFS_SCHEDULE": ""])
+            for text in ["0", "721", "soon", "-1"] {
+                try sandbox.fails("echo \(text) | tee $M/control/pause", saying: "Invalid argument")
+            }
+            try sandbox.sh("echo 2 > $M/control/pause; grep -q 'paused until' $M/control/pause")
+            try sandbox.sh("jq -e '.schedulePausedUntil == .nextBackup' $M/status.json; grep -q 'paused until' $M/index.html")
+            let end = try sandbox.sh("jq -r .schedulePausedUntil $M/status.json")
+            #expect(try sandbox.sh("backupfs config get schedule-paused-until --store $S") == end)
+            #expect(
+                try sandbox.sh(
+                    "backupfs backup --if-due --json --store $S | jq -r 'select(.reason) | .reason'", ["BACKUPFS_SCHEDULE": ""])
+                    == "paused")
+            // Once it is over, what was due is made.
+            let later = try sandbox.sh("date -ud \"$(jq -r .schedulePausedUntil $M/status.json) + 1 minute\" +%FT%TZ")
+            try sandbox.sh(
+                "backupfs backup --if-due --store $S", ["BACKUPFS_SCHEDULE": "", "BACKUPFS_NOW": later])
+            #expect(try sandbox.sh("ls $M/snapshots | wc -l") == "2")
+            try sandbox.sh("touch $M/control/resume; jq -e '.schedulePausedUntil == null' $M/status.json")
+            try sandbox.unmount()
         }
     }
 
