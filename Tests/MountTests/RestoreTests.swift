@@ -29,6 +29,7 @@ struct RestoreTests {
                 try sandbox.fails("cp $R/old.json $M/\(place)/", saying: "Operation not permitted")
                 try sandbox.sh("grep -q 'CONFIRM in restore/' \"$M/restore/LAST RESULT - NOT RESTORED.txt\"")
             }
+            try sandbox.sh("grep -q 'make a file named CONFIRM' $M/restore/README.txt")
             #expect(try sandbox.state() == before)
             #expect(try sandbox.names("safety") == [])
             // A bad file is refused for what is wrong with it.

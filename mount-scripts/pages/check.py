@@ -9,6 +9,7 @@ import contextlib
 import os
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -50,11 +51,22 @@ class Store:
             self.run("umount", self.mount)
 
     def fill(self):
-        """Backups with odd names, a restore, one that is refused, a check and a verification."""
+        """Backups with odd names and changes, a restore, one that is refused, a check and a verification."""
         with self.mounted():
             for name in ["before-upgrade", "monday", *HOSTILE_NAMES]:
                 (self.mount / "snapshots" / name).mkdir()
             shutil.copyfile(self.mount / "snapshots/monday/export.json", self.mount / "restore/old.json")
+            # Records with hostile keys that come, change and go.
+            with contextlib.closing(sqlite3.connect(self.path / "app/database.sqlite")) as database:
+                for sql in [
+                    "insert into delayed_notifications select ?, title, body, scheduled_date from delayed_notifications limit 1",
+                    "update delayed_notifications set body = ? || id", "delete from delayed_notifications where id = ?",
+                ]:
+                    for name in HOSTILE_NAMES:
+                        database.execute(sql, [name])
+                    database.execute("update expenses set notes = ? where id < 30", [sql])
+                    database.commit()
+                    (self.mount / "snapshots" / sql.split()[0]).mkdir()
             refused = subprocess.run(
                 ["sh", "-c", 'printf "{" > "$1"', "sh", str(self.mount / "restore/<b>bad.json")], stderr=subprocess.DEVNULL,
                 check=False)

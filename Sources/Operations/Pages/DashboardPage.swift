@@ -26,7 +26,7 @@ public struct DashboardPage {
         let header =
             "<h1><bdi>\(HTMLText.escaped(state.definition.title))</bdi></h1>\n<p>\(text(readme.title))</p>\n"
             + "<p>\(text("As of \(SystemClock.localTime(state.now.wholeSeconds))"))</p>\n"
-        return parts.page(title: title, header: header, main: [overview, folders, plots, backups, operations].joined())
+        return parts.page(title: title, header: header, main: [overview, folders, changes, plots, backups, operations].joined())
     }
 
     private var title: String { "\(state.definition.title) - backupfs" }
@@ -65,6 +65,15 @@ public struct DashboardPage {
             return "<li><a href=\"\(address)\">\(HTMLText.escaped(path))</a> \(text(meaning))</li>\n"
         }
         return parts.section("Folders", "<ul>\n\(rows.joined())</ul>\n")
+    }
+
+    private var changes: String {
+        let ids = Set(state.snapshots.map { "\($0.id)" })
+        let lists = state.newestChanges.map { backup in
+            let hasEarlier = backup.changes.earlierID.map(ids.contains) ?? false
+            return ChangesList(backup, hasEarlier: hasEarlier, parts).html
+        }
+        return parts.section("What changed", lists.joined())
     }
 
     private var plots: String {

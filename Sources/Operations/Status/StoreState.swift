@@ -48,6 +48,8 @@ public struct StoreState: Sendable {
     public let nextBackup: Timestamp?
     /// The app's own setting that has turned the schedule off.
     public let scheduleSwitchedOffBy: String?
+    /// When a pause of the schedule ends; `nil` if there is none.
+    public let schedulePausedUntil: Timestamp?
     /// How many of the schedule's backups have failed in a row.
     public let automaticFailureCount: Int
     /// `nil` when the database cannot be read; `databaseError` is then the reason.
@@ -70,6 +72,8 @@ public struct StoreState: Sendable {
     let madeBackups: [OperationRecord]
     /// The reports that there are, by name without extension.
     let reportNames: Set<String>
+    /// What the newest backups changed, newest first. Only for the page, which cannot wait for storage.
+    let newestChanges: [NewestChanges.Backup]
 
     private static let examinedOperationCount = 200
     private static let shownOperationCount = 20
@@ -115,6 +119,7 @@ public struct StoreState: Sendable {
         history = operations.suffix(Self.shownOperationCount)
         madeBackups = operations.filter { $0.operation == .backup && $0.result == .ok }
         reportNames = Set((try? ReportFolder(store.paths).names()) ?? [])
+        newestChanges = isPatient || repository.problem != nil ? [] : store.newestChanges.read(snapshots, in: store.repository)
         failure = FailedOperation(store.paths)
         // A lost or locked database is part of the state, not a reason to fail.
         let records = asksDatabase ? store.statusRecords.facts(isPatient ? .command : .mount) : store.statusRecords.remembered
@@ -122,7 +127,9 @@ public struct StoreState: Sendable {
         statistics = records.statistics
         databaseError = records.problem
         scheduleSwitchedOffBy = records.isScheduleSwitchedOff ? store.scheduleSwitchName : nil
-        nextBackup = scheduleSwitchedOffBy == nil ? automatic.next(now: now) : nil
+        let paused = store.schedulePausedUntil(now)
+        schedulePausedUntil = paused
+        nextBackup = scheduleSwitchedOffBy == nil ? automatic.next(now: now).map { max($0, paused ?? $0) } : nil
     }
 
     /// The state as known without the store's storage, which has not responded since the store was opened.
@@ -155,12 +162,14 @@ public struct StoreState: Sendable {
         history = []
         madeBackups = []
         reportNames = []
+        newestChanges = []
         failure = nil
         let records = store.statusRecords.remembered
         counts = records.counts
         statistics = records.statistics
         databaseError = records.problem
         scheduleSwitchedOffBy = records.isScheduleSwitchedOff ? store.scheduleSwitchName : nil
+        schedulePausedUntil = store.schedulePausedUntil(now)
         nextBackup = nil
     }
 

@@ -23,6 +23,8 @@ struct ReadmeText {
     let definition: AppDefinition
     /// Whether the repository is encrypted.
     let isEncrypted: Bool
+    /// Whether a restore that replaces all data needs the file `CONFIRM`.
+    let confirmsRestores: Bool
     let language: Language
 
     var text: [UInt8] {
@@ -61,6 +63,7 @@ struct ReadmeText {
                 "backups that restores made before they changed anything (the newest \(definition.retention.safetyKeepLast))"
             ),
             ("versions/", "every media file and collection as a folder with its versions in all backups"),
+            ("history/", "every record as a folder with its states in all backups"),
             ("control/", "write into its files to back up, check, cancel and more"),
             ("reports/", "what backups, restores and checks reported"),
             (Self.dashboard, "the state, as a page for a browser"),
@@ -97,6 +100,7 @@ struct ReadmeText {
         }
         return [Recipe("Restore", "cp old.json restore/")] + others + [
             lookFirst,
+            Recipe("One record", "cp history/COLLECTION/KEY/STATE.json restore/"),
             Recipe("How did it go?", "cat restore/last.txt"),
             Recipe(
                 "Undo a restore", "cp safety/NAME \(definition.defaultStrategy == .replace ? "restore/" : "restore/replace/")"),
@@ -108,7 +112,11 @@ struct ReadmeText {
             restore/ takes .json exports, archive.zip and database.sqlite. A file is checked whole before anything changes; if it is refused,
             the copy fails and the data stays as it was.
             """
-        let safety: Message = "A safety backup is made first."
+        var safety: Message = "A safety backup is made first."
+        if confirmsRestores {
+            safety = .joined(
+                [safety, "Before a file that replaces all data, make a file named CONFIRM in restore/."], separator: "\n")
+        }
         guard definition.defaultStrategy == .replace else { return .joined([checks, safety], separator: "\n") }
         return .joined([checks, "Importing will DELETE ALL existing data. \(safety)"], separator: "\n")
     }

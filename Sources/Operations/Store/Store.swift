@@ -26,6 +26,7 @@ public final class Store: Sendable {
     private let countCache = RecordsCache { (database) throws(BackupError) in try database.counts() }
     let statusRecords: StatusRecords
     let statusRepository: StatusRepository
+    let newestChanges = NewestChanges()
     /// When the repository was first read, or shortly before.
     let openingTime = SystemClock.now()
     let scheduleSwitch = ScheduleSwitch()
@@ -275,6 +276,8 @@ extension Store {
     public var restoreReadme: [UInt8] { readmeText.restoreText }
 
     var readmeText: ReadmeText {
-        ReadmeText(definition: definition, isEncrypted: repository.isEncrypted, language: language)
+        ReadmeText(
+            definition: definition, isEncrypted: repository.isEncrypted, confirmsRestores: settings.confirmsRestores,
+            language: language)
     }
 }

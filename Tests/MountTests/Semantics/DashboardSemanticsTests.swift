@@ -30,6 +30,15 @@ struct DashboardSemanticsTests {
                     names = ["plain", "<script>alert(1)<", '"><img src=x onerror=alert(1)>', "javascript:alert(1)", "a b%41?x#y",
                         "na\u00efve", "&lt;", "' onmouseover='alert(1)"]
                     for name in names: os.mkdir("snapshots/" + name)
+                    # Records with such keys are added and removed.
+                    import sqlite3
+                    database = sqlite3.connect(os.environ["S"] + "/app/database.sqlite")
+                    keys = names + ["..", "a/b", "", ".hidden", "100%", "line\nfeed"]
+                    for sql in ("insert into delayed_notifications select ?, title, body, scheduled_date from delayed_notifications limit 1",
+                                "delete from delayed_notifications where id = ?"):
+                        for key in keys: database.execute(sql, [key])
+                        database.commit()
+                        os.mkdir("snapshots/" + sql.split()[0])
                     page = Page(open("index.html", encoding="utf-8").read())
                     print(sorted(page.tags & {"script", "img", "link", "iframe", "object", "embed", "form", "base", "a", "svg"}))
                     print([name for name in page.attributes if name.startswith("on") or name in ("src", "style", "srcset", "action")])
@@ -40,7 +49,8 @@ struct DashboardSemanticsTests {
                     paths = {urllib.parse.unquote(link.path)[len("/mount/"):] for link in links}
                     print([path for path in sorted(paths) if not os.path.exists(path)])
                     print([name for name in names if "snapshots/" + name + "/" not in paths])
-                    print(sorted(path for path in paths if not path.startswith(("snapshots/", "reports/2"))))
+                    print(len([path for path in paths if path.startswith("history/delayedNotifications/")]))
+                    print(sorted(path for path in paths if not path.startswith(("snapshots/", "reports/2", "history/d"))))
                     print(os.stat("index.html").st_size == len(open("index.html", "rb").read()))
                     print(code(opened(os.O_WRONLY), "index.html"), os.getxattr("index.html", "user.mime_type").decode())
                     """#)
@@ -52,7 +62,8 @@ struct DashboardSemanticsTests {
                     {('file', '', '')}
                     []
                     []
-                    ['control/', 'exports/', 'live/', 'reports/', 'restore/', 'safety/', 'status.json', 'versions/']
+                    10
+                    ['control/', 'exports/', 'history/', 'live/', 'reports/', 'restore/', 'safety/', 'status.json', 'versions/']
                     True
                     EROFS text/html
                     """)
