@@ -191,8 +191,12 @@ extension ChunkReader {
         do {
             return try body(chunk)
         } catch {
-            guard error.code == .repositoryDamaged || error.code == .notFound else { throw error }
             packs.forget(chunk.pack)
+            guard error.code == .repositoryDamaged || error.code == .notFound else {
+                // The file may be open on a disk that was taken away, and is there again. A server has been asked again already.
+                if error.code == .inputOutput, !packs.areCached, let result = try? body(chunk) { return result }
+                throw error
+            }
             if error.code == .repositoryDamaged, try packs.reopen(chunk.pack), let result = try? body(chunk) { return result }
             for place in otherPlaces(of: chunk, after: error) {
                 if let result = try? body(place) { return result }

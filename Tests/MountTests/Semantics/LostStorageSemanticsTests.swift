@@ -32,6 +32,9 @@ struct LostStorageSemanticsTests {
         }
     }
 
+    /// So that files of the repository are open when it goes.
+    private static let reading = "cat $M/status.json $M/index.html $M/snapshots/one/data/cars.json >/dev/null"
+
     @Test(arguments: Loss.allCases)
     func `S75: a repository whose file system ends hides its backups only, says what to do, and is there again with it`(
         loss: Loss
@@ -41,7 +44,7 @@ struct LostStorageSemanticsTests {
                 try sandbox.sh(
                     "backupfs init --store $S --sample --repository $R/disk/repository; backupfs backup --store $S --label one")
                 try sandbox.mount()
-                try sandbox.sh("cat $M/status.json >/dev/null")
+                try sandbox.sh(Self.reading)
                 try lose(disk, loss, sandbox)
                 try sandbox.looks(Self.lost + "check(False)\nanswers(('cat', 'live/export.json'))\n")
                 // A thread of its own writes the log. Where nothing is mounted any more, the repository is simply not there.
@@ -63,7 +66,7 @@ struct LostStorageSemanticsTests {
             try sandbox.withDisk { disk in
                 try sandbox.sh("backupfs init --store $S --sample; backupfs backup --store $S --label one")
                 try sandbox.mount()
-                try sandbox.sh("cat $M/status.json >/dev/null")
+                try sandbox.sh(Self.reading)
                 try lose(disk, loss, sandbox)
                 try sandbox.looks(Self.lost + "check(False)\nfails(('cat', 'live/export.json'))\nanswers(('df', M))\n")
             }
