@@ -25,8 +25,8 @@ struct ChecksumTests {
             try sandbox.sh("mkdir $M/snapshots/one; cp $R/old.json $M/restore/")
             let wrong = try sandbox.sh("set -- $M/snapshots/one $M/exports $M/safety; \(Self.comparison)")
             #expect(wrong == "")
-            // Thirteen files of the backup, one export, one safety backup.
-            #expect(try sandbox.sh("wc -l < $R/counted") == "15")
+            // Fourteen files of the backup, one export, one safety backup.
+            #expect(try sandbox.sh("wc -l < $R/counted") == "16")
         }
     }
 

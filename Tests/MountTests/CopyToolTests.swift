@@ -47,8 +47,8 @@ struct CopyToolTests {
             #expect(
                 try sandbox.sh("find $M/snapshots/one -size +100k -name '*.json' -printf '%P\\n' | sort")
                     == "data/expenses.json\nexport.json")
-            #expect(try sandbox.sh("find $M/snapshots/one -type f ! -newermt 2026-01-11T14:30:00Z | wc -l") == "13")
-            #expect(try sandbox.sh("find $M/snapshots/one -type f -newermt 2026-01-11T14:29:59Z | wc -l") == "13")
+            #expect(try sandbox.sh("find $M/snapshots/one -type f ! -newermt 2026-01-11T14:30:00Z | wc -l") == "14")
+            #expect(try sandbox.sh("find $M/snapshots/one -type f -newermt 2026-01-11T14:29:59Z | wc -l") == "14")
         }
     }
 

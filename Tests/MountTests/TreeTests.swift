@@ -6,7 +6,7 @@ import Testing
 struct TreeTests {
     static let snapshotNames = [
         "MD5SUMS", "SHA256SUMS", "archive.tar", "archive.zip", "changes.json", "data", "database.sqlite", "export.json",
-        "manifest.json", "schema.json",
+        "index.html", "manifest.json", "schema.json",
     ]
 
     @Test func `the listings are exactly these`() throws {

@@ -22,7 +22,7 @@ struct NameTests {
         #expect(
             try tree.names("snapshots/first").sorted() == [
                 "MD5SUMS", "SHA256SUMS", "archive.tar", "archive.zip", "changes.json", "data", "database.sqlite", "export.json",
-                "manifest.json", "media",
+                "index.html", "manifest.json", "media",
             ])
         #expect(try tree.names("snapshots/first/media") == ["a\nb", "empty", "link", "photo.jpg", "sub", "\u{FFFD}"])
         #expect(try tree.names("snapshots/first/media/sub") == [".hidden"])

@@ -64,6 +64,11 @@ final class TestServices: TreeServices {
     }
 
     let recordHistories: any RecordHistoryView = NoHistories()
+
+    func recordsPage(of snapshot: Snapshot, exportSizeBytes: UInt64) -> (head: [UInt8], hasExport: Bool) {
+        (Array("<title>\(snapshot.name)</title><plaintext>".utf8), true)
+    }
+
     let copySetNames: [String] = []
     func copySet(named name: String) throws(BackupError) -> CopySet? { nil }
 

@@ -15,13 +15,18 @@ import sys
 import tempfile
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 LANGUAGES = ["en", "de", "ru", "tr", "kk"]
 # What a page that shows names without care would run, or show as something else.
 HOSTILE_NAMES = [
     "<script>document.title='run'<", '"><img src=x onerror=alert(1)>', "javascript:alert(1)", "<h1>x", "a b%41?x#y",
     "&lt;b&gt;", "' onmouseover='alert(1)", "\u202egnp.exe", "Z\u0351\u036ba\u0334l\u0358go", "x" * 200,
+]
+# What a page that shows records without care would run, or take for its own end.
+HOSTILE_TEXTS = [
+    "</plaintext></script><script>document.title='run'</script>", "<!--<script>", "<img src=x onerror=\"document.title='run'\">",
+    "javascript:alert(1)", "\x01\x1b[31m\t\r\n", "\u202e\u2028", "9" * 500,
 ]
 WIDTHS = [1000, 360]
 
@@ -65,6 +70,8 @@ class Store:
                     for name in HOSTILE_NAMES:
                         database.execute(sql, [name])
                     database.execute("update expenses set notes = ? where id < 30", [sql])
+                    for number, text in enumerate(HOSTILE_TEXTS):
+                        database.execute("update expenses set notes = ? where id = ?", [text, 100 + number])
                     database.commit()
                     (self.mount / "snapshots" / sql.split()[0]).mkdir()
             refused = subprocess.run(
@@ -73,6 +80,10 @@ class Store:
             del refused  # A shell does not tell; the report does.
         self.run("check", "--store", self.path)
         self.run("verify", "latest", "--store", self.path)
+
+    def records_pages(self):
+        """The page of a backup whose records have hostile keys and texts."""
+        return [self.mount / "snapshots/update/index.html"]
 
     def pages(self):
         """The page of the store, and the report of one operation of each kind and result."""
@@ -93,7 +104,46 @@ class Browser:
         self.chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         self.axe = Axe()
 
-    def look(self, path, width, scheme, picture=None):
+    def look_at_records(self, path, count):
+        """Returns what is wrong with the tables of a page with the sample's records."""
+        context = self.chromium.new_context(viewport={"width": 1000, "height": 800}, offline=True)
+        page = context.new_page()
+        found = []
+        page.on("pageerror", lambda error: found.append(f"error: {error}"))
+        page.goto(pathlib.Path(path).as_uri())
+        options = page.locator("#collection option").all_inner_texts()
+        if f"expenses ({count})" not in options:
+            found.append(f"the collections are {options}")
+        page.select_option("#collection", label=f"expenses ({count})")
+        column = page.locator("th").all_inner_texts().index("id") + 1
+
+        def keys():
+            return [int(text) for text in page.locator(f"#rows td:nth-child({column})").all_inner_texts()]
+
+        first = keys()
+        if len(first) != 100 or first != sorted(first):
+            found.append(f"the first rows are {first}")
+        page.locator("#next").click()
+        if keys()[0] != first[-1] + 1:
+            found.append(f"the second page begins with {keys()[:3]}")
+        for direction in ["ascending", "descending"]:
+            page.locator(f"th:nth-child({column}) button").click()
+            if page.locator(f"th:nth-child({column})").get_attribute("aria-sort") != direction:
+                found.append(f"it is not sorted {direction}")
+        if keys()[0] != max(keys()) or keys()[0] < count:
+            found.append(f"sorted down, it begins with {keys()[:3]}")
+        page.fill("#search", HOSTILE_TEXTS[0].upper())
+        expect(page.locator("#rows tr")).to_have_count(1)
+        if keys() != [100] or HOSTILE_TEXTS[0] not in page.locator("#rows").inner_text():
+            found.append(f"the search finds {keys()}")
+        page.fill("#search", "there is no such text")
+        expect(page.locator("#rows tr")).to_have_count(0)
+        if page.title().startswith("run") or page.locator("#rows script, #rows img").count():
+            found.append("a text of a record was run")
+        context.close()
+        return found
+
+    def look(self, path, width, scheme, picture=None, script_count=0):
         """Returns what is wrong with a page."""
         context = self.chromium.new_context(
             viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True, device_scale_factor=1)
@@ -109,8 +159,8 @@ class Browser:
             found.append(f"it loads {requests}")
         if page.title().startswith("run"):
             found.append("a name of a backup was run")
-        if page.evaluate("document.scripts.length") != 0:
-            found.append("it has a script")
+        if page.evaluate("document.scripts.length") != script_count:
+            found.append("it has another script")
         if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
             found.append("it is wider than the window")
         if picture:
@@ -156,12 +206,53 @@ def main():
                         for problem in browser.look(page, width, scheme):
                             failures += 1
                             print(f"{page.relative_to(folder)} ({language}, {width} pixels, {scheme}): {problem}")
+                records = store.records_pages()
+                copy = folder / f"records-{language}.html"
+                shutil.copyfile(records[0], copy)
+                for page in [*records, copy]:
+                    for width, scheme in [(width, scheme) for width in WIDTHS for scheme in ["light", "dark"]]:
+                        count += 1
+                        for problem in browser.look(page, width, scheme, script_count=1):
+                            failures += 1
+                            print(f"{page.relative_to(folder)} ({language}, {width} pixels, {scheme}): {problem}")
+                    for problem in browser.look_at_records(page, 1200):
+                        failures += 1
+                        print(f"{page.relative_to(folder)} ({language}): {problem}")
+        measure(binary, folder / "large", browser)
         browser.chromium.close()
         if pictures:
             photograph(binary, folder / "picture", Browser(playwright), pictures)
     if failures:
         sys.exit(f"{failures} problems")
     print(f"{count} views of pages: nothing is wrong.")
+
+
+def measure(binary, folder, browser):
+    """Says how long a page with 100,000 records takes."""
+    folder.mkdir()
+    store = Store(binary, folder)
+    with contextlib.closing(sqlite3.connect(store.path / "app/database.sqlite")) as database:
+        columns = [row[1] for row in database.execute("pragma table_info(expenses)")]
+        rest = ", ".join(columns[1:])
+        database.execute(
+            f"insert into expenses ({', '.join(columns)}) with recursive n(i) as (select 1 union all select i + 1 from n where i < 83) "
+            f"select i * 10000 + id, {rest} from expenses, n")
+        database.commit()
+    with store.mounted():
+        (store.mount / "snapshots/large").mkdir()
+        path = store.mount / "snapshots/large/index.html"
+        path.read_bytes()
+        context = browser.chromium.new_context(offline=True)
+        page = context.new_page()
+        page.goto(path.as_uri(), wait_until="commit")
+        page.locator("#rows tr").first.wait_for()
+        times = page.evaluate(
+            "() => { const t = performance.getEntriesByType('navigation')[0]; "
+            "return [t.responseEnd, t.domInteractive, t.domContentLoadedEventEnd]; }")
+        page.select_option("#collection", index=1)
+        page.locator("#next").click()
+        print(f"100,800 records, {path.stat().st_size} bytes: read {times[0]:.0f} ms, parsed {times[1]:.0f}, shown {times[2]:.0f}")
+        context.close()
 
 
 def photograph(binary, folder, browser, pictures):

@@ -88,11 +88,19 @@ final class StoreTreeServices: TreeServices {
 
     func readme() -> [UInt8] { store.readme }
 
+    func recordsPage(of snapshot: Snapshot, exportSizeBytes: UInt64) -> (head: [UInt8], hasExport: Bool) {
+        let head = RecordsPage(of: snapshot, in: store).head(exportSizeBytes: exportSizeBytes)
+        return (head, exportSizeBytes <= RecordsPage.exportLimitBytes)
+    }
+
     func text(_ message: Message) -> String { store.language.text(message) }
 
     func status() throws(BackupError) -> [UInt8] { try StatusDocument(currentState(), of: store).json.prettyText }
 
-    func dashboard() throws(BackupError) -> [UInt8] { try DashboardPage(currentState(), of: store).html }
+    func dashboard() throws(BackupError) -> [UInt8] {
+        DashboardPage.prepare(store)
+        return try DashboardPage(currentState(), of: store).html
+    }
 
     private func currentState() throws(BackupError) -> StoreState {
         if let answer = answeredState() {

@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// Pieces of HTML files that need nothing else: no script, no other file, no network.
+/// Pieces of HTML files that need nothing else: no other file, no network, and no script but their own.
 public enum HTMLText {
     /// Nothing is loaded but the pictures in the page, and its own style.
     private static let policy = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:;"
@@ -10,21 +10,25 @@ public enum HTMLText {
     /// - Parameters:
     ///   - language: as in the attribute `lang`.
     ///   - style: CSS without links to anything, and without `</style>`.
-    public static func head(title: String, language: String, style: String) -> String {
-        let hash = SHA256Hasher.hash(Array(style.utf8)).withUnsafeBytes { Base64.encode($0) }
+    ///   - script: JavaScript without `</script>`; the browser runs no other. `nil` for a page without any.
+    public static func head(title: String, language: String, style: String, script: String? = nil) -> String {
+        func hash(_ text: String) -> String {
+            "'sha256-\(SHA256Hasher.hash(Array(text.utf8)).withUnsafeBytes { Base64.encode($0) })'"
+        }
+        let scripts = script.map { " script-src \(hash($0));" } ?? ""
         return """
             <!DOCTYPE html>
             <html lang="\(language)">
             <head>
             <meta charset="utf-8">
-            <meta http-equiv="Content-Security-Policy" content="\(policy) style-src 'sha256-\(hash)'">
+            <meta http-equiv="Content-Security-Policy" content="\(policy)\(scripts) style-src \(hash(style))">
             <meta name="referrer" content="no-referrer">
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <meta name="color-scheme" content="light dark">
             <meta name="generator" content="backupfs">
             <title>\(escaped(title))</title>
             <style>\(style)</style>
-            </head>
+            \(script.map { "<script>\($0)</script>\n" } ?? "")</head>
 
             """
     }

@@ -18,6 +18,9 @@ public struct RecordFile: Sendable {
     /// The array of the records, in bytes of the file.
     private let records: Range<UInt64>
 
+    /// The member with the records.
+    public static let recordsName = "records"
+
     /// What is known of the members of a file that were read so far.
     private struct Members {
         var app: String?
@@ -99,7 +102,7 @@ public struct RecordFile: Sendable {
                 let number = Int(tokenizer.text())
                 if number == nil { members.problem = "\(name) is not a whole number" }
                 if name == "schemaVersion" { members.schemaVersion = number } else { members.inexactValueCount = number ?? 1 }
-            case ("records", .beginArray):
+            case (recordsName, .beginArray):
                 let start = tokenizer.place - 1
                 try tokenizer.skip(value)
                 members.records = start..<tokenizer.place
@@ -141,6 +144,6 @@ public struct RecordFile: Sendable {
         if inexactValueCount > 0 { members.append(.init("inexactValues", inexactValueCount)) }
         // Without the closing brace and the line feeds before and after it.
         let head = OrderedJSON.object(members).prettyText.dropLast(3)
-        return (head + Array(",\n  \"records\": [\n    ".utf8), Array("\n  ]\n}\n".utf8))
+        return (head + Array(",\n  \"\(recordsName)\": [\n    ".utf8), Array("\n  ]\n}\n".utf8))
     }
 }

@@ -21,6 +21,9 @@ public struct DashboardPage {
         parts = PageParts(language: store.language)
     }
 
+    /// Call it before the state is read: it then has what the page shows, and the status does not.
+    public static func prepare(_ store: Store) { store.newestChanges.want() }
+
     /// The bytes of the file.
     public var html: [UInt8] {
         let header =
@@ -107,13 +110,21 @@ public struct DashboardPage {
             let name = HTMLText.escaped(MessageText.name(snapshot.name.bytes))
             return [
                 "<a href=\"\(address)\"><bdi>\(name)</bdi></a>", time(snapshot.creationTime),
-                HTMLText.escaped(snapshot.record.attributes["records"] ?? ""), String(snapshot.record.root.totals.fileCount),
+                records(snapshot), String(snapshot.record.root.totals.fileCount),
                 ByteCount.text(snapshot.dataSizeBytes), snapshot.newBytes.map { ByteCount.text($0) } ?? "",
             ]
         }
         return table(
             "The newest backups",
             [("Name", false), ("Created", false), ("Records", true), ("Files", true), ("Size", true), ("New", true)], rows)
+    }
+
+    /// Their number, with a link to the page that shows them.
+    private func records(_ snapshot: Snapshot) -> String {
+        let count = HTMLText.escaped(snapshot.record.attributes["records"] ?? "")
+        guard snapshot.storesExport, !count.isEmpty else { return count }
+        let address = PageLink.address([Array("snapshots".utf8), snapshot.name.bytes, Array("index.html".utf8)])
+        return "<a href=\"\(address)\">\(count)</a>"
     }
 
     private var operations: String {

@@ -14,6 +14,9 @@ extension RestoreRunner {
     /// - Throws: `invalidContent` for a file with single records that is not in order.
     public func withRecords(_ source: ImportSource) throws(BackupError) -> ImportSource {
         guard source.recordFile == nil, source.archiveLayout == nil else { return source }
+        // An export of such an app could look like a file with single records.
+        let names = store.definition.formats.flatMap(\.collections).map(\.name)
+        guard !names.contains(RecordFile.recordsName) else { return source }
         var source = source
         source.recordFile = try RecordFile(source.bytes)
         guard source.recordFile == nil, let array = try RecordFile.arrayRange(of: source.bytes) else { return source }

@@ -72,7 +72,7 @@ public struct StoreState: Sendable {
     let madeBackups: [OperationRecord]
     /// The reports that there are, by name without extension.
     let reportNames: Set<String>
-    /// What the newest backups changed, newest first. Only for the page, which cannot wait for storage.
+    /// What the newest backups changed, newest first; empty until the page was asked for.
     let newestChanges: [NewestChanges.Backup]
 
     private static let examinedOperationCount = 200
@@ -119,7 +119,7 @@ public struct StoreState: Sendable {
         history = operations.suffix(Self.shownOperationCount)
         madeBackups = operations.filter { $0.operation == .backup && $0.result == .ok }
         reportNames = Set((try? ReportFolder(store.paths).names()) ?? [])
-        newestChanges = isPatient || repository.problem != nil ? [] : store.newestChanges.read(snapshots, in: store.repository)
+        newestChanges = repository.problem == nil ? store.newestChanges.read(snapshots, in: store.repository) : []
         failure = FailedOperation(store.paths)
         // A lost or locked database is part of the state, not a reason to fail.
         let records = asksDatabase ? store.statusRecords.facts(isPatient ? .command : .mount) : store.statusRecords.remembered

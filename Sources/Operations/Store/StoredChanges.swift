@@ -138,20 +138,23 @@ final class NewestChanges: Sendable {
 
     private static let count = 5
 
-    private let known = Mutex<[SnapshotID: StoredChanges?]>([:])
+    private let known = Mutex<[SnapshotID: StoredChanges]>([:])
+    private let isWanted = Atomic(false)
+
+    /// From now on they are read: a page was asked for that shows them. Until then, the storage is left alone.
+    func want() { isWanted.store(true, ordering: .relaxed) }
 
     /// - Parameter snapshots: oldest first.
     /// - Returns: newest first, those with a readable document about the backup before.
     func read(_ snapshots: [Snapshot], in repository: Repository) -> [Backup] {
+        guard isWanted.load(ordering: .relaxed) else { return [] }
         let newest = snapshots.suffix(Self.count)
         let before = known.withLock { $0 }
-        var after: [SnapshotID: StoredChanges?] = [:]
-        for snapshot in newest {
-            after[snapshot.id] = .some(before[snapshot.id] ?? StoredChanges(of: snapshot, in: repository))
-        }
-        known.withLock { $0 = after }
+        var after: [SnapshotID: StoredChanges] = [:]
+        for snapshot in newest { after[snapshot.id] = before[snapshot.id] ?? StoredChanges(of: snapshot, in: repository) }
+        known.withLock { [after] in $0 = after }
         return newest.reversed().compactMap { snapshot in
-            guard let changes = after[snapshot.id].flatMap(\.self), changes.earlierID != nil else { return nil }
+            guard let changes = after[snapshot.id], changes.earlierID != nil else { return nil }
             return Backup(snapshot: snapshot, changes: changes)
         }
     }

@@ -11,7 +11,8 @@ struct ArchiveLocations {
     private static let database = "database.sqlite"
     /// Other files of a backup's folder, which a restore does not need.
     private static let others = [
-        "manifest.json", "schema.json", "changes.json", "data/", "by-key/", "SHA256SUMS", "MD5SUMS", "archive.zip", "archive.tar",
+        "manifest.json", "schema.json", "changes.json", "index.html", "data/", "by-key/", "SHA256SUMS", "MD5SUMS", "archive.zip",
+        "archive.tar",
     ]
     /// Those of a backup with a list of photos. Without the list, folders of these names may be the media.
     private static let photoList = "photos.jsonl"

@@ -19,6 +19,9 @@ public protocol TreeServices: AnyObject, Sendable {
     /// The current `index.html`.
     func dashboard() throws(BackupError) -> [UInt8]
 
+    /// What precedes the export in `index.html` of a snapshot.
+    /// - Returns: also whether the export follows: it does not if it is too large for a browser.
+    func recordsPage(of snapshot: Snapshot, exportSizeBytes: UInt64) -> (head: [UInt8], hasExport: Bool)
     /// What `history/` shows.
     var recordHistories: any RecordHistoryView { get }
 

@@ -12,12 +12,15 @@ final class ComputedFile: FileNode {
         case listing(ChecksumListing.Algorithm)
         /// The stored one.
         case export
+        /// `index.html`: the export as a page. Its words are in the store's language, and its look is the program's.
+        case page
 
         var fileName: FileName {
             switch self {
             case .archive(let format): format.fileName
             case .listing(let algorithm): algorithm.fileName
             case .export: "export.json"
+            case .page: "index.html"
             }
         }
     }
@@ -36,9 +39,13 @@ final class ComputedFile: FileNode {
         self.context = context
     }
 
+    /// As it is called now.
+    private var current: Snapshot { context.repository.snapshot(id: snapshot.id) ?? snapshot }
+
     private var path: String { "\(snapshot.name)/\(form.fileName)" }
     private var isArchive: Bool { if case .archive = form { true } else { false } }
     private var isListing: Bool { if case .listing = form { true } else { false } }
+    private var isPage: Bool { if case .page = form { true } else { false } }
 
     private func contents() throws(BackupError) -> StoredContents {
         try StoredContents(
@@ -59,6 +66,10 @@ final class ComputedFile: FileNode {
         switch form {
         case .listing(let algorithm): return try contents().listingSizeBytes(algorithm)
         case .export: return try export().size
+        case .page:
+            let size = try export().size
+            let (head, hasExport) = context.services.recordsPage(of: current, exportSizeBytes: size)
+            return UInt64(head.count) + (hasExport ? size : 0)
         case .archive(let format):
             if let sizes = try rendered()?.archiveSizes { return format == .zip ? sizes.zip : sizes.tar }
             return try context.archives.size(of: ArchiveCache.Key(snapshot: snapshot.id, format: format)) {
@@ -72,8 +83,9 @@ final class ComputedFile: FileNode {
         }
     }
 
-    /// Whether it can be listed: not if an archive's size must be computed from damaged folders.
+    /// Whether it can be listed: not if an archive's size must be computed from damaged folders, and no page without an export.
     func canBeListed() throws(BackupError) -> Bool {
+        if isPage { return (try? size()) != nil }
         guard isArchive else { return true }
         do throws(BackupError) {
             _ = try size()
@@ -91,6 +103,10 @@ final class ComputedFile: FileNode {
     func attributes() throws(BackupError) -> NodeAttributes {
         var time = snapshot.creationTime
         if case .export = form { time = try export().modificationTime }
+        if isPage {
+            return NodeAttributes(
+                inode: inode, kind: .file, permissions: context.filePermissions, size: try size(), modificationTime: time)
+        }
         return NodeAttributes(
             inode: inode, kind: .file, permissions: context.filePermissions, size: try size(), modificationTime: time,
             isImmutable: true,
@@ -108,6 +124,14 @@ final class ComputedFile: FileNode {
         case .export:
             if let rendered = try rendered() { return (rendered.export.table, true) }
             return (try context.repository.extents(of: export().content), true)
+        case .page:
+            let rendered = try rendered()
+            let export =
+                if let rendered { rendered.export.table } else { try context.repository.extents(of: self.export().content) }
+            let (head, hasExport) = context.services.recordsPage(of: current, exportSizeBytes: export.size)
+            var page = ExtentTable(literal: head)
+            if hasExport { for extent in export.extents { page.append(extent) } }
+            return (page, false)
         case .archive(let format):
             let table = try context.archives.table(of: ArchiveCache.Key(snapshot: snapshot.id, format: format)) {
                 () throws(BackupError) in
@@ -128,13 +152,14 @@ final class ComputedFile: FileNode {
 
     var mimeType: String? { MIMEType.of(form.fileName) }
     var hasChecksums: Bool { true }
-    var computesChecksums: Bool { isArchive || isFlat || isListing }
+    var computesChecksums: Bool { isArchive || isFlat || isListing || isPage }
     /// A listing needs the digests of the export.
     var computesContent: Bool { isListing }
 
     var listsChecksums: Bool {
         switch form {
         case .archive: context.archives.hasChecksums(of: inode)
+        case .page: false
         // A listing needs those of the export.
         case .listing, .export: knowsChecksumsOfExport
         }
@@ -161,6 +186,6 @@ final class ComputedFile: FileNode {
         guard !flags.asksToWrite else { throw .readOnlyHere }
         let (table, isLasting) = try table()
         return OpenExtents(
-            table, repository: context.repository, path: path, isImmutable: isLasting, isOwnMaking: !isListing)
+            table, repository: context.repository, path: path, isImmutable: isLasting, isOwnMaking: !isListing && !isPage)
     }
 }

@@ -121,8 +121,8 @@ final class PendingFolder: FolderNode {
 /// name stands for is requested without a lock, and that waits until the backup has ended.
 final class PendingEntry: Sendable {
     static let files: Set<FileName> = [
-        "MD5SUMS", "SHA256SUMS", "archive.tar", "archive.zip", "changes.json", "database.sqlite", "export.json", "manifest.json",
-        "photos.jsonl", "schema.json",
+        "MD5SUMS", "SHA256SUMS", "archive.tar", "archive.zip", "changes.json", "database.sqlite", "export.json", "index.html",
+        "manifest.json", "photos.jsonl", "schema.json",
     ]
     static let folders: Set<FileName> = ["by-key", "data", "media", "metadata", "photos", "thumbnails"]
 

@@ -40,7 +40,8 @@ final class SnapshotFolder: FolderNode {
 
     /// The files computed from it, by name.
     private func views() -> [(name: FileName, node: ComputedFile)] {
-        let forms: [ComputedFile.Form] = [.listing(.md5), .listing(.sha256), .archive(.tar), .archive(.zip)]
+        var forms: [ComputedFile.Form] = [.listing(.md5), .listing(.sha256), .archive(.tar), .archive(.zip)]
+        if snapshot.storesExport || context.services.showsRenderedExport(snapshot) { forms.append(.page) }
         return forms.map {
             ($0.fileName, ComputedFile($0, of: snapshot, inode: inode.child($0.fileName), context: context))
         }

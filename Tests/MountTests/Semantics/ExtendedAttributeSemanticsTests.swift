@@ -25,8 +25,11 @@ struct ExtendedAttributeSemanticsTests {
                         if b"%08x" % zlib.crc32(bytes) != values["user.checksum.crc32"]: print("crc32", path)
                     top = path.split("/")[1] if "/" in path else path
                     kind = "folder" if os.path.isdir(path) else "file"
+                    # The page of a backup changes with its name and the language, so that its checksums are not kept.
+                    if top == "snapshots" and path.endswith("/index.html"): kind = "page"
                     sorts.setdefault((top, kind), set()).add(" ".join(sorted(values)))
                 checksums = "user.checksum.crc32 user.checksum.md5 user.checksum.sha1 user.checksum.sha256 user.mime_type"
+                assert sorts["snapshots", "page"] == {"user.mime_type"}
                 for top in ("live", "snapshots", "exports", "safety"): print(top, sorts[top, "file"] == {checksums})
                 print(sorts["README.txt", "file"], sorts["restore", "file"], sorts["live", "folder"], sorts[".", "folder"])
                 print(sorted(os.listxattr("snapshots")), sorted(os.listxattr("snapshots/two")))

@@ -153,7 +153,7 @@ struct ReadingSemanticsTests {
             try sandbox.sh("mkdir $M/snapshots/one")
             let script = #"""
                 top = "snapshots/" + os.environ["NAME"]
-                paths = sorted(path for path in everything(top) if is_file(path))
+                paths = sorted(path for path in everything(top) if is_file(path) and path != top + "/index.html")
                 print(len(paths), [(path[len(top):], hashlib.sha256(read(path)).hexdigest()) for path in paths])
                 """#
             let before = try sandbox.python(script, ["NAME": "one"])

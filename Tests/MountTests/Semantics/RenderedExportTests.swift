@@ -113,7 +113,7 @@ struct RenderedExportTests {
             try sandbox.mount(["BACKUPFS_FAULT": "export.rendering=fail"])
             #expect(
                 try sandbox.sh("ls $M/snapshots/one | paste -sd' '")
-                    == "MD5SUMS SHA256SUMS archive.tar archive.zip data database.sqlite export.json manifest.json")
+                    == "MD5SUMS SHA256SUMS archive.tar archive.zip data database.sqlite export.json index.html manifest.json")
             try sandbox.sh(
                 "ls $M/exports; cat $M/snapshots/one/manifest.json >/dev/null; sqlite3 $M/snapshots/one/database.sqlite 'select count(*) from cars'"
             )
