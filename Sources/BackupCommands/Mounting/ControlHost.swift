@@ -103,7 +103,7 @@ final class ControlHost: Sendable {
 
     private static let consent = "yes"
     private static let pauseHours = 24
-    private static let pauseHoursRange = 1...720
+    private static let pauseHoursRange = 1...StoreSettings.longestPauseHours
 
     private func pause(_ text: String) throws(BackupError) -> Message {
         guard let hours = text.isEmpty ? Self.pauseHours : Int(text), Self.pauseHoursRange.contains(hours) else {

@@ -52,6 +52,8 @@ public final class RecordHistories: RecordHistoryView {
         }
         var list = NameList(limit: Self.listedRecordLimit)
         for (step, backup) in zip(state.steps, state.backups.dropFirst()).reversed() {
+            // Records that are gone since are not known then.
+            if case .unknown? = step.changes[name] { list.areMore = true }
             guard case .keys(let keys)? = step.changes[name] else { continue }
             let time = backup.snapshot.creationTime
             for number in keys.numbers { list.add(.integer(number), time) }

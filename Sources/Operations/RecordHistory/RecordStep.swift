@@ -21,7 +21,7 @@ struct RecordStep: Sendable {
     private static let comparedLimitBytes: UInt64 = 16 << 20
 
     /// - Parameter keyName: of a collection, if it is known.
-    /// - Throws: `cancelled`; other errors only make the changes unknown.
+    /// - Throws: errors other than damage, which only makes the changes unknown.
     init(
         from old: RecordLine.Backup, to new: RecordLine.Backup, in repository: Repository, keyName: (String) -> String?
     ) throws(BackupError) {
@@ -34,7 +34,7 @@ struct RecordStep: Sendable {
             if let keys = document?[name] {
                 change = .keys(keys)
             } else {
-                change = Self.compare(old.collections[name], new.collections[name], in: repository, keyName(name))
+                change = try Self.compare(old.collections[name], new.collections[name], in: repository, keyName(name))
             }
             changes[name] = change
             if case .keys(let keys) = change { sizeBytes += keys.sizeBytes }
@@ -58,10 +58,15 @@ struct RecordStep: Sendable {
 
     private static func compare(
         _ old: FileContent?, _ new: FileContent?, in repository: Repository, _ keyName: String?
-    ) -> Change {
+    ) throws(BackupError) -> Change {
         guard max(old?.size ?? 0, new?.size ?? 0) <= comparedLimitBytes else { return .unknown }
         let sources = [old, new].map { $0.map { StoredContentSource($0, in: repository) } }
-        guard let found = try? CollectionComparison.compare(old: sources[0], new: sources[1], knownKey: keyName) else {
+        let found: CollectionComparison
+        do throws(BackupError) {
+            found = try CollectionComparison.compare(old: sources[0], new: sources[1], knownKey: keyName)
+        } catch {
+            // What cannot be read now may be readable later, and then must not be remembered as unknown.
+            guard error.code == .damagedContent || error.code == .repositoryDamaged else { throw error }
             return .unknown
         }
         var keys = RecordKeys()

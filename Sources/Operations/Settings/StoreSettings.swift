@@ -26,6 +26,10 @@ public struct StoreSettings: Sendable, Equatable {
     public var schedule: Schedule?
     /// No backup is made by the schedule before; `nil` if it is not paused.
     public var schedulePausedUntil: Timestamp?
+    /// Of a pause of the schedule, in hours.
+    public static let longestPauseHours = 720
+    /// The same in seconds.
+    static let longestPauseSeconds = Int64(longestPauseHours) * 3_600
     /// Whether to skip a due backup when nothing has changed.
     public var skipsUnchanged = true
     /// After how many hours to read media files again that have no change time. Less than a day: each daily backup reads them,

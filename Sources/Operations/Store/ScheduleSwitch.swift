@@ -37,9 +37,11 @@ extension StoreSettings {
 }
 
 extension Store {
-    /// When a pause of the schedule ends; `nil` if there is none.
+    /// When a pause of the schedule ends; `nil` if there is none. One that would last longer than a pause may was begun by a
+    /// clock that was ahead, and does not count: it could keep backups from being made for years.
     func schedulePausedUntil(_ now: Timestamp) -> Timestamp? {
-        settings.schedulePausedUntil.flatMap { schedule != .off && $0 > now ? $0 : nil }
+        guard schedule != .off, let end = settings.schedulePausedUntil, end > now else { return nil }
+        return end.secondsSince(now) <= StoreSettings.longestPauseSeconds ? end : nil
     }
 
     /// The app's setting that would turn the schedule off.

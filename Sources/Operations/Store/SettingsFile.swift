@@ -75,6 +75,14 @@ public struct SettingsFile: Sendable {
         let settings = try StoreSettings(text)
         if setting == .app { _ = try Store.definition(settings.app, in: paths) }
         if setting == .channel { _ = try Store.channel(settings.channel, Store.definition(settings.app, in: paths)) }
+        if let end = settings.schedulePausedUntil, setting == .schedulePausedUntil,
+            end.secondsSince(SystemClock.now()) > StoreSettings.longestPauseSeconds
+        {
+            throw BackupError(
+                .invalidContent,
+                "\(setting.name): a pause of the schedule lasts \(StoreSettings.longestPauseHours) hours at most", path: path,
+                remedy: "Write an earlier time, or end the schedule with: backupfs config set schedule off")
+        }
         if setting == .schedule, let problem = scheduleProblem(settings, text.line(of: setting)) { throw problem }
         if setting == .repository {
             try StorePaths.requireOneLine(paths.resolve(settings.repositoryPath))
