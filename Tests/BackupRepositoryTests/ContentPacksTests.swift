@@ -132,7 +132,7 @@ import Testing
         case removed = "rm -f"
         case shortened = "truncate -s -1"
         case emptied = "truncate -s 0"
-        case indexChanged = "sh -c 'printf X | dd of=$0 bs=1 seek=$(($(stat -c %s $0) - 100)) conv=notrunc status=none'"
+        case indexChanged = "sh -c 'printf XXXX | dd of=$0 bs=1 seek=$(($(stat -c %s $0) - 100)) conv=notrunc status=none'"
         case replaced = "sh -c 'size=$(stat -c %s $0); head -c $size /dev/zero > $0'"
     }
 

@@ -26,7 +26,7 @@ struct CompareSourceTests {
         #expect(names.output.contains("Of 9 files only the names were compared"), "\(names.text)")
         try sandbox.sh(
             """
-            cd $R/l; python3 -c 'import sys; f = open(sys.argv[1], "r+b"); f.seek(5); f.write(b"!")' DCIM/100/clip.mov; mv MISC/numbers MISC/renamed; rm a.txt; echo new > new
+            cd $R/l; python3 -c 'import sys; f = open(sys.argv[1], "r+b"); f.seek(5); f.write(b"!!!!")' DCIM/100/clip.mov; mv MISC/numbers MISC/renamed; rm a.txt; echo new > new
             backupfs compare $R/l SUMS --checksum --json > $R/json || [ $? = 1 ]
             """)
         #expect(

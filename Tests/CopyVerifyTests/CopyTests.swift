@@ -98,7 +98,7 @@ struct CopyTests {
         // The same size and time, and other bytes at the end, at the start, and another size.
         try sandbox.sh(
             """
-            mkdir $R/a; cp -a $R/card/. $R/a; cd $R/a; printf X | dd of=DCIM/large.mov bs=1 seek=8999999 conv=notrunc status=none
+            mkdir $R/a; cp -a $R/card/. $R/a; cd $R/a; printf XXXX | dd of=DCIM/large.mov bs=1 seek=8999996 conv=notrunc status=none
             touch -r $R/card/DCIM/large.mov DCIM/large.mov; printf two > DCIM/one.txt; printf longer > MISC/7.txt; rm MISC/8.txt; rm -r empty
             cp -a $R/a $R/before
             """)

@@ -306,7 +306,7 @@ import Testing
                 cd $R/Photos; cp -p IMG_1.jpg $M/photos/starred/; mv IMG_2.jpg $M/photos/starred/
                 [ -z "$(rsync -ani --no-p --no-g --no-o IMG_1.jpg $M/photos/starred/)" ]
                 cd $M/photos/starred; cat IMG_1.jpg IMG_2.jpg > /dev/null
-                for f in $S/photos/copies/*; do printf x | dd of=$f conv=notrunc bs=1 seek=1000 status=none; done
+                for f in $S/photos/copies/*; do printf xxxx | dd of=$f conv=notrunc bs=1 seek=1000 status=none; done
                 cmp IMG_1.jpg $R/originals/IMG_1.jpg
                 """)
             try sandbox.fails("cat $M/photos/starred/IMG_2.jpg", saying: "Bad message", exitCode: 1)

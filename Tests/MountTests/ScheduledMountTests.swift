@@ -118,7 +118,7 @@ import Testing
             try sandbox.sh(
                 "touch $R/pause; backupfs mount --store $S $M",
                 ["BACKUPFS_NOW": now, "BACKUPFS_FAULT": "backup.begun=pause:\(sandbox.path)/pause"])
-            try wait(sandbox, until: "[ -s $S/operation.json ]")
+            try wait(sandbox, until: "[ -e $R/pause.reached ]")
             #expect(try sandbox.sh("grep -o 'automatic backup' $M/status.json") == "automatic backup")
             try sandbox.write("\(try #require(sandbox.daemons.first))", to: "daemon")
             try sandbox.sh(script)
@@ -140,7 +140,7 @@ import Testing
             try sandbox.sh(
                 "touch $R/pause; backupfs mount --store $S $M", ["BACKUPFS_FAULT": "backup.begun=pause:\(sandbox.path)/pause"])
             let job = try sandbox.start("mkdir $M/snapshots/one")
-            try wait(sandbox, until: "[ -s $S/operation.json ]")
+            try wait(sandbox, until: "[ -e $R/pause.reached ]")
             #expect(try sandbox.sh("backupfs cancel --store $S") == "Ended: backup")
             let result = try job.wait()
             #expect(result.exitCode == 1 && result.text.contains("Operation canceled"), "\(result.text)")

@@ -126,8 +126,9 @@ struct SmallFileReadingTests {
                         """
                         readers = [start("cat", "snapshots/one/data/cars.json") for number in range(20)]
                         opened = lambda: sum(os.path.exists(f"/proc/{one.pid}/fd/3") for one in readers)
+                        where = lambda pid: (open(f"/proc/{pid}/wchan").read(), open(f"/proc/{pid}/syscall").read().strip(), os.listdir(f"/proc/{pid}/fd"))
                         # All but the first, which waits for the bytes.
-                        assert until(lambda: opened() == 19, 20), opened()
+                        assert until(lambda: opened() == 19, 60), [(one.poll(), where(one.pid)) for one in readers]
                         answers(("ls", "snapshots/one/data/"))
                         assert all(one.poll() is None for one in readers)
                         """)

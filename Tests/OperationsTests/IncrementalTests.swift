@@ -48,7 +48,7 @@ struct IncrementalTests {
         // Same size and time, other content: only the change time shows it.
         try sandbox.sh(
             """
-            cd $S/app/photos; touch -r a/5.jpg $R/time; printf X | dd of=a/5.jpg bs=1 seek=100 conv=notrunc status=none
+            cd $S/app/photos; touch -r a/5.jpg $R/time; printf XXXX | dd of=a/5.jpg bs=1 seek=100 conv=notrunc status=none
             touch -r $R/time a/5.jpg
             """)
         #expect(try Self.backUp(store, "three") == 5_000)

@@ -109,7 +109,7 @@ struct RowRenderingTests {
         #expect(try Self.takesRows(sandbox))
         // Without the record, with a damaged one, and with that of another backup.
         for damage in [
-            "rm -r $S/rendered", "for f in $S/rendered/*; do printf X | dd of=$f bs=1 seek=200 conv=notrunc status=none; done",
+            "rm -r $S/rendered", "for f in $S/rendered/*; do printf XXXX | dd of=$f bs=1 seek=200 conv=notrunc status=none; done",
             "truncate -s 100 $S/rendered/*",
             "cp -r $S/rendered $R/kept; backupfs backup --store $S --label other >/dev/null; rm -r $S/rendered; cp -r $R/kept $S/rendered",
         ] {

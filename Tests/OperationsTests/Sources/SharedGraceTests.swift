@@ -89,7 +89,7 @@ struct SharedGraceTests {
         let told = try sandbox.sh(
             """
             source=$(sed -n 's/^source: //p' $S/identity); mv $S/repository $R/repository
-            printf X | dd of=$R/repository/sources/$source.source bs=1 seek=300 conv=notrunc status=none
+            printf XXXX | dd of=$R/repository/sources/$source.source bs=1 seek=300 conv=notrunc status=none
             cp $R/repository/sources/$source.source $R/damaged; rm -r $S
             backupfs init --store $S --repository $R/repository --adopt $source --app ev-charging-tracker
             backupfs config get undelete-days --store $S
