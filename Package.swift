@@ -110,7 +110,8 @@ let package = Package(
             dependencies: ["BackupRepository", "Formats", "PhotoData", "ObjectStorage", "SystemIO", "BackupCore"],
             swiftSettings: settings),
         .target(
-            name: "Restore", dependencies: ["BackupRepository", "AppData", "Formats", "SystemIO", "BackupCore"],
+            name: "Restore",
+            dependencies: ["SnapshotFormats", "BackupRepository", "AppData", "Formats", "SystemIO", "BackupCore"],
             swiftSettings: settings),
         .target(
             name: "Operations",

@@ -159,6 +159,11 @@ static inline int backupfs_filesystem_type(int descriptor, const char *path, uns
     *type = (unsigned int)value.f_type;
     return 0;
 }
+// fcntl(2): a lease for reading on an open file, which is granted only while no descriptor and no mapping can write to it; an open for writing
+// then waits until the lease is given back. 0, or -1 and errno. In Swift, fcntl(2) takes no such argument on all versions.
+static inline int backupfs_take_read_lease(int descriptor) { return fcntl(descriptor, 1024 /* F_SETLEASE */, F_RDLCK); }
+static inline int backupfs_has_read_lease(int descriptor) { return fcntl(descriptor, 1025 /* F_GETLEASE */) == F_RDLCK; }
+static inline int backupfs_give_lease_back(int descriptor) { return fcntl(descriptor, 1024 /* F_SETLEASE */, F_UNLCK); }
 // sync_file_range(2) of the whole file: writes dirty pages to the disk and waits for that; nothing else of the file is made durable.
 static inline int backupfs_write_back(int descriptor) { return (int)syscall(SYS_sync_file_range, descriptor, 0LL, 0LL, 7u); }
 // sync_file_range(2) of the whole file: starts to write dirty pages to the disk.

@@ -24,7 +24,8 @@ struct CrashTests {
 
     /// Points that only a restore that replaces existing data passes.
     static let replacingPoints = [
-        "restore.probe-file-moved", "restore.probes-moved", "restore.folder-tried", "restore.rows-deleted",
+        "restore.probe-file-moved", "restore.probes-moved", "restore.folder-tried", "restore.media-linked",
+        "restore.rows-deleted",
         "restore.file-taken-out", "restore.media-emptied", "restore.file-brought-in",
     ]
 
@@ -41,8 +42,10 @@ struct CrashTests {
             _ = try sandbox.makeDiary()
             try sandbox.sh(
                 """
+                # Files that stay as they are.
+                cd $S/app/photos; printf same > same.png; mkdir both; printf same > both/same.png; printf changed > both/changed.png
                 backupfs backup --store $S --label first >/dev/null
-                cd $S/app/photos; rm -r 2024; printf other > one.jpg; printf four > four.jpg; ln -s four.jpg link; mkdir own; printf own > own/o.jpg; touch -d 2025-01-01 *.jpg
+                cd $S/app/photos; printf 'changed later' > both/changed.png; rm -r 2024; printf other > one.jpg; printf four > four.jpg; ln -s four.jpg link; mkdir own; printf own > own/o.jpg; touch -d 2025-01-01 *.jpg
                 sqlite3 $S/app/database.sqlite "delete from photos where id > 1; insert into photos values (4,'four.jpg','new')"
                 """)
             old = try sandbox.sh(PhotoDiary.describe)

@@ -305,7 +305,8 @@ import Testing
         #expect(try Self.state(sandbox, "$R/out/media") == withoutCapability)
         let verify = try sandbox.run("\(user) verify a --store $S")
         #expect(verify.exitCode == 0 && (verify.output + verify.errors).contains(lacking), "\(verify)")
-        let inPlace = try sandbox.run("\(user) restore a --yes --store $S")
+        // A file that is there with all of its attributes would stay.
+        let inPlace = try sandbox.run("rm -f $R/media/x; \(user) restore a --yes --store $S")
         #expect(inPlace.exitCode == 0 && inPlace.output.contains("1 media file lacks extended attributes"), "\(inPlace)")
     }
 

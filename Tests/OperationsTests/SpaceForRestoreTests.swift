@@ -61,8 +61,11 @@ struct SpaceForRestoreTests {
         try sandbox.sh("backupfs init --store $S --app $R/diary.yaml >/dev/null", store)
         try sandbox.sh(PhotoDiary.fill, store)
         try sandbox.sh(
-            "head -c 12000000 /dev/urandom > $S/app/photos/large.jpg; backupfs export --zip --store $S --output $R/a.zip >/dev/null",
-            store)
+            """
+            head -c 12000000 /dev/urandom > $S/app/photos/large.jpg; backupfs export --zip --store $S --output $R/a.zip >/dev/null
+            # Another file, of another size: one that is the same would stay.
+            head -c 12000001 /dev/urandom > $S/app/photos/large.jpg
+            """, store)
         // 12 MB for the new media, 12 MB for the backup of the old ones, and some for the records.
         for (ballast, isEnough) in [(40, false), (26, false), (10, true)] {
             try sandbox.sh("head -c \(ballast)000000 /dev/zero > $R/disk/ballast")

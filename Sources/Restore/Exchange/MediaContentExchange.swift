@@ -34,8 +34,14 @@ struct MediaContentExchange {
         for path in [newPath, oldPath, asidePath] { try FileSystem.makeDirectory(path) }
     }
 
-    /// Records the staged entries.
-    func recordStaged() throws(BackupError) { try StagedEntries(of: newPath, amongMedia).write(to: listPath) }
+    /// Records the staged entries. Durable when it returns; an earlier list is there until then.
+    /// - Parameter inodes: of files that stay in their places.
+    func recordStaged(without inodes: Set<UInt64> = []) throws(BackupError) {
+        let draftPath = "\(stagingPath)/entries-draft"
+        try StagedEntries(of: newPath, amongMedia, without: inodes).write(to: draftPath)
+        try FileSystem.rename(draftPath, to: listPath)
+        try FileSystem.synchronizeDirectory(stagingPath)
+    }
 
     /// Durable when it returns; a no-op when already done.
     /// - Throws: `notFound` when the staged files are gone: then nothing is changed.

@@ -57,11 +57,12 @@ enum MediaExchange {
     static func removeReplaced(
         _ media: RestoreJournal.Media, isSaved: @escaping SavedMedia.Check, moved: MovedMedia = MovedMedia()
     ) throws(BackupError) -> String? {
-        let replaced = ReplacedMedia(isSaved: isSaved, moved: moved, keptPath: media.keptPath)
+        var replaced = ReplacedMedia(isSaved: isSaved, moved: moved, keptPath: media.keptPath)
         switch media.kind {
         case .addition: break
         case .exchange: try replaced.remove(media.stagingPath)
         case .content:
+            replaced.placePath = try FileSystem.look(media.path) == nil ? nil : media.path
             try replaced.remove(content(media, .none).oldPath)
             try keepAside(media)
         }
@@ -89,8 +90,11 @@ enum MediaExchange {
     }
 
     private static func keepAside(_ media: RestoreJournal.Media) throws(BackupError) {
-        try ReplacedMedia(isSaved: { _ in false }, moved: MovedMedia(), keptPath: media.keptPath).remove(
-            content(media, .none).asidePath)
+        // Files that stayed are in their places again.
+        try ReplacedMedia(
+            isSaved: { _ in false }, moved: MovedMedia(), keptPath: media.keptPath,
+            placePath: FileSystem.look(media.path) == nil ? nil : media.path
+        ).remove(content(media, .none).asidePath)
     }
 
     /// In two steps: the kept folder shows that the first one is done.

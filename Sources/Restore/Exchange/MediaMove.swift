@@ -140,19 +140,3 @@ public struct ReplacedFile {
     /// The target of a symbolic link; `nil` when it is not a link.
     public func linkTarget() throws(BackupError) -> [UInt8]? { try folder.readLinkIfPresent(name) }
 }
-
-/// Knows which files of the media folder a safety backup holds, so that a restore removes only these.
-public struct SavedMedia: Sendable {
-    /// Whether the backup has the file unchanged.
-    public typealias Check = (ReplacedFile) throws(BackupError) -> Bool
-
-    private let makeCheck: @Sendable (SnapshotID?) -> Check
-
-    /// - Parameter makeCheck: given the safety backup; `nil` when there is none.
-    public init(_ makeCheck: @escaping @Sendable (SnapshotID?) -> Check) { self.makeCheck = makeCheck }
-
-    /// For data that need not be kept.
-    public static let everything = SavedMedia { _ in { _ in true } }
-
-    func check(_ snapshot: SnapshotID?) -> Check { makeCheck(snapshot) }
-}

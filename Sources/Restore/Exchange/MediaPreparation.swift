@@ -12,6 +12,8 @@ struct MediaPreparation {
     private let fileCount: Int?
     /// A warning about files restored without all their metadata.
     var incomplete: Message?
+    /// The files that need not be written.
+    var unchanged: UnchangedMedia?
 
     /// No media.
     init() {

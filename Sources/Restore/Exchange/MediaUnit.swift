@@ -11,6 +11,14 @@ enum MediaUnit {
     /// In the folder for kept files.
     static let separatedName: FileName = "separated-logs"
 
+    /// Whether a file may be a database by its name: an encrypted one has no header.
+    static func mayBeDatabase(_ path: [UInt8]) -> Bool {
+        [".db", ".db3", ".sqlite", ".sqlite3", ".s3db", ".sl3"].contains { ending in
+            path.count >= ending.utf8.count
+                && path.suffix(ending.utf8.count).elementsEqual(ending.utf8) { $0 == $1 || $0 | 0x20 == $1 }
+        }
+    }
+
     /// Keeps programs from reading and writing a database, as SQLite's own locks do, for the lifetime of the result.
     /// - Returns: `nil` when a program uses it, when it is not writable, or where there are no locks.
     static func hold(_ database: FileName, in folder: DirectoryHandle) -> AdvisoryLock? {

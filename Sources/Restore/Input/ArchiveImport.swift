@@ -15,6 +15,8 @@ struct ArchiveImport: Sendable {
     private let needsDigests: Bool
     /// Of the media files, when they are needed.
     private var digests: [[UInt8]: Checksums] = [:]
+    /// Of all files in their order, once they were checked; `nil` for links and damaged files.
+    private var fileDigests: [SHA256Digest?] = []
     /// Whether damaged or missing files are left out, instead of the archive being refused.
     private let allowsDamage: Bool
     private var damagedPaths: Set<[UInt8]> = []
@@ -42,11 +44,9 @@ struct ArchiveImport: Sendable {
                 tar: source.bytes, size: source.sizeBytes, limits: limits, readsAhead: source.filePath != nil)
             : try ArchiveReader(
                 zip: source.bytes, size: source.sizeBytes, limits: limits, readsAhead: source.filePath != nil)
-        guard reader.unpackedSizeBytes <= freeSpaceBytes else {
-            throw BackupError(
-                .noSpace, "the archive unpacks to \(reader.unpackedSizeBytes) bytes, and there is space for \(freeSpaceBytes)",
-                path: source.name, remedy: "Free some space and try again; nothing was changed.")
-        }
+        // Of the media of a backup, most may be there already: what is missing is known later (`UnchangedMedia`).
+        let isOwn = source.origin == .ownRepository
+        if !isOwn { try Self.require(reader.unpackedSizeBytes, of: freeSpaceBytes, for: source) }
         origin = source.origin
         name = source.name
         self.allowsDamage = allowsDamage
@@ -60,7 +60,20 @@ struct ArchiveImport: Sendable {
             takesDatabaseWithoutExport: !definition.describesMedia, name: source.name)
         // The repository verifies its own bytes.
         isProven =
-            format != .tar || source.origin == .ownRepository || entries.contains { $0.path.elementsEqual("SHA256SUMS".utf8) }
+            format != .tar || isOwn || entries.contains { $0.path.elementsEqual("SHA256SUMS".utf8) }
+        if isOwn {
+            try Self.require(
+                reader.unpackedSizeBytes - min(mediaSizeBytes, reader.unpackedSizeBytes), of: freeSpaceBytes, for: source)
+        }
+    }
+
+    private static func require(
+        _ bytes: UInt64, of freeSpaceBytes: UInt64, for source: ImportSource
+    ) throws(BackupError) {
+        guard bytes > freeSpaceBytes else { return }
+        throw BackupError(
+            .noSpace, "the archive unpacks to \(bytes) bytes, and there is space for \(freeSpaceBytes)", path: source.name,
+            remedy: "Free some space and try again; nothing was changed.")
     }
 
     private var recordsEntry: ArchiveEntry { places.records }
@@ -134,8 +147,9 @@ struct ArchiveImport: Sendable {
         for entry in entries where !entry.isDirectory {
             let listed = expected.removeValue(forKey: entry.path)
             do throws(BackupError) {
-                try check(entry, listed, copyingTo: copies[entry.path])
+                fileDigests.append(try check(entry, listed, copyingTo: copies[entry.path]))
             } catch {
+                fileDigests.append(nil)
                 guard entry.path != recordsEntry.path else { throw error }
                 try leaveOut(entry.path, error)
             }
@@ -157,12 +171,13 @@ struct ArchiveImport: Sendable {
         }
     }
 
+    /// - Returns: `nil` for a link.
     private mutating func check(
         _ entry: ArchiveEntry, _ listed: SHA256Digest?, copyingTo path: String?
-    ) throws(BackupError) {
+    ) throws(BackupError) -> SHA256Digest? {
         if entry.isSymbolicLink {
             _ = try linkTarget(entry)
-            return
+            return nil
         }
         let digest: SHA256Digest
         if needsDigests, mediaPaths.mediaPath(of: entry.path) != nil {
@@ -184,7 +199,7 @@ struct ArchiveImport: Sendable {
             }
             digest = hasher.finish()
         }
-        guard let listed, listed != digest else { return }
+        guard let listed, listed != digest else { return digest }
         throw damaged("the SHA-256 of \(MessageText.name(entry.path)) is not the one in SHA256SUMS")
     }
 
@@ -256,6 +271,18 @@ struct ArchiveImport: Sendable {
         }
     }
 
+    /// The same, with the SHA-256 of each file, once the archive was checked; `nil` for links.
+    func forEachCheckedMediaFile(
+        _ body: (_ path: [UInt8], ArchiveEntry, SHA256Digest?) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        var index = 0
+        for entry in entries where !entry.isDirectory {
+            defer { index += 1 }
+            guard isMedia(entry) else { continue }
+            for target in targets(of: entry) { try body(target, entry, index < fileDigests.count ? fileDigests[index] : nil) }
+        }
+    }
+
     /// The SHA-256 of a media file's bytes, once the archive was checked; `nil` for links, and where no digests are needed.
     func digest(of entry: ArchiveEntry) -> SHA256Digest? { digests[entry.path]?.sha256 }
 
@@ -290,12 +317,14 @@ struct ArchiveImport: Sendable {
     ///   - placingFile: maps a file's path to its new path; `nil` to leave it out.
     ///   - isSparse: whether the file at that path in the media folder should have holes.
     ///   - placingFolder: the same for a folder. Folders that contain files are created in any case.
+    ///   - isStaged: whether a file is in its place already; the number counts the files as `forEachMediaFile` does.
     func stageMedia(
         in folder: String, placingFile: ([UInt8]) throws(BackupError) -> [UInt8]? = { (path) throws(BackupError) in path },
         placingFolder: ([UInt8]) throws(BackupError) -> [UInt8]? = { (path) throws(BackupError) in path },
-        isSparse: ([UInt8]) -> Bool = { _ in false }
+        isSparse: ([UInt8]) -> Bool = { _ in false }, isStaged: (Int) -> Bool = { _ in false }
     ) throws(BackupError) {
         let staged = try StagedPath(in: folder)
+        var index = 0
         var folders: [(path: [UInt8], entry: ArchiveEntry)] = []
         for entry in entries {
             guard let own = mediaPath(of: entry), !own.isEmpty else { continue }
@@ -306,7 +335,8 @@ struct ArchiveImport: Sendable {
                 continue
             }
             for target in targets(of: entry) {
-                guard let relative = try placingFile(target) else { continue }
+                defer { index += 1 }
+                guard !isStaged(index), let relative = try placingFile(target) else { continue }
                 try stage(entry, at: relative, in: staged, isSparse: isSparse(target))
             }
         }
@@ -316,7 +346,8 @@ struct ArchiveImport: Sendable {
         }
     }
 
-    private func stage(
+    /// Unpacks one media file.
+    func stage(
         _ entry: ArchiveEntry, at relative: [UInt8], in staged: StagedPath, isSparse: Bool
     ) throws(BackupError) {
         try staged.makeDirectories(BytePath.folder(of: relative))

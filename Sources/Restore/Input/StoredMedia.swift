@@ -82,9 +82,12 @@ struct StagedMetadata {
     private var linked: [EntryMetadata.Link: (entry: TreeEntry, folder: [UInt8])] = [:]
     private var problemCount = 0
     private var firstProblem: Message?
+    private let unchanged: Set<UInt64>
 
-    init(_ media: StoredMedia, stagedIn path: String) throws(BackupError) {
+    /// - Parameter unchanged: the inodes of files that have all of it already (`UnchangedMedia`).
+    init(_ media: StoredMedia, stagedIn path: String, without unchanged: Set<UInt64> = []) throws(BackupError) {
         self.media = media
+        self.unchanged = unchanged
         staging = try DirectoryHandle(path: path, followsLink: false)
     }
 
@@ -177,7 +180,8 @@ struct StagedMetadata {
             guard let owner = metadata.owner, try folder.statusIfPresent(entry.name) != nil else { return }
             return record(give(owner) { (owner) throws(BackupError) in try folder.setOwner(of: entry.name, owner) }, path)
         }
-        guard try isStaged(entry, folder), let file = try folder.openFileIfPresent(entry.name), let status = try? file.status()
+        guard try isStaged(entry, folder), let file = try folder.openFileIfPresent(entry.name), let status = try? file.status(),
+            !unchanged.contains(status.inode)
         else {
             return
         }

@@ -49,17 +49,20 @@ struct StagedEntries {
     private(set) var entries: [Entry] = []
 
     /// Lists the staged entries: each entry at the top, and in the folders above a database among the media, which stay.
-    init(of stagedPath: String, _ amongMedia: DatabaseAmongMedia) throws(BackupError) {
-        try collect(DirectoryHandle(path: stagedPath, followsLink: false), [], amongMedia)
+    /// - Parameter inodes: of files that stay in their places (`UnchangedMedia`): a rollback must not take them out.
+    init(
+        of stagedPath: String, _ amongMedia: DatabaseAmongMedia, without inodes: Set<UInt64> = []
+    ) throws(BackupError) {
+        try collect(DirectoryHandle(path: stagedPath, followsLink: false), [], amongMedia, inodes)
     }
 
     private mutating func collect(
-        _ folder: DirectoryHandle, _ path: [FileName], _ amongMedia: DatabaseAmongMedia
+        _ folder: DirectoryHandle, _ path: [FileName], _ amongMedia: DatabaseAmongMedia, _ inodes: Set<UInt64>
     ) throws(BackupError) {
         for name in try folder.names() {
             if amongMedia.isBelow(name), let inner = try folder.openFolder(name) {
-                try collect(inner, path + [name], amongMedia.entering(name))
-            } else if let status = try folder.statusIfPresent(name) {
+                try collect(inner, path + [name], amongMedia.entering(name), inodes)
+            } else if let status = try folder.statusIfPresent(name), !inodes.contains(status.inode) {
                 entries.append(Entry(path: path + [name], status))
             }
         }

@@ -70,8 +70,16 @@ extension RestoreOperation {
     ) throws(BackupError) {
         guard let mediaPath = try realMediaPath(), let archive = checked.archive, archive.hasMedia else { return }
         let status = try FileSystem.status(mediaPath)
+        // When root restores, the app stays the owner of its files.
+        var owner: FileOwner?
+        if geteuid() == 0 {
+            owner = try checked.storedMedia.map { (stored) throws(BackupError) in try stored.ownerOfFiles(in: mediaPath) }
+            owner = owner ?? FileOwner(user: status.owner, group: status.group)
+        }
         var metadata: StagedMetadata?
+        var unchangedInodes: Set<UInt64> = []
         if var plan = media.plan {
+            try requireRoom(for: plan, archive, at: mediaPath)
             let places = try MediaFolder.stagingPaths(of: mediaPath, operation: journal.operation)
             let staging = try makeStaging(.addition, at: places[0], for: mediaPath, status, &journal)
             let files = plan
@@ -80,25 +88,57 @@ extension RestoreOperation {
                 placingFolder: { (path) throws(BackupError) in try plan.stagedFolder(path) })
         } else {
             let exchange = try beginExchange(of: mediaPath, status, &journal)
+            let unchanged = try UnchangedMedia(
+                in: mediaPath, stagedIn: exchange.newPath, stored: checked.storedMedia,
+                saved: savedMedia.lookup(in: journal.safetySnapshot), owner: owner)
+            try unchanged.link(filesOf: archive)
+            try FaultInjection.reached("restore.media-linked")
+            media.unchanged = unchanged
+            try requireRoom(bytes: unchanged.newBytes, count: unchanged.newCount, at: mediaPath)
+            unchangedInodes = unchanged.inodes
             let sparseFiles = checked.storedMedia?.sparseFiles() ?? [:]
-            try archive.stageMedia(in: exchange.newPath, isSparse: { sparseFiles[$0] != nil })
+            try archive.stageMedia(
+                in: exchange.newPath, isSparse: { sparseFiles[$0] != nil }, isStaged: { unchanged.isLinked($0) })
             metadata = try checked.storedMedia.map { (stored) throws(BackupError) in
-                try StagedMetadata(stored, stagedIn: exchange.newPath)
+                try StagedMetadata(stored, stagedIn: exchange.newPath, without: unchangedInodes)
             }
             try metadata?.link()
-            try exchange.recordStaged()
+            try exchange.recordStaged(without: unchangedInodes)
         }
         guard let staging = journal.media?.stagingPath else { return }
-        // When root restores, the app stays the owner of its files.
-        if geteuid() == 0 {
-            let owner = try checked.storedMedia.map { (stored) throws(BackupError) in try stored.ownerOfFiles(in: mediaPath) }
-            try FileSystem.setOwner(
-                ofTree: staging, owner ?? FileOwner(user: status.owner, group: status.group))
-        }
+        if let owner { try FileSystem.setOwner(ofTree: staging, owner, except: unchangedInodes) }
         // After that: changing the owner clears capabilities.
         media.incomplete = try metadata?.restoreAttributes()
         try FileSystem.synchronizeTree(staging)
         journal.media?.stagedInode = try FileSystem.status(staging).inode
+    }
+
+    /// Looks at the linked files once more, right before the commit.
+    func refresh(_ unchanged: UnchangedMedia?, _ checked: CheckedImport, _ journal: RestoreJournal) throws(BackupError) {
+        guard let unchanged, let archive = checked.archive, let media = journal.media, try unchanged.refresh(archive) else {
+            return
+        }
+        // A rollback must know the files that are new after all.
+        try MediaContentExchange(mediaPath: media.path, stagingPath: media.stagingPath, amongMedia: databaseAmongMedia())
+            .recordStaged(without: unchanged.inodes)
+    }
+
+    private func requireRoom(for plan: MediaPlan, _ archive: ArchiveImport, at mediaPath: String) throws(BackupError) {
+        var (bytes, count): (UInt64, UInt64) = (0, 0)
+        try archive.forEachMediaFile { (path, entry) throws(BackupError) in
+            guard plan.stagedPath(path) != nil else { return }
+            (bytes, count) = (bytes.addingSaturating(entry.size), count + 1)
+        }
+        try requireRoom(bytes: bytes, count: count, at: mediaPath)
+    }
+
+    /// Each file may leave a block partly empty.
+    private func requireRoom(bytes: UInt64, count: UInt64, at mediaPath: String) throws(BackupError) {
+        var room = DiskSpaceRequirement()
+        let block = try FileSystem.space(at: mediaPath).blockSizeBytes
+        try room.need(bytes, at: mediaPath)
+        try room.need(count.multipliedReportingOverflow(by: block).partialValue, at: mediaPath)
+        try room.require()
     }
 
     /// Writes the journal first. Without an inode: in this state recovery always undoes it.

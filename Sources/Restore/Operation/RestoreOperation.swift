@@ -94,6 +94,7 @@ public struct RestoreOperation: Sendable {
                 }
             ) { (done: ImportOutcome) throws(BackupError) in
                 if let staging = journal.media?.stagingPath { try media.removeUnneeded(in: staging) }
+                try refresh(media.unchanged, checked, journal)
                 outcome(RestoreOutcome(records: done, media: media.outcome()))
             }
         } catch {
@@ -162,11 +163,13 @@ public struct RestoreOperation: Sendable {
             // Each file and folder may leave a block partly empty.
             let folder = try nearestFolder(to: FileSystem.realPathBehindLinks(mediaPath))
             let block = max(1, try FileSystem.space(at: folder).blockSizeBytes)
-            let ends = UInt64(archive.mediaEntryCount).multipliedReportingOverflow(by: block).partialValue
-            let holes = checked.storedMedia?.sparseFiles().values.reduce(UInt64(0)) { $0.addingSaturating($1) } ?? 0
-            try room.need(
-                archive.mediaSizeBytes - min(holes, archive.mediaSizeBytes), at: folder)
-            try room.need(ends, at: folder)
+            let folders = UInt64(archive.mediaEntryCount - archive.mediaFileCount)
+            // What differs is known exactly when the safety backup has been made, which may tell it without reading the files.
+            let new = try UnchangedMedia.leastNew(
+                of: archive, in: FileSystem.realPathBehindLinks(mediaPath),
+                holes: checked.storedMedia?.sparseFiles() ?? [:])
+            try room.need(new.bytes, at: folder)
+            try room.need((new.count + folders).multipliedReportingOverflow(by: block).partialValue, at: folder)
         }
         try room.require()
     }

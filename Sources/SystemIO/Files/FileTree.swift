@@ -22,9 +22,12 @@ extension FileSystem {
     }
 
     /// Changes the owner of a folder and its contents; does not follow symbolic links.
-    public static func setOwner(ofTree path: String, _ owner: FileOwner) throws(BackupError) {
+    /// - Parameter inodes: of files that are left alone. Even chown(2) to the same owner takes capabilities from a file.
+    public static func setOwner(
+        ofTree path: String, _ owner: FileOwner, except inodes: Set<UInt64> = []
+    ) throws(BackupError) {
         let folder = try DirectoryHandle(path: path, followsLink: false)
-        try folder.setOwnerOfContents(owner)
+        try folder.setOwnerOfContents(owner, except: inodes)
         try folder.descriptor.setOwner(owner)
     }
 
@@ -52,10 +55,11 @@ extension DirectoryHandle {
         }
     }
 
-    fileprivate func setOwnerOfContents(_ owner: FileOwner) throws(BackupError) {
+    fileprivate func setOwnerOfContents(_ owner: FileOwner, except inodes: Set<UInt64>) throws(BackupError) {
         for name in try names() {
-            if try status(name).kind == .directory { try openDirectory(name).setOwnerOfContents(owner) }
-            try setOwner(of: name, owner)
+            let status = try status(name)
+            if status.kind == .directory { try openDirectory(name).setOwnerOfContents(owner, except: inodes) }
+            if !inodes.contains(status.inode) { try setOwner(of: name, owner) }
         }
     }
 

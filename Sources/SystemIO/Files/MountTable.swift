@@ -125,6 +125,12 @@ extension FileSystem {
     /// NFS and CephFS: their servers keep the change time.
     private static let sharedTypesWithChangeTime: Set<UInt32> = [0x6969, 0x00C3_6400]
 
+    /// Whether a file is on a FUSE file system (statfs(2)).
+    public static func isFUSE(_ descriptor: borrowing OwnedDescriptor) -> Bool {
+        var type: UInt32 = 0
+        return SystemCall.retrying({ backupfs_filesystem_type(descriptor.rawValue, nil, &type) }) == 0 && type == 0x6573_5546
+    }
+
     /// Whether the file system of a descriptor sets a file's change time (`st_ctime`) at each change, as POSIX requires, so that
     /// no program can hide a change. FAT and exFAT have none. SMB and FUSE file systems return what their server makes up; sshfs
     /// returns the modification time, which any program may set back. False for a file system that is not known to keep one.
@@ -132,6 +138,21 @@ extension FileSystem {
         var type: UInt32 = 0
         guard SystemCall.retrying({ backupfs_filesystem_type(descriptor.rawValue, nil, &type) }) == 0 else { return false }
         return sharedTypesWithChangeTime.contains(type) || ownTypes.contains(type) && !typesWithoutChangeTime.contains(type)
+    }
+
+    /// The members of `ownTypes` on which a file is one inode, whose change time shows each write: ext, XFS, btrfs, F2FS and
+    /// ZFS. On overlayfs a hard link copies a file of a lower layer, and a lease on it says nothing of the layer below.
+    private static let typesForLinks: Set<UInt32> = [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1]
+    private static let memoryType: UInt32 = 0x0102_1994
+
+    /// Whether a hard link to a file of another program is safe with a `ReadLease`.
+    /// - Parameter mapsLate: becomes true on tmpfs, where a store into a mapped file changes no time: only a lease shows that
+    ///   there is no mapping, and nothing what one did before.
+    public static func hasSafeLinks(_ descriptor: borrowing OwnedDescriptor, mapsLate: inout Bool) -> Bool {
+        var type: UInt32 = 0
+        guard SystemCall.retrying({ backupfs_filesystem_type(descriptor.rawValue, nil, &type) }) == 0 else { return false }
+        mapsLate = type == memoryType
+        return mapsLate || typesForLinks.contains(type)
     }
 
     /// Whether locks (fcntl(2)) on the file system of a descriptor exclude the programs of all hosts that can write to it: on
