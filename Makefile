@@ -9,6 +9,8 @@ RELEASE = -c release --static-swift-stdlib --product backupfs
 RELEASE_BINARY = .build/release/backupfs
 # The helper that reads photos and draws pages, where the libraries for it are installed. It is not needed for anything else.
 HAS_MEDIA = pkg-config --exists 'gexiv2 >= 0.14' 'vips >= 8.13' 'openh264 >= 2.3' 'pangocairo >= 1.50' 'cairo-pdf >= 1.16' fontconfig libseccomp
+HAS_SERVE = pkg-config --exists 'libmicrohttpd >= 0.9.60'
+RELEASE_SERVE = -c release --static-swift-stdlib --product backupfs-serve
 RELEASE_MEDIA = -c release --static-swift-stdlib --product backupfs-media
 # Tests drive the program that users run. It is also several times as fast as a debug build, and the tests start it thousands of times.
 TESTS = BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(RELEASE_BINARY)
@@ -18,11 +20,12 @@ RUN_TESTS = mount-scripts/run-tests.sh $(TEST_COMMAND)
 PACKAGE_FOLDER = .build/package
 
 .DEFAULT_GOAL := build
-.PHONY: help build media mount umount test test-all crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz fuzz-photos photo-corpora soak two-hosts test-remotes test-pages property \
+.PHONY: help build media serve mount umount test test-all crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz fuzz-photos photo-corpora soak two-hosts test-remotes test-pages property \
 	screenshot install uninstall deb test-deb clean
 
 help:
 	@echo 'make               build $(RELEASE_BINARY)'
+	@echo 'make serve         install what `backupfs serve` needs, and build the helper for it, $(RELEASE_BINARY)-serve'
 	@echo 'make media         install what reading photos needs, and build the helper for it, $(RELEASE_BINARY)-media'
 	@echo 'make mount         install what is missing, build, make a store with sample data, mount it'
 	@echo '                   (MOUNT=/some/folder, BACKUPFS_STORE=/some/store)'
@@ -81,12 +84,18 @@ test-fuse: test-dependencies
 
 build: dependencies
 	$(SWIFT_COMMAND) build $(RELEASE)
+	@if $(HAS_SERVE) 2>/dev/null; then $(SWIFT_COMMAND) build $(RELEASE_SERVE); else rm -f $(RELEASE_BINARY)-serve; fi
 	@if $(HAS_MEDIA) 2>/dev/null; then $(SWIFT_COMMAND) build $(RELEASE_MEDIA); else rm -f $(RELEASE_BINARY)-media; fi
 
 # Also installs what it needs: libvips brings many libraries.
 media: dependencies
 	@mount-scripts/install-dependencies.sh media
 	$(SWIFT_COMMAND) build $(RELEASE_MEDIA)
+
+# The helper of `backupfs serve`, with the library that it needs.
+serve: dependencies
+	@mount-scripts/install-dependencies.sh serve
+	$(SWIFT_COMMAND) build $(RELEASE_SERVE)
 
 mount: fuse build
 	@mount-scripts/mount-default.sh $(CURDIR)/$(RELEASE_BINARY)
@@ -107,6 +116,7 @@ check: lint tidy test-dependencies
 # After texts were changed: adds the new ones to the catalogs, for a translator, and removes those that are gone.
 translations: toolchain
 	@mount-scripts/install-dependencies.sh media
+	@mount-scripts/install-dependencies.sh serve
 	BACKUPFS_STRICT=1 $(SWIFT_COMMAND) build
 	@SWIFT='$(SWIFT)' mount-scripts/translations.sh update
 
@@ -190,7 +200,7 @@ install:
 uninstall:
 	@mount-scripts/install.sh uninstall
 
-deb: build
+deb: build serve
 	@mount-scripts/install-dependencies.sh package
 	@mount-scripts/package/build-deb.sh $(RELEASE_BINARY) $(PACKAGE_FOLDER)
 

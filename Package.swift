@@ -31,6 +31,8 @@ let package = Package(
         .executable(name: "backupfs", targets: ["backupfs"]),
         // The helper that decodes photos and draws pages, in a process of its own. `--product backupfs` needs none of its libraries.
         .executable(name: "backupfs-media", targets: ["backupfs-media"]),
+        // The helper that shows the mounted tree to browsers: it alone links libmicrohttpd.
+        .executable(name: "backupfs-serve", targets: ["backupfs-serve"]),
         // For tests alone, which load it into the program (Tests/FaultLayer). `--product backupfs` does not build it.
         .library(name: "FaultLayer", type: .dynamic, targets: ["FaultLayer"]),
     ],
@@ -44,6 +46,7 @@ let package = Package(
         .systemLibrary(name: "CISAL", pkgConfig: "libisal", providers: [.apt(["libisal-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
+        .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
         .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
 
@@ -113,6 +116,12 @@ let package = Package(
             name: "Restore",
             dependencies: ["SnapshotFormats", "BackupRepository", "AppData", "Formats", "SystemIO", "BackupCore"],
             swiftSettings: settings),
+        // The mounted tree as pages and WebDAV.
+        .target(
+            name: "WebServer",
+            dependencies: ["Formats", "SystemIO", "BackupCore", "CMicroHTTPD"], swiftSettings: settings),
+        .executableTarget(
+            name: "backupfs-serve", dependencies: ["WebServer", "SystemIO", "BackupCore", "CLinux"], swiftSettings: settings),
         .target(
             name: "Operations",
             dependencies: [
@@ -185,7 +194,11 @@ let package = Package(
         .testTarget(
             name: "FUSEBridgeTests", dependencies: ["TestSupport", "FUSEBridge", "VirtualTree", "SystemIO", "BackupCore"],
             swiftSettings: settings),
-        .testTarget(name: "MountTests", dependencies: ["TestSupport", "SystemIO", "BackupCore"], swiftSettings: settings),
+        .testTarget(
+            name: "MountTests", dependencies: ["TestSupport", "SystemIO", "BackupCore", "backupfs-serve"], swiftSettings: settings
+        ),
+        .testTarget(
+            name: "WebServerTests", dependencies: ["TestSupport", "WebServer", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(
             name: "ReadmeTests", dependencies: ["TestSupport", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(name: "BackupCoreTests", dependencies: ["TestSupport", "BackupCore"], swiftSettings: settings),

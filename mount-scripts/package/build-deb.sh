@@ -64,6 +64,12 @@ if [ -e "$media" ]; then
     if [ -z "$media_libraries" ]; then echo "build-deb.sh: the libraries of $media could not be found out" >&2; exit 1; fi
     recommended="$curl, $media_libraries"
 fi
+# And that of the program that shows the mounted folder to browsers.
+serve=$root/usr/libexec/backupfs/backupfs-serve
+if [ -e "$serve" ]; then
+    serve_libraries=$(cd "$work" && dpkg-shlibdeps -O "-e$serve" | sed -n 's/^shlibs:Depends=//p' | tr ',' '\n' | grep -o 'libmicrohttpd[^ ]*' | head -n 1)
+    if [ -n "$serve_libraries" ]; then recommended="$recommended, $serve_libraries"; fi
+fi
 readonly libraries recommended
 
 cat > "$root/DEBIAN/control" <<END

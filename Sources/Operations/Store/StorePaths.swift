@@ -90,6 +90,9 @@ public struct StorePaths: Sendable {
         try StoreTrust.check(self)
     }
 
+    /// The language of the store's texts, as `Store.language`, for commands that do not open it.
+    public var language: Language { (try? StoreSettings.read(settings).language) ?? .ofEnvironment() }
+
     /// - Throws: `usage` for a path that the store could not record, since it is stored in line-based files.
     static func requireOneLine(_ path: String) throws(BackupError) {
         guard path.utf8.contains(10) else { return }

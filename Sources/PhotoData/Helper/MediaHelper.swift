@@ -37,20 +37,8 @@ public final class MediaHelper {
         timeoutSeconds = (metadataSeconds, thumbnailSeconds)
     }
 
-    /// The helper beside this program, or in `../libexec/backupfs`. Neither `PATH` nor a variable can lead to another program.
-    public static var installedProgram: String? {
-        guard let own = FileSystem.linkTarget("/proc/self/exe") else { return nil }
-        let folder = FileSystem.parentPath(own)
-        return ["\(folder)/backupfs-media", "\(FileSystem.parentPath(folder))/libexec/backupfs/backupfs-media"].first {
-            access($0, X_OK) == 0 && isTrusted($0) && isTrusted(FileSystem.parentPath($0))
-        }
-    }
-
-    /// Whether no other user can have put it there: it starts with this user's rights. This program may lie in `/tmp`.
-    private static func isTrusted(_ path: String) -> Bool {
-        guard let status = FileSystem.statusIfPresent(path) else { return false }
-        return (status.owner == 0 || status.owner == geteuid()) && status.mode & 0o002 == 0
-    }
+    /// The helper that was installed with this program.
+    public static var installedProgram: String? { InstalledHelper.path(of: "backupfs-media") }
 
     /// The process that runs now, for tests.
     public var processID: pid_t? { helper?.process.processID }

@@ -34,6 +34,22 @@ public enum PercentEncoding {
         return String(validating: result, as: UTF8.self)
     }
 
+    /// The form of a path, in which a plus sign is itself.
+    /// - Returns: `nil` for an incomplete escape.
+    public static func decodeBytes(_ text: some Sequence<UInt8>) -> [UInt8]? {
+        var result: [UInt8] = []
+        var bytes = Array(text)[...]
+        while let byte = bytes.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                result.append(byte)
+                continue
+            }
+            guard let high = bytes.popFirst().flatMap(value), let low = bytes.popFirst().flatMap(value) else { return nil }
+            result.append(high << 4 | low)
+        }
+        return result
+    }
+
     private static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
