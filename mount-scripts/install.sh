@@ -9,18 +9,18 @@ cd "$(dirname "$0")/.."
 
 readonly action=${1:-} destination=${DESTDIR:-} prefix=${PREFIX:-/usr/local}
 readonly binary_folder=${BINDIR:-$prefix/bin} helper_folder=${SBINDIR:-/usr/sbin} share=$prefix/share
-media=$(dirname "${BINARY:-.}")/backupfs-media
-serve=$(dirname "${BINARY:-.}")/backupfs-serve
-readonly media serve
+build_folder=$(dirname "${BINARY:-.}")
+readonly build_folder
 readonly documents=${DOCDIR:-$share/doc/backupfs} zsh_folder=${ZSHDIR:-$share/zsh/site-functions}
 
 # One line for each file: mode, how it comes about, source, where it goes. `copy` takes the source as it is, `fill` puts the program's folder into it,
-# `program` is BINARY without its symbols, `helper` the program that reads photos beside it, `serve` that of `backupfs serve`, `made` has been generated.
+# `program` is BINARY without its symbols, `helper` a program beside it that it starts, `made` has been generated.
 list() {
     cat <<END
 755 program - $binary_folder/backupfs
-$(if [ "$action" = uninstall ] || [ -x "$media" ]; then echo "755 helper - $(dirname "$binary_folder")/libexec/backupfs/backupfs-media"; fi)
-$(if [ "$action" = uninstall ] || [ -x "$serve" ]; then echo "755 serve - $(dirname "$binary_folder")/libexec/backupfs/backupfs-serve"; fi)
+$(for name in backupfs-media backupfs-serve; do
+    if [ "$action" = uninstall ] || [ -x "$build_folder/$name" ]; then echo "755 helper $name $(dirname "$binary_folder")/libexec/backupfs/$name"; fi
+done)
 755 fill mount-scripts/system/mount.backupfs $helper_folder/mount.backupfs
 644 made completions/backupfs.bash $share/bash-completion/completions/backupfs
 644 made completions/_backupfs $zsh_folder/_backupfs
@@ -60,8 +60,7 @@ install_all() {
         [ -n "$mode" ] || continue
         case $kind in
             program) install -D -s -m "$mode" "$BINARY" "$destination$target" ;;
-            helper) install -D -s -m "$mode" "$media" "$destination$target" ;;
-            serve) install -D -s -m "$mode" "$serve" "$destination$target" ;;
+            helper) install -D -s -m "$mode" "$build_folder/$source" "$destination$target" ;;
             copy) install -D -m "$mode" "$source" "$destination$target" ;;
             made) install -D -m "$mode" "$work/$source" "$destination$target" ;;
             fill)

@@ -10,8 +10,8 @@ static inline size_t backupfs_keep_escapes(void *context, struct MHD_Connection 
     return strlen(text);
 }
 // Serves on a listening socket, each connection in a thread of its own, until the process ends. NULL on failure.
-// connections: as many at once. seconds: how long one may be silent, or not take what is sent. memory: for the head of a request, in bytes;
-// a longer one is refused.
+// connections: as many at once. seconds: how long one may be silent, or not take what is sent. memory: for the request line and the headers, in
+// bytes; longer ones are refused.
 static inline struct MHD_Daemon *backupfs_start_http(
     int listener, MHD_AccessHandlerCallback handler, void *context, unsigned connections, unsigned seconds, size_t memory) {
     return MHD_start_daemon(

@@ -229,7 +229,7 @@ struct ServeTests {
     }
 
     /// Without the token, what is sent costs little.
-    @Test func `a long head is refused, and many idle connections keep nobody out`() throws {
+    @Test func `long headers are refused, and idle connections do not block other clients`() throws {
         try Self.serving { sandbox in
             let result = try sandbox.python(
                 #"""

@@ -68,8 +68,7 @@ struct ServeCommand: ParsableCommand {
         let bytes = try FileSystem.readFile(path, limitBytes: 4_096)
         let rest = bytes.split(separator: 10, maxSplits: 1, omittingEmptySubsequences: false).first ?? []
         let line = rest.last == 13 ? rest.dropLast() : rest
-        let isUsable = line.count >= 16 && line.allSatisfy { (33...126).contains($0) && $0 != 59 && $0 != 44 }
-        guard isUsable else {
+        guard AccessTokenText.isUsable(line) else {
             throw BackupError(
                 .usage, "the first line is no token", path: path,
                 remedy: "Write 16 or more letters and digits into it, as of: openssl rand -hex 16")

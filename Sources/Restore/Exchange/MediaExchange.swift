@@ -62,7 +62,7 @@ enum MediaExchange {
         case .addition: break
         case .exchange: try replaced.remove(media.stagingPath)
         case .content:
-            replaced.placePath = try FileSystem.look(media.path) == nil ? nil : media.path
+            replaced.placePath = media.path
             try replaced.remove(content(media, .none).oldPath)
             try keepAside(media)
         }
@@ -93,7 +93,7 @@ enum MediaExchange {
         // Files that stayed are in their places again.
         try ReplacedMedia(
             isSaved: { _ in false }, moved: MovedMedia(), keptPath: media.keptPath,
-            placePath: FileSystem.look(media.path) == nil ? nil : media.path
+            placePath: media.path
         ).remove(content(media, .none).asidePath)
     }
 

@@ -18,8 +18,7 @@ struct ReplacedMedia {
     func remove(_ root: String) throws(BackupError) {
         guard try FileSystem.look(root) != nil else { return }
         let folder = try DirectoryHandle(path: root, followsLink: false)
-        let place = try placePath.map { (path) throws(BackupError) in try DirectoryHandle(path: path, followsLink: false) }
-        try removeSaved(in: folder, place, [])
+        try removeSaved(in: folder, place(), [])
         guard try !folder.names().isEmpty else { return }
         let parent = try DirectoryHandle(path: FileSystem.parentPath(keptPath), followsLink: false)
         if try FileSystem.identityIfPresent(keptPath) == nil {
@@ -32,6 +31,11 @@ struct ReplacedMedia {
             try kept.descriptor.synchronizeFileSystem()
         }
         try parent.synchronize()
+    }
+
+    private func place() throws(BackupError) -> DirectoryHandle? {
+        guard let placePath, try FileSystem.look(placePath) != nil else { return nil }
+        return try DirectoryHandle(path: placePath, followsLink: false)
     }
 
     /// - Parameter place: the folder of that path in the media folder, if there is one.

@@ -139,8 +139,7 @@ final class UnchangedMedia {
         guard let (folder, name) = try media.place(of: path), let seen = try folder.statusIfPresent(name),
             isAlike(seen, entry, known), try !hasLogs(name, folder), let file = try folder.openFileIfPresent(name)
         else { return }
-        var mapsLate = false
-        guard FileSystem.hasSafeLinks(file, mapsLate: &mapsLate), !folder.attributes(name).isUnchangeable else { return }
+        guard let proof = FileSystem.proofForLink(file), !folder.attributes(name).isUnchangeable else { return }
         let before = try file.status()
         let shared = try SharedFile(file)
         // Each later write shows in the change time, even if it sets the modification time back; but not a store through
@@ -149,7 +148,7 @@ final class UnchangedMedia {
             isAlike(before, entry, known), shared.writeBack(),
             try SQLiteHeader(of: shared) == nil, try hasMetadata(of: entry, known, before, shared, digest),
             try isSame(
-                ReplacedFile(name, in: folder, path: path, before, changeTime: before.changeTime), digest, reading: mapsLate)
+                ReplacedFile(name, in: folder, path: path, before, changeTime: before.changeTime), digest, proof)
         else { return }
         try places.makeDirectories(BytePath.folder(of: path))
         // The link changes the change time. Until that is a settled one as well, no program can write.
@@ -192,8 +191,9 @@ final class UnchangedMedia {
     }
 
     private func unlink(_ one: Held) throws(BackupError) {
-        try one.folder.removeFile(one.name)
+        // First: a link that cannot be removed must fail the restore, not count as the file.
         links[one.index] = nil
+        try one.folder.removeFile(one.name)
     }
 
     /// Whether a file may be a database by what is beside it: they come and go together (`MediaUnit`).
@@ -234,10 +234,11 @@ final class UnchangedMedia {
         return attributes == known?.metadata?.extendedAttributes ?? []
     }
 
-    /// The safety backup has read the file; otherwise it is read.
-    /// - Parameter reading: whether it is read in any case.
-    private func isSame(_ file: ReplacedFile, _ digest: SHA256Digest, reading: Bool) throws(BackupError) -> Bool {
-        if !reading, let entry = try saved(file.path), entry.isProven(file), let saved = entry.checksums?.sha256 {
+    /// The safety backup has read the file; otherwise, and where only the bytes are a proof, it is read.
+    private func isSame(
+        _ file: ReplacedFile, _ digest: SHA256Digest, _ proof: FileSystem.ChangeProof
+    ) throws(BackupError) -> Bool {
+        if proof == .changeTime, let entry = try saved(file.path), entry.isProven(file), let saved = entry.checksums?.sha256 {
             return saved == digest
         }
         if file.status.size > Self.quickSizeBytes { try release() }

@@ -140,19 +140,26 @@ extension FileSystem {
         return sharedTypesWithChangeTime.contains(type) || ownTypes.contains(type) && !typesWithoutChangeTime.contains(type)
     }
 
-    /// The members of `ownTypes` on which a file is one inode, whose change time shows each write: ext, XFS, btrfs, F2FS and
-    /// ZFS. On overlayfs a hard link copies a file of a lower layer, and a lease on it says nothing of the layer below.
+    /// The members of `ownTypes` on which a file is one inode, whose change time shows each write: ext, XFS, btrfs, F2FS and ZFS.
+    /// On overlayfs a hard link copies a file of a lower layer, and a lease on it says nothing of the layer below.
     private static let typesForLinks: Set<UInt32> = [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1]
     private static let memoryType: UInt32 = 0x0102_1994
 
+    /// What shows that a file which a program may have open is unchanged.
+    public enum ChangeProof {
+        /// Its change time.
+        case changeTime
+        /// Only its bytes, as on tmpfs: a store into a mapped file changes no time there.
+        case bytes
+    }
+
     /// Whether a hard link to a file of another program is safe with a `ReadLease`.
-    /// - Parameter mapsLate: becomes true on tmpfs, where a store into a mapped file changes no time: only a lease shows that
-    ///   there is no mapping, and nothing what one did before.
-    public static func hasSafeLinks(_ descriptor: borrowing OwnedDescriptor, mapsLate: inout Bool) -> Bool {
+    /// - Returns: what proves the file before the link is made; `nil` where no link is safe.
+    public static func proofForLink(_ descriptor: borrowing OwnedDescriptor) -> ChangeProof? {
         var type: UInt32 = 0
-        guard SystemCall.retrying({ backupfs_filesystem_type(descriptor.rawValue, nil, &type) }) == 0 else { return false }
-        mapsLate = type == memoryType
-        return mapsLate || typesForLinks.contains(type)
+        guard SystemCall.retrying({ backupfs_filesystem_type(descriptor.rawValue, nil, &type) }) == 0 else { return nil }
+        if type == memoryType { return .bytes }
+        return typesForLinks.contains(type) ? .changeTime : nil
     }
 
     /// Whether locks (fcntl(2)) on the file system of a descriptor exclude the programs of all hosts that can write to it: on

@@ -4,19 +4,15 @@ import SystemIO
 /// The secret without which nothing is shown: in the address once (`?token=…`, for a browser, which then gets a cookie), as the
 /// password of any user name, or as a bearer token.
 public struct AccessToken: Sendable {
-    /// In bytes: what is shorter could be guessed.
-    public static let minimumByteCount = 16
-
     private let digest: SHA256Digest
 
     /// A browser sends the cookies of one server to all others on the same machine, whatever their ports: each has a name of
     /// its own.
     var cookieName: String { "backupfs-\(digest.hexadecimal.prefix(12))" }
 
-    /// - Returns: `nil` for a text that is too short, or has more than visible ASCII characters.
+    /// - Returns: `nil` for a text that is not usable (`AccessTokenText`).
     public init?(_ text: String) {
-        guard text.utf8.count >= Self.minimumByteCount, text.utf8.allSatisfy({ (33...126).contains($0) && $0 != 59 && $0 != 44 })
-        else { return nil }
+        guard AccessTokenText.isUsable(text.utf8) else { return nil }
         digest = SHA256Hasher.hash(Array(text.utf8))
     }
 

@@ -10,8 +10,8 @@ public final class WebServer: Sendable {
     private static let connectionLimit: UInt32 = 1_000
     /// After this, a connection is closed that is silent or does not take what is sent: a file must not stay open for it.
     private static let silentSeconds: UInt32 = 60
-    /// Of the head of a request, in bytes; a longer one is refused.
-    private static let headLimitBytes = 32 << 10
+    /// Of the request line and the headers, in bytes; longer ones are refused.
+    private static let headerLimitBytes = 32 << 10
     /// Of the body of a PROPFIND, in bytes.
     private static let bodyLimitBytes: UInt64 = 64 << 10
 
@@ -35,12 +35,12 @@ public final class WebServer: Sendable {
         let context = Unmanaged.passRetained(self).toOpaque()
         let daemon = backupfs_start_http(
             listener, { WebServer.handle($0, $1, $2, $3, $5, $6, $7) }, context, Self.connectionLimit, Self.silentSeconds,
-            Self.headLimitBytes)
+            Self.headerLimitBytes)
         guard daemon != nil else { throw BackupError(.noResources, "the server cannot be started") }
         return try address.text(of: listener)
     }
 
-    /// Called by libmicrohttpd when the head of a request is there, for each part of its body, and at its end.
+    /// Called by libmicrohttpd when the headers of a request are there, for each part of its body, and at its end.
     ///
     /// The pointers are valid during the call; `state` is the request's own, and only says that there was a first call.
     private static func handle(
