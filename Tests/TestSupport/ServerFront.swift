@@ -76,7 +76,7 @@ public final class ServerFront: Sendable {
     /// The requests that have completed since its first start, in this order. A `CONNECT` tunnel completes when it is closed.
     /// - Parameter count: the number of requests to wait for. Apache logs a request after it has sent the response.
     public func requests(atLeast count: Int = 0) throws -> [Request] {
-        for _ in 0..<500 {
+        for _ in 0..<3_000 {
             // The one to `/` is the script's own, which waits for the start.
             let requests = Job.read(logPath).split(separator: "\n").compactMap { Request($0) }.filter { $0.path != "/" }
             if requests.count >= count { return requests }
