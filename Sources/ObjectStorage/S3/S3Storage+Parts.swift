@@ -191,25 +191,11 @@ extension S3Storage {
     private static func document(_ parts: [Part]) -> String {
         var text = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
         for part in parts {
-            text += "<Part><PartNumber>\(part.number)</PartNumber><ETag>\(escaped(S3Tag.quoted(part.tag)))</ETag>"
+            text += "<Part><PartNumber>\(part.number)</PartNumber><ETag>\(XMLText.escaped(S3Tag.quoted(part.tag)))</ETag>"
             // Strict servers refuse elements that they do not know.
             if let checksum = part.checksum { text += "<ChecksumSHA256>\(checksum)</ChecksumSHA256>" }
             text += "</Part>"
         }
         return text + "</CompleteMultipartUpload>"
-    }
-
-    private static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
     }
 }

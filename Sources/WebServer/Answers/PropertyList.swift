@@ -12,7 +12,7 @@ struct PropertyList {
     /// - Parameter path: in the tree, as it was asked for.
     mutating func add(_ path: [FileName], _ status: FileStatus) {
         let isFolder = status.kind == .directory
-        let name = path.last.map { Self.escaped(String(decoding: $0.bytes, as: UTF8.self)) } ?? "backupfs"
+        let name = path.last.map { XMLText.escaped(String(decoding: $0.bytes, as: UTF8.self)) } ?? "backupfs"
         var properties = [
             "<D:displayname>\(name)</D:displayname>",
             "<D:getlastmodified>\(HTTPDate.text(status.modificationTime))</D:getlastmodified>",
@@ -24,7 +24,7 @@ struct PropertyList {
             properties += [
                 "<D:resourcetype/>", "<D:getcontentlength>\(status.size)</D:getcontentlength>",
                 "<D:getcontenttype>\(ContentType.of(path))</D:getcontenttype>",
-                "<D:getetag>\(Self.escaped(EntityTag.of(status)))</D:getetag>",
+                "<D:getetag>\(XMLText.escaped(EntityTag.of(status)))</D:getetag>",
             ]
         }
         parts.append(
@@ -33,23 +33,6 @@ struct PropertyList {
             </D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>
 
             """)
-    }
-
-    /// XML has no form for control characters.
-    private static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "\u{9}", "\u{A}", "\u{D}": result += "&#\(scalar.value);"
-            case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}": result += "\u{FFFD}"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
     }
 }
 

@@ -82,34 +82,3 @@ struct MHLChain: Sendable {
         }
     }
 }
-
-/// Text in XML.
-enum XMLText {
-    static func escaped(_ text: String) -> String {
-        var result: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "&"): result += "&amp;".utf8
-            case UInt8(ascii: "<"): result += "&lt;".utf8
-            case UInt8(ascii: ">"): result += "&gt;".utf8
-            case UInt8(ascii: "\""): result += "&quot;".utf8
-            case 13: result += "&#13;".utf8
-            default: result.append(byte)
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
-    }
-
-    /// The text of bytes, if XML can hold it.
-    static func valid(_ bytes: [UInt8]) -> String? {
-        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
-        let isValid = text.unicodeScalars.allSatisfy { scalar in
-            switch scalar.value {
-            case 9, 10, 13, 0x20...0xFFFD: true
-            case 0x10000...: true
-            default: false
-            }
-        }
-        return isValid ? text : nil
-    }
-}
