@@ -179,6 +179,31 @@ struct UnchangedMediaTests {
                 """) == "LATELATEREVEN./deep/1.jpg ./deep/elsewhere ./deep/er/2.png ./top.jpg ")
     }
 
+    /// A store into a page that is dirty already changes no time there.
+    @Test(.enabled(if: Machine.isRoot, "NOT TESTED: a disk in memory needs root to mount it"))
+    func `on tmpfs, what a program stores into a mapped file that is replaced is kept`() throws {
+        let sandbox = try Sandbox()
+        guard try sandbox.run("mkdir $R/disk; mount -t tmpfs tmpfs $R/disk").exitCode == 0 else { return }
+        defer { _ = try? sandbox.run("umount -l $R/disk") }
+        try sandbox.write(PhotoDiary.definition, to: "diary.yaml")
+        try sandbox.sh(
+            """
+            backupfs init --store $S --app $R/diary.yaml >/dev/null; rm -r $S/app/photos; mkdir $R/disk/photos; ln -s $R/disk/photos $S/app/photos
+            cd $R/disk/photos; head -c 5000 /dev/urandom > 1.jpg; backupfs backup --label one --store $S
+            python3 -c 'import mmap, os, sys, time
+            map = mmap.mmap(os.open("1.jpg", os.O_RDWR), 0); map[0:4] = b"EDIT"
+            open(sys.argv[1], "w").close()
+            while os.path.exists(sys.argv[1]): time.sleep(0.01)
+            map[0:4] = b"LATE"' $R/open & program=$!
+            wait_until [ -e $R/open ]; touch $R/pause
+            BACKUPFS_FAULT=restore.journal-written=pause:$R/pause backupfs restore one --yes --store $S > $R/told 2>&1 & restore=$!
+            wait_paused $R/pause $restore; rm $R/open; wait $program; rm $R/pause; wait $restore
+            """)
+        #expect(
+            try sandbox.sh("head -c 4 $R/disk/photos-kept-*/1.jpg; cd $R/disk/photos; head -c 4 1.jpg | grep -c LATE || true")
+                == "LATE0")
+    }
+
     @Test(.enabled(if: Machine.isRoot, "NOT TESTED: a small disk needs root to mount it"))
     func `U-B7: a restore needs the room of what differs`() throws {
         let sandbox = try Sandbox()

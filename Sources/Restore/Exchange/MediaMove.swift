@@ -125,8 +125,8 @@ public struct ReplacedFile {
         self.changeTime = changeTime
     }
 
-    /// Whether the file system sets a change time at each change. Otherwise the time means nothing.
-    public var hasTrueChangeTime: Bool { FileSystem.keepsChangeTime(folder.descriptor) }
+    /// Whether the file system sets a change time at each change, also of a mapped file. Otherwise the time proves nothing.
+    public var hasTrueChangeTime: Bool { FileSystem.proofForLink(folder.descriptor) == .changeTime }
 
     /// Reads the whole file.
     /// - Returns: `nil` when it is not a file, or changes during the read.

@@ -153,8 +153,8 @@ extension FileSystem {
         case bytes
     }
 
-    /// Whether a hard link to a file of another program is safe with a `ReadLease`.
-    /// - Returns: what proves the file before the link is made; `nil` where no link is safe.
+    /// What proves that a file of another program is unchanged, and whether a hard link to it is safe with a `ReadLease`.
+    /// - Returns: `nil` where no link is safe, and only the bytes say something.
     public static func proofForLink(_ descriptor: borrowing OwnedDescriptor) -> ChangeProof? {
         var type: UInt32 = 0
         guard SystemCall.retrying({ backupfs_filesystem_type(descriptor.rawValue, nil, &type) }) == 0 else { return nil }
