@@ -92,6 +92,8 @@ struct InitCommand: ParsableCommand {
         if encrypt { creation.newPassword = { () throws(BackupError) in try passwords.newPassword() } }
         creation.secret = { (path) throws(BackupError) in .password(try passwords.password(of: path)) }
         creation.sampleRecordCount = sample ? sampleExpenses : nil
+        // In a file manager, a file is easily dropped into the wrong folder. Sample data is there to be tried.
+        creation.confirmsRestores = !sample && DesktopSession.hasScreen
         let created = try creation.make(at: path)
         let made = created.store
         let isEncrypted = made.repository.isEncrypted
@@ -115,6 +117,13 @@ struct InitCommand: ParsableCommand {
                 Terminal.writeError(
                     "warning: this server does not keep apart what several machines write at the same moment. Let only one machine make backups in this repository."
                 )
+            }
+            if made.settings.confirmsRestores, created.adopted == nil {
+                Terminal.writeUnlessQuiet(
+                    """
+                    A file in restore/ replaces all data only with a file CONFIRM beside it, since this is a desktop. Otherwise: \
+                    backupfs config set confirm-restores no\(option)
+                    """)
             }
             Terminal.writeUnlessQuiet("Back up with: backupfs backup\(option)")
             Terminal.writeUnlessQuiet("Mount it with: backupfs MOUNTPOINT\(option)")

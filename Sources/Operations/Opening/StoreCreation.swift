@@ -23,6 +23,9 @@ public struct StoreCreation {
     public var newPassword: (() throws(BackupError) -> SecretBytes)?
     /// Called for the password of an existing repository, if it is encrypted.
     public var secret: RepositorySecretSource?
+    /// Whether a file that is copied into `restore/` needs a confirmation to replace all data. A continued store keeps its own
+    /// setting.
+    public var confirmsRestores = false
     /// Fills a new database and media folder with sample data, with this many expenses if the app has any; `nil` for none.
     public var sampleRecordCount: Int?
 

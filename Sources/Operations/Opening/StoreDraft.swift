@@ -36,6 +36,7 @@ struct StoreDraft {
         if let app { appName = app } else { appName = try foundApp() }
         var settings = StoreSettings(
             app: appName, databasePath: "app/database.sqlite", mediaPath: nil, repositoryPath: "repository")
+        settings.confirmsRestores = creation.confirmsRestores
         // The definition of an adopted store, or one generated from a database, is already in the store.
         if let app = creation.app, app.hasSuffix(".yaml") {
             // Loaded from its original place, so that an error names the file that its author knows.

@@ -208,6 +208,7 @@ public struct StoreSettings: Sendable, Equatable {
             .formatVersion: formatVersion, .app: app, .database: databasePath, .repository: repositoryPath,
         ]
         values[.media] = mediaPath
+        if confirmsRestores { values[.confirmRestores] = "yes" }
         return SettingsText.text(values)
     }
 }
