@@ -10,9 +10,12 @@ import os
 import pathlib
 import shutil
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
+import urllib.parse
+import zlib
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
@@ -34,10 +37,10 @@ WIDTHS = [1000, 360]
 class Store:
     """A mounted store with sample data, whose state the pages show."""
 
-    def __init__(self, binary, folder):
+    def __init__(self, binary, folder, *options):
         self.binary, self.path, self.mount = binary, folder / "store", folder / "mount"
         self.environment = {**os.environ, "HOME": str(folder), "TZ": "UTC", "LC_ALL": "C.UTF-8"}
-        self.run("init", "--sample", "--store", self.path)
+        self.run("init", *(options or ["--sample"]), "--store", self.path)
         self.mount.mkdir()
 
     def run(self, *arguments, fails=False):
@@ -143,7 +146,42 @@ class Browser:
         context.close()
         return found
 
-    def look(self, path, width, scheme, picture=None, script_count=0):
+    def look_at_pictures(self, path, names):
+        """Returns what is wrong with the pictures of a page whose records are photos of these names, and a file that is none."""
+        context = self.chromium.new_context(viewport={"width": 1000, "height": 3000}, offline=True)
+        page = context.new_page()
+        found, requests = [], []
+        page.on("pageerror", lambda error: found.append(f"error: {error}"))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(pathlib.Path(path).as_uri())
+        page.wait_for_function(
+            "count => [...document.images].filter(image => image.naturalWidth > 0).length === count", arg=len(names))
+        folder = pathlib.Path(path).parent
+        links = page.locator("#pictures a").evaluate_all("links => links.map(link => link.href)")
+        targets = sorted(urllib.parse.unquote(urllib.parse.urlsplit(link).path) for link in links)
+        wanted = sorted(str(folder / "media" / name) for name in [*names, "summer/note.txt"])
+        if targets != wanted:
+            found.append(f"the links lead to {targets}, not to {wanted}")
+        outside = [url for url in requests if not url.startswith(folder.as_uri() + "/")]
+        if outside or page.title().startswith("run"):
+            found.append(f"it loads {outside}")
+        for scheme in ["light", "dark"]:
+            # A file that is no photo has no thumbnail.
+            found += [
+                problem for problem in self.look(path, 360, scheme, script_count=1, loads=None)
+                if "ERR_FILE_NOT_FOUND" not in problem
+            ]
+        page.locator("#view").click()
+        expect(page.locator("#rows tr")).to_have_count(len(names) + 1)
+        if page.locator("#pictures img").count():
+            found.append("the pictures stay")
+        page.fill("#search", "note")
+        page.locator("#view").click()
+        expect(page.locator("#pictures li")).to_have_count(1)
+        context.close()
+        return found
+
+    def look(self, path, width, scheme, picture=None, script_count=0, loads=1):
         """Returns what is wrong with a page."""
         context = self.chromium.new_context(
             viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True, device_scale_factor=1)
@@ -155,7 +193,7 @@ class Browser:
         page.on("request", lambda request: requests.append(request.url))
         address = pathlib.Path(path).as_uri()
         page.goto(address)
-        if requests != [address]:
+        if loads is not None and requests != [address]:
             found.append(f"it loads {requests}")
         if page.title().startswith("run"):
             found.append("a name of a backup was run")
@@ -218,6 +256,9 @@ def main():
                     for problem in browser.look_at_records(page, 1200):
                         failures += 1
                         print(f"{page.relative_to(folder)} ({language}): {problem}")
+        for problem in look_at_gallery(binary, folder / "gallery", browser):
+            failures += 1
+            print(f"the page with pictures: {problem}")
         measure(binary, folder / "large", browser)
         browser.chromium.close()
         if pictures:
@@ -225,6 +266,34 @@ def main():
     if failures:
         sys.exit(f"{failures} problems")
     print(f"{count} views of pages: nothing is wrong.")
+
+
+def png(color):
+    """A picture of one color."""
+    def chunk(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+    rows = (b"\0" + bytes(color) * 64) * 64
+    head = struct.pack(">IIBBBBB", 64, 64, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def look_at_gallery(binary, folder, browser):
+    """Returns what is wrong with the page of a backup of photos, in the mount and in a copy of its folder."""
+    folder.mkdir()
+    store = Store(binary, folder, "--app", "photo-library")
+    names = ["summer/a.png", *(f"{name}.png" for name in HOSTILE_NAMES if "/" not in name)]
+    (store.path / "app/photos/summer").mkdir()
+    for number, name in enumerate(names):
+        (store.path / "app/photos" / name).write_bytes(png((number * 20, 100, 200)))
+    (store.path / "app/photos/summer/note.txt").write_text("no picture", encoding="utf-8")
+    with store.mounted():
+        (store.mount / "snapshots/one").mkdir()
+        copy = folder / "a copy #1"
+        shutil.copytree(store.mount / "snapshots/one", copy, symlinks=True)
+        return [
+            problem for page in [store.mount / "snapshots/one/index.html", copy / "index.html"]
+            for problem in browser.look_at_pictures(page, names)
+        ]
 
 
 def measure(binary, folder, browser):

@@ -108,6 +108,9 @@ public struct Snapshot: Hashable, Sendable {
     /// the whole database.
     public static let allExportedAttribute = "all-exported"
 
+    /// The attribute with the number of records of each collection, as a JSON object. Snapshots of older programs lack it.
+    public static let recordCountsAttribute = "record-counts"
+
     /// The attribute of a snapshot that does not store the app's export: the setting `export` of the store that made it.
     public static let exportAttribute = "export"
     /// The value of the attribute of a snapshot that is shown with a rendered export.
@@ -123,7 +126,7 @@ public struct Snapshot: Hashable, Sendable {
         photoStarsAttribute,
         sequenceAttribute, mediaFileSystemAttribute, mediaReadAttribute, mediaFilesAttribute, mediaBytesAttribute,
         archiveNamesAttribute, stampAttribute, archiveVersionAttribute, tarSizeAttribute, tarVersionAttribute,
-        databaseStateAttribute, allExportedAttribute,
+        databaseStateAttribute, allExportedAttribute, recordCountsAttribute,
     ]
 
     /// The attribute of the record with the tag that a snapshot was created with.

@@ -18,6 +18,8 @@ extension JSONTokenizer {
 /// as missing.
 public struct JSONMembers: Sendable {
     private var values: [String: OrderedJSON] = [:]
+    /// The names of the members that could be read, in the order of the text.
+    public private(set) var names: [String] = []
     /// Whether the text is one whole object without objects or arrays in it. Otherwise the members are those that could be read.
     public private(set) var isFlat = false
 
@@ -35,6 +37,7 @@ public struct JSONMembers: Sendable {
                 case .beginObject, .beginArray: isFlat = false
                 case .null, .endObject, .endArray, .key, .end: break
                 }
+                names.append(name)
             }
             let last = try tokenizer.next()
             self.isFlat = isFlat && last == .end

@@ -4,24 +4,29 @@ import SystemIO
 /// Pieces of HTML files that need nothing else: no other file, no network, and no script but their own.
 public enum HTMLText {
     /// Nothing is loaded but the pictures in the page, and its own style.
-    private static let policy = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:;"
+    private static let policy = "default-src 'none'; base-uri 'none'; form-action 'none';"
 
     /// The beginning of a file, up to the body.
     /// - Parameters:
     ///   - language: as in the attribute `lang`.
     ///   - style: CSS without links to anything, and without `</style>`.
     ///   - script: JavaScript without `</script>`; the browser runs no other. `nil` for a page without any.
-    public static func head(title: String, language: String, style: String, script: String? = nil) -> String {
+    ///   - showsPictures: whether the page shows pictures of files beside it. A page that was opened from a disk has no origin
+    ///     that `'self'` could stand for.
+    public static func head(
+        title: String, language: String, style: String, script: String? = nil, showsPictures: Bool = false
+    ) -> String {
         func hash(_ text: String) -> String {
             "'sha256-\(SHA256Hasher.hash(Array(text.utf8)).withUnsafeBytes { Base64.encode($0) })'"
         }
         let scripts = script.map { " script-src \(hash($0));" } ?? ""
+        let images = showsPictures ? "img-src 'self' file:" : "img-src data:"
         return """
             <!DOCTYPE html>
             <html lang="\(language)">
             <head>
             <meta charset="utf-8">
-            <meta http-equiv="Content-Security-Policy" content="\(policy)\(scripts) style-src \(hash(style))">
+            <meta http-equiv="Content-Security-Policy" content="\(policy) \(images);\(scripts) style-src \(hash(style))">
             <meta name="referrer" content="no-referrer">
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <meta name="color-scheme" content="light dark">

@@ -48,6 +48,7 @@ struct ManifestDocument {
         attributes[Snapshot.dataSizeAttribute] = dataSizeBytes.map { String($0) }
         attributes[Snapshot.databaseStateAttribute] = databaseState
         attributes[Snapshot.archiveNamesAttribute] = archiveNames
+        attributes[Snapshot.recordCountsAttribute] = CollectionCounts.text(facts.counts)
         if facts.unexported == nil { attributes[Snapshot.allExportedAttribute] = "1" }
         if let channel, channel != .production { attributes[Snapshot.channelAttribute] = channel.rawValue }
         return attributes

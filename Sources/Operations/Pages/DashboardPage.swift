@@ -9,6 +9,7 @@ public struct DashboardPage {
     private static let shownBackupCount = 50
     /// More bars could not be told apart on a telephone.
     private static let plottedBackupCount = 200
+    private static let plottedCollectionCount = 12
 
     private let state: StoreState
     private let readme: ReadmeText
@@ -85,12 +86,31 @@ public struct DashboardPage {
         func bars(_ value: (Snapshot) -> UInt64?) -> [BarPlot.Bar] {
             shown.compactMap { snapshot in value(snapshot).map { bar(snapshot.creationTime, $0) } }
         }
-        return plot("Size of each backup", bars(\.dataSizeBytes), ByteCount.text)
+        let records = plot("Records in each backup", bars(\.recordCount), { String($0) })
+        return records + collectionPlots(shown) + plot("Size of each backup", bars(\.dataSizeBytes), ByteCount.text)
             + plot("New data in each backup", bars(\.newBytes), ByteCount.text)
             + plot(
                 "Duration of each backup",
                 state.madeBackups.map { bar($0.startedAt, UInt64(clamping: $0.durationMilliseconds)) },
                 { DurationText.precise(milliseconds: Int64(clamping: $0)) })
+    }
+
+    /// A plot for each of the collections that have the most records now.
+    private func collectionPlots(_ snapshots: some Collection<Snapshot>) -> String {
+        let counts = snapshots.compactMap { snapshot in CollectionCounts(of: snapshot).map { (snapshot, $0.counts) } }
+        guard let newest = counts.last?.1.filter({ $0.count > 0 }), newest.count > 1 else { return "" }
+        let least = newest.map(\.count).sorted(by: >).prefix(Self.plottedCollectionCount).last ?? 0
+        let shown = newest.filter { $0.count >= least }.prefix(Self.plottedCollectionCount)
+        let plots = shown.map { collection in
+            let bars = counts.compactMap { snapshot, counts in
+                counts.first { $0.name == collection.name }.map { bar(snapshot.creationTime, $0.count) }
+            }
+            let plural = state.definition.collections.first { $0.name == collection.name }?.plural ?? collection.name
+            let name = parts.language.text(CollectionHeading.of(plural))
+            guard bars.count > 1 else { return "" }
+            return "<h3><bdi>\(HTMLText.escaped(name))</bdi></h3>\n\(BarPlot(bars) { String($0) }.svg(name: name))"
+        }
+        return parts.section("Records of each collection", plots.joined())
     }
 
     private func bar(_ time: Timestamp, _ value: UInt64) -> BarPlot.Bar {
@@ -168,6 +188,8 @@ public struct DashboardPage {
 }
 
 extension Snapshot {
+    /// Of all collections; `nil` for one that does not say so.
+    fileprivate var recordCount: UInt64? { record.attributes["records"].flatMap { UInt64($0) } }
     /// What its backup added to the repository; `nil` for one that does not say so.
     fileprivate var newBytes: UInt64? { record.attributes["stored-size"].flatMap { UInt64($0) } }
 }

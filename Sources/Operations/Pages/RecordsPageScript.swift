@@ -1,5 +1,5 @@
 /// The script and the style of the page of a backup. They are constants, and their digests are in the page's policy: a browser
-/// runs no other script.
+/// runs no other script. Pictures are those of the files beside the page, if the records name some.
 ///
 /// The export follows the page in a `plaintext` element, which nothing in it can end (HTML Standard, 13.2.5.5 PLAINTEXT state).
 /// So it is there byte by byte as the backup has it. The script shows it as text only.
@@ -11,6 +11,13 @@ enum RecordsPageScript {
           border-radius: .375rem; padding: .375rem .625rem }
         th button { border: 0; background: none; padding: 0; font-weight: bold }
         button:disabled { opacity: .6 }
+        button[aria-pressed=true] { background: var(--link); color: var(--page); border-color: var(--link) }
+        [hidden] { display: none !important }
+        #pictures { list-style: none; margin: 0; padding: 0; display: grid; gap: .75rem;
+          grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)) }
+        #pictures a { display: block }
+        #pictures img { display: block; width: 100%; aspect-ratio: 1; object-fit: cover; background: var(--box);
+          border-radius: .375rem }
         plaintext { display: none }
 
         """
@@ -25,6 +32,8 @@ enum RecordsPageScript {
             values.reduce((text, value, index) => text.replace('{' + index + '}', value), document.body.dataset[name]);
           const order = new Intl.Collator(document.documentElement.lang, { numeric: true });
           let collections = [], columns = [], rows = [], shown = [], first = 0, sorted = null;
+          // Of collections whose records have files, how to find them; that of the chosen one; whether they are shown.
+          let pictures = {}, picture, wantsPictures = true;
 
           // Numbers that a browser cannot hold are shown as they are written.
           const value = (key, parsed, context) => {
@@ -54,6 +63,49 @@ enum RecordsPageScript {
             search();
           };
 
+          // The paths at which the file of a record may be, the most likely first: apps write paths of their devices.
+          const pathsOf = (record) => {
+            const path = record[picture.field];
+            if (typeof path !== 'string' || (picture.unless && record[picture.unless] === true)) return [];
+            const own = path.startsWith(picture.folder + '/') ? path.slice(picture.folder.length + 1) : path;
+            const isSafe = (path) => path.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
+            const name = own.slice(own.lastIndexOf('/') + 1);
+            return (picture.isExact || own === name ? [own] : [own, name]).filter(isSafe);
+          };
+          const address = (folder, path) => './' + folder + '/' + path.toWellFormed().split('/').map(encodeURIComponent).join('/');
+
+          const figure = (record) => {
+            const item = make('li'), paths = pathsOf(record);
+            if (paths.length === 0) {
+              item.append(make('span', text(record[columns[0]])));
+              return item;
+            }
+            const link = make('a'), image = make('img');
+            const sources = paths.flatMap((path) => [
+              ...(picture.hasThumbnails ? [[path, address('thumbnails', path + '.jpg')]] : []),
+              ...(/\\.(jpe?g|png|gif|webp|avif|bmp|svg)$/i.test(path) ? [[path, address('media', path)]] : []),
+            ]);
+            const next = () => {
+              const source = sources.shift();
+              if (source === undefined) {
+                image.remove();
+                link.href = address('media', paths[0]);
+                return;
+              }
+              link.href = address('media', source[0]);
+              image.src = source[1];
+            };
+            image.alt = '';
+            image.loading = 'lazy';
+            image.decoding = 'async';
+            image.addEventListener('error', next);
+            link.href = address('media', paths[0]);
+            link.append(image, make('span', paths[paths.length - 1]));
+            next();
+            item.append(link);
+            return item;
+          };
+
           const head = () => {
             const row = make('tr');
             for (const column of columns) {
@@ -69,7 +121,13 @@ enum RecordsPageScript {
 
           const show = () => {
             const part = shown.slice(first, first + rowCount);
-            element('rows').replaceChildren(...part.map((record) => {
+            const showsPictures = picture !== undefined && wantsPictures;
+            element('view').hidden = picture === undefined;
+            element('view').ariaPressed = String(showsPictures);
+            element('table').hidden = showsPictures;
+            element('pictures').hidden = !showsPictures;
+            element('pictures').replaceChildren(...(showsPictures ? part.map(figure) : []));
+            element('rows').replaceChildren(...(showsPictures ? [] : part).map((record) => {
               const row = make('tr');
               for (const column of columns) {
                 const whole = text(record[column]);
@@ -98,7 +156,9 @@ enum RecordsPageScript {
           };
 
           const choose = (index) => {
-            rows = collections[index].records.slice();
+            const { name, records } = collections[index];
+            picture = Object.hasOwn(pictures, name) ? pictures[name] : undefined;
+            rows = records.slice();
             columns = [...new Set(rows.flatMap(Object.keys))];
             sorted = null;
             head();
@@ -116,6 +176,7 @@ enum RecordsPageScript {
               return;
             }
             data.remove();
+            pictures = JSON.parse(document.body.dataset.pictures);
             for (const [name, content] of Object.entries(file)) {
               const records = (Array.isArray(content) ? content : [content]).filter(isObject);
               if (records.length > 0) collections.push({ name, records });
@@ -137,6 +198,7 @@ enum RecordsPageScript {
               clearTimeout(timer);
               timer = setTimeout(search, 150);
             });
+            element('view').addEventListener('click', () => { wantsPictures = !wantsPictures; show(); });
             for (const [id, step] of [['previous', -rowCount], ['next', rowCount]])
               element(id).addEventListener('click', () => { first += step; show(); });
             choose(0);

@@ -90,6 +90,13 @@ public struct StorePaths: Sendable {
         try StoreTrust.check(self)
     }
 
+    /// The app's media folder, absolute; `nil` for an app without one. For commands that do not open the store.
+    /// - Throws: `notPermitted` for a store of another user, as `requireTrustedStore`.
+    public func mediaFolder() throws(BackupError) -> String? {
+        try requireTrustedStore()
+        return try StoreSettings.read(settings).mediaPath.map { resolve($0) }
+    }
+
     /// The language of the store's texts, as `Store.language`, for commands that do not open it.
     public var language: Language { (try? StoreSettings.read(settings).language) ?? .ofEnvironment() }
 
@@ -143,7 +150,7 @@ public struct StorePaths: Sendable {
 /// Whether a store can be trusted. Its settings name commands that are run, and a database and a folder that are overwritten:
 /// write access to them gives the rights of the user who opens the store. So they must belong to the user or to root; a store
 /// that another user left in `/tmp` is not opened.
-enum StoreTrust {
+public enum StoreTrust {
     /// Paths of other users' stores that are opened regardless, separated by colons.
     static let variable = "BACKUPFS_TRUSTED_STORES"
 
@@ -187,6 +194,10 @@ enum StoreTrust {
         if geteuid() == 0, let user = Environment.text("SUDO_UID").flatMap({ UInt32($0) }) { owners.insert(user) }
         return owners
     }
+
+    /// Whether a user's files and mounts are trusted: the user's own, those of root, and for root those of the user who became
+    /// root by sudo(8).
+    public static func isTrusted(userID: UInt32) -> Bool { owners.contains(userID) }
 
     private static func isNamed(_ store: String) -> Bool {
         (Environment.text(variable) ?? "").split(separator: ":").contains { FileSystem.absolutePath(String($0)) == store }

@@ -91,6 +91,28 @@ struct DashboardSemanticsTests {
         }
     }
 
+    @Test func `the numbers of records are plotted, in all and for each collection`() throws {
+        try Sandbox.withMount("--sample") { sandbox in
+            try sandbox.sh(
+                """
+                mkdir $M/snapshots/one; sqlite3 $S/app/database.sqlite 'delete from expenses where id > 700'; mkdir $M/snapshots/two
+                """)
+            let result = try sandbox.python(
+                #"""
+                import html, re
+                text = open("index.html", encoding="utf-8").read()
+                def plot(heading, level):
+                    part = text.split(f"<h{level}>{heading}</h{level}>")[1].split("</svg>")[0]
+                    return [html.unescape(title).split(": ")[1] for title in re.findall("<title>(.*?)</title>", part)]
+                print(plot("Records in each backup", 2), plot("<bdi>Expenses</bdi>", 3), plot("<bdi>Cars</bdi>", 3))
+                """#)
+            let cars = try sandbox.sh("sqlite3 $S/app/database.sqlite 'select count(*) from cars'")
+            let sum = try sandbox.sh(
+                "jq .recordCount $M/snapshots/one/manifest.json $M/snapshots/two/manifest.json | sed \"s/.*/'&'/\" | paste -sd,")
+            #expect(result == "[\(sum.replacing(",", with: ", "))] ['1200', '700'] ['\(cars)', '\(cars)']")
+        }
+    }
+
     @Test func `a backup from the future does not pass as a recent one`() throws {
         try Sandbox.withMount("--sample", ["BACKUPFS_NOW": "2030-01-01T00:00:00Z"]) { sandbox in
             try sandbox.sh("mkdir $M/snapshots/one")

@@ -72,4 +72,34 @@ struct RecordsPageSemanticsTests {
             try sandbox.unmount()
         }
     }
+
+    @Test func `the page knows where the pictures of records are, and nothing else may be loaded`() throws {
+        try Sandbox.use { sandbox in
+            try sandbox.write(PhotoDiary.definition(identity: "file"), to: "diary.yaml")
+            try sandbox.sh(
+                """
+                backupfs init --store $S --app $R/diary.yaml; printf x > $S/app/photos/a.jpg
+                sqlite3 $S/app/database.sqlite "insert into photos values (1, 'photos/a.jpg', 'first')"
+                """)
+            try sandbox.mount()
+            let result = try sandbox.python(
+                #"""
+                import html, re
+                os.mkdir("snapshots/one")
+                page = read("snapshots/one/index.html").decode()
+                print(re.search("img-src ([^;]*);", page).group(1))
+                print(html.unescape(re.search('data-pictures="([^"]*)"', page).group(1)))
+                """#)
+            #expect(
+                result == """
+                    'self' file:
+                    {"photos":{"field":"file","folder":"photos","isExact":false,"hasThumbnails":false,"unless":null}}
+                    """)
+            try sandbox.unmount()
+        }
+        try Sandbox.withMount("--sample") { sandbox in
+            let result = try sandbox.sh("mkdir $M/snapshots/one; grep -ao 'img-src [^;]*' $M/snapshots/one/index.html")
+            #expect(result == "img-src data:")
+        }
+    }
 }

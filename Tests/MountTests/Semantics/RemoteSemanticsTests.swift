@@ -133,7 +133,7 @@ struct RemoteSemanticsTests {
             try sandbox.sh("rm -r $S/remotes/offsite/cache")
             try sandbox.mount()
             // Some of it is an error (1 or 2), and none of it is waited for (124).
-            let listed = try sandbox.run("timeout 5 ls -lR $M $M/snapshots/one $M/remotes/offsite >/dev/null")
+            let listed = try sandbox.run("timeout 60 ls -lR $M $M/snapshots/one $M/remotes/offsite >/dev/null")
             #expect([1, 2].contains(listed.exitCode), "\(listed.text)")
             #expect(try sandbox.names("remotes/offsite") == ["backups", "export_data"])
             for folder in ["backups", "export_data"] {
