@@ -20,7 +20,7 @@ RUN_TESTS = mount-scripts/run-tests.sh $(TEST_COMMAND)
 PACKAGE_FOLDER = .build/package
 
 .DEFAULT_GOAL := build
-.PHONY: help build media serve mount umount test test-all crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz fuzz-photos photo-corpora soak two-hosts test-remotes test-pages property \
+.PHONY: help build media serve mount umount test test-all crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz fuzz-photos photo-corpora soak two-hosts test-remotes test-pages test-desktop property \
 	screenshot install uninstall deb test-deb clean
 
 help:
@@ -32,12 +32,14 @@ help:
 	@echo 'make umount        unmount it again'
 	@echo 'make test          install what tests need, check, build, run the tests: a part of the campaigns, another one in each run'
 	@echo '                   (BACKUPFS_SKIP_MOUNTED_TESTS=1 where nothing can be mounted)'
-	@echo 'make test-all      the same, then the long campaigns, one after the other: crash-matrix, test-remotes, test-pages, soak, two-hosts,'
+	@echo 'make test-all      the same, then the long campaigns, one after the other: crash-matrix, test-remotes, test-pages,'
+	@echo '                   test-desktop, soak, two-hosts,'
 	@echo '                   property, fuzz, fuzz-photos (as root; some hours)'
 	@echo 'make crash-matrix  kill, fill and break each call of restores, repairs, removals and prunes that changes a file: some hours'
 	@echo '                   (BACKUPFS_CRASH_ONLY="merge, archive with media: kill": what begins so)'
 	@echo 'make test-remotes  install Ceph (RADOS gateway), OpenStack Swift, the JuiceFS gateway and rclone, and test the program against them:'
 	@echo '                   some minutes, 2 GB (SERVERS=radosgw,swift,juicefs,rclone)'
+	@echo 'make test-desktop  install Thunar, Nautilus and Dolphin, and use the mounted folder and the menus in them'
 	@echo 'make test-pages    install Chromium, and look at the pages of a mounted store in it, with the rules of axe-core'
 	@echo 'make check         formatting, house rules, a build in which warnings are errors'
 	@echo 'make translations  after texts were changed: bring the catalogs in Sources/CTranslations in step with them'
@@ -132,6 +134,7 @@ test-all: test
 	$(MAKE) crash-matrix
 	$(MAKE) test-remotes
 	$(MAKE) test-pages
+	$(MAKE) test-desktop
 	$(MAKE) soak MINUTES=$(CAMPAIGN_MINUTES)
 	$(MAKE) two-hosts MINUTES=$(CAMPAIGN_MINUTES)
 	$(MAKE) property MINUTES=$(CAMPAIGN_MINUTES)
@@ -146,6 +149,11 @@ crash-matrix: test-fuse check build
 test-remotes: test-fuse check build
 	@mount-scripts/install-dependencies.sh remotes
 	$(TESTS) BACKUPFS_REMOTE_SERVERS=$(or $(SERVERS),all) $(RUN_TESTS) --filter 'OtherServersTests|S3StoragePromiseTests'
+
+# With PICTURES=FOLDER, leaves a picture of each step.
+test-desktop: test-fuse build
+	@mount-scripts/install-dependencies.sh desktop
+	mount-scripts/desktop/check.sh $(CURDIR)/$(RELEASE_BINARY) $(PICTURES)
 
 # With PICTURES=Docs/images, also makes the pictures of pages again.
 test-pages: test-fuse build

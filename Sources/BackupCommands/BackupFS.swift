@@ -30,7 +30,7 @@ public struct BackupFS: ParsableCommand {
             DeleteCommand.self, UndeleteCommand.self, ForgetCommand.self, PruneCommand.self, UnlockCommand.self, AppCommand.self,
             PhotoInfoCommand.self, ThumbnailsCommand.self, StarCommand.self, UnstarCommand.self, CopyCommand.self,
             JobsCommand.self, CameraCommand.self, CompareCommand.self, ChecksumCommand.self, CacheCommand.self,
-            ReportCommand.self, ServeCommand.self,
+            ReportCommand.self, ServeCommand.self, DesktopCommand.self,
         ],
         defaultSubcommand: MountCommand.self)
 

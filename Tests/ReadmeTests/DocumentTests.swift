@@ -70,7 +70,7 @@ import Testing
         let options = help.matches(of: /(?m)^  (?:(-[a-z]), )?(-{1,2}[a-z-]+)/)
             .flatMap { [$0.1, $0.2].compactMap { $0.map(String.init) } }
         let withoutStore = [
-            "app add", "app check", "app schema", "thumbnails", "camera", "checksum", "cache stats", "cache clear",
+            "app add", "app check", "app schema", "thumbnails", "camera", "checksum", "cache stats", "cache clear", "desktop",
         ]
         #expect(options.contains("--store") || withoutStore.contains(verb), "\(verb)")
         // What every verb takes stands at the top of the document.

@@ -77,9 +77,13 @@ final class TestServices: TreeServices {
         state.withLock { $0.controls.append("\(verb.rawValue) “\(argument)”") }
     }
 
-    func controlState(_ verb: ControlVerb) -> ReportText {
+    func controlText(_ verb: ControlVerb) -> ReportText {
         let text = state.withLock { $0.controls.last { $0.hasPrefix(verb.rawValue) } ?? "idle" }
         return ReportText(name: verb.rawValue, content: Array("\(text)\n".utf8), modificationTime: Timestamp(seconds: 5))
+    }
+
+    func controlState(_ verb: ControlVerb) -> ControlState? {
+        state.withLock { state in state.controls.contains { $0.hasPrefix(verb.rawValue) } ? .ended : nil }
     }
 
     func reportNames() throws(BackupError) -> [FileName] { state.withLock { $0.operationReports.map { FileName($0.name) } } }

@@ -80,7 +80,7 @@ Maintainer: $maintainer
 Installed-Size: $(du -k --apparent-size -s "$root/usr" | cut -f 1)
 Depends: $libraries, fuse3
 Recommends: $recommended
-Suggests: sqlite3, attr, unzip
+Suggests: sqlite3, attr, unzip, libnotify-bin, xdg-utils, python3-nautilus
 Section: utils
 Priority: optional
 Description: back up an app's data, and browse every backup as ordinary files

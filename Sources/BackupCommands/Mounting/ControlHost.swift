@@ -20,7 +20,7 @@ final class ControlHost: Sendable {
 
     private struct State {
         var run: Run?
-        var results: [ControlVerb: (text: Message, time: Timestamp)] = [:]
+        var results: [ControlVerb: (text: Message, time: Timestamp, hasFailed: Bool)] = [:]
         var isEnding = false
     }
 
@@ -63,7 +63,7 @@ final class ControlHost: Sendable {
             case .backup, .verify: try begin(verb, argument)
             }
         } catch {
-            note(verb, error.fullText)
+            note(verb, error.fullText, hasFailed: true)
             throw error
         }
     }
@@ -72,8 +72,8 @@ final class ControlHost: Sendable {
         BackupError(.invalidArgument, "nothing but an empty line is written into this file", path: "control/\(verb.rawValue)")
     }
 
-    private func note(_ verb: ControlVerb, _ text: Message) {
-        state.withLock { $0.results[verb] = (text, SystemClock.now()) }
+    private func note(_ verb: ControlVerb, _ text: Message, hasFailed: Bool = false) {
+        state.withLock { $0.results[verb] = (text, SystemClock.now(), hasFailed) }
     }
 
     private func cancel() throws(BackupError) -> Message {
@@ -182,12 +182,10 @@ final class ControlHost: Sendable {
     }
 
     private func end(_ verb: ControlVerb, _ result: Result<Message, BackupError>) {
-        let text: Message =
-            switch result {
-            case .success(let text): text
-            case .failure(let error): error.fullText
-            }
-        note(verb, text)
+        switch result {
+        case .success(let text): note(verb, text)
+        case .failure(let error): note(verb, error.fullText, hasFailed: true)
+        }
         state.changeWakingAll { $0.run?.result = result }
     }
 
@@ -248,6 +246,14 @@ final class ControlHost: Sendable {
         guard let result else { return (language.text(Self.usage(verb)), mountedAt) }
         let lines: [Message] = ["Ended: \(SystemClock.localTime(result.time))", result.text]
         return (lines.map { language.text($0) }.joined(separator: "\n"), result.time)
+    }
+
+    /// How the last request of a verb goes or went; `nil` if there was none.
+    func state(of verb: ControlVerb) -> ControlState? {
+        state.withLock { state in
+            if let run = state.run, run.verb == verb, run.isRunning { return .running }
+            return state.results[verb].map { $0.hasFailed ? .failed : .ended }
+        }
     }
 
     private static func usage(_ verb: ControlVerb) -> Message {

@@ -267,10 +267,12 @@ final class StoreTreeServices: TreeServices {
 
     func control(_ verb: ControlVerb, _ argument: String) throws(BackupError) { try controls.ask(verb, argument) }
 
-    func controlState(_ verb: ControlVerb) -> ReportText {
+    func controlText(_ verb: ControlVerb) -> ReportText {
         let (text, time) = controls.text(verb, in: store.language)
         return ReportText(name: verb.rawValue, content: Array("\(text)\n".utf8), modificationTime: time)
     }
+
+    func controlState(_ verb: ControlVerb) -> ControlState? { controls.state(of: verb) }
 
     func reportNames() throws(BackupError) -> [FileName] {
         try ReportFolder(storeAt: store.paths.root).names().flatMap { name in

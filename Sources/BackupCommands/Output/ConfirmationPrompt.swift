@@ -46,10 +46,13 @@ enum ConfirmationPrompt {
     ///   - question: the question about the planned action.
     ///   - answer: the label of the app's button; `yes` is accepted as well.
     ///   - what: the action in the error message where there is no terminal to ask.
+    ///   - remedy: what to do then.
     /// - Throws: `usage` without a terminal; `interrupted` for any other answer.
-    static func require(_ question: Message, answer: Message? = nil, for what: Message) throws(BackupError) {
+    static func require(
+        _ question: Message, answer: Message? = nil, for what: Message, remedy: Message = "Add --yes."
+    ) throws(BackupError) {
         guard Terminal.isInputTerminal else {
-            throw BackupError(.usage, "\(what), and there is no terminal to confirm it on", remedy: "Add --yes.")
+            throw BackupError(.usage, "\(what), and there is no terminal to confirm it on", remedy: remedy)
         }
         let word = answer ?? "yes"
         let choice: Message =

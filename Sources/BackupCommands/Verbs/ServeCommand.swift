@@ -71,7 +71,7 @@ struct ServeCommand: ParsableCommand {
         guard AccessTokenText.isUsable(line) else {
             throw BackupError(
                 .usage, "the first line is no token", path: path,
-                remedy: "Write 16 or more letters and digits into it, as of: openssl rand -hex 16")
+                remedy: "Write 16 or more letters and digits into it, for example from: openssl rand -hex 16")
         }
         return String(decoding: line, as: UTF8.self)
     }

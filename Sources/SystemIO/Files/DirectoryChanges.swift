@@ -58,6 +58,26 @@ extension DirectoryHandle {
         return OwnedDescriptor(owning: number, name, in: path)
     }
 
+    /// open(2) with `O_TMPFILE`: a file for writing that has no name in this folder yet, and that is gone when the program ends
+    /// without giving it one.
+    /// - Parameter permissions: the umask can take some away.
+    /// - Returns: `nil` on a file system without such files.
+    public func createNamelessFile(upTo permissions: mode_t) throws(BackupError) -> OwnedDescriptor? {
+        // As in <fcntl.h>, whose macro Swift does not see.
+        let flags = O_WRONLY | O_DIRECTORY | 0o20_000_000 | O_CLOEXEC
+        let number = openat(descriptor.rawValue, ".", flags, permissions & 0o777)
+        if number >= 0 { return OwnedDescriptor(owning: number, path: path) }
+        guard errno != EOPNOTSUPP, errno != EISDIR, errno != EINVAL, errno != ENOENT else { return nil }
+        throw SystemCall.error(errno, action: "create a file", path: path)
+    }
+
+    /// Gives such a file a name in this folder. Replaces nothing.
+    /// - Throws: `alreadyExists`, `noSpace`, …
+    public func link(nameless file: borrowing OwnedDescriptor, as name: FileName) throws(BackupError) {
+        let source = "/proc/self/fd/\(file.rawValue)"
+        try call("create the file", name) { linkat(AT_FDCWD, source, $0, $1, AT_SYMLINK_FOLLOW) }
+    }
+
     /// symlinkat(2), with the link's own modification time.
     public func createLink(_ name: FileName, to target: [UInt8], modificationTime: Timestamp) throws(BackupError) {
         try FileObservation.perform(.makeLink(path: "\(path)/\(name)", target: target)) { () throws(BackupError) in

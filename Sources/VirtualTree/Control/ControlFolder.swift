@@ -53,10 +53,15 @@ final class ControlFile: FileNode {
     var mimeType: String? { "text/plain" }
 
     func attributes() throws(BackupError) -> NodeAttributes {
-        let state = context.services.controlState(verb)
+        let state = context.services.controlText(verb)
         return NodeAttributes(
             inode: inode, kind: .file, permissions: context.filePermissions, size: UInt64(state.content.count),
             modificationTime: state.modificationTime)
+    }
+
+    /// For programs that wait for the end of what they asked for.
+    func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
+        context.services.controlState(verb).map { [(ControlState.attributeName, $0.rawValue)] } ?? []
     }
 
     /// Shells truncate it before they write.
@@ -76,7 +81,7 @@ final class ControlFile: FileNode {
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
         guard flags.asksToWrite else {
             return OpenExtents(
-                ExtentTable(literal: context.services.controlState(verb).content), repository: context.repository, path: path,
+                ExtentTable(literal: context.services.controlText(verb).content), repository: context.repository, path: path,
                 isImmutable: false)
         }
         let tooLong = BackupError(.invalidArgument, "this is too long for the name of a backup", path: path)

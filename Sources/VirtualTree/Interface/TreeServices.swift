@@ -88,7 +88,9 @@ public protocol TreeServices: AnyObject, Sendable {
     /// - Throws: `busy`; `invalidArgument`; why it failed, if it did so right at the start.
     func control(_ verb: ControlVerb, _ argument: String) throws(BackupError)
     /// What that file says: what it is for, or how the last request goes or went. Answers from memory.
-    func controlState(_ verb: ControlVerb) -> ReportText
+    func controlText(_ verb: ControlVerb) -> ReportText
+    /// `nil` if nothing was asked there yet. Answers from memory.
+    func controlState(_ verb: ControlVerb) -> ControlState?
 
     /// The names of the files in `reports/`.
     func reportNames() throws(BackupError) -> [FileName]

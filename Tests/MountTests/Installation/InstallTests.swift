@@ -12,13 +12,19 @@ struct InstallTests {
                     "./bin/backupfs", "./lib/systemd/system/backupfs-backup@.service",
                     "./lib/systemd/system/backupfs-backup@.timer", "./lib/systemd/system/backupfs@.service",
                     "./lib/systemd/user/backupfs-backup.service", "./lib/systemd/user/backupfs-backup.timer",
-                    "./lib/systemd/user/backupfs.service", "./libexec/backupfs/backupfs-media",
+                    "./lib/systemd/user/backupfs-serve.service", "./lib/systemd/user/backupfs.service",
+                    "./libexec/backupfs/backupfs-media",
                     "./libexec/backupfs/backupfs-serve",
                     "./sbin/mount.backupfs",
+                    "./share/Thunar/sendto/backupfs-delete.desktop", "./share/Thunar/sendto/backupfs-restore.desktop",
+                    "./share/Thunar/sendto/backupfs-versions.desktop", "./share/applications/backupfs.desktop",
                     "./share/backupfs/bookmark.sh",
                     "./share/backupfs/health.sh", "./share/backupfs/updatedb.sh",
                     "./share/bash-completion/completions/backupfs", "./share/fish/vendor_completions.d/backupfs.fish",
+                    "./share/kio/servicemenus/backupfs.desktop",
                     "./share/man/man1/backupfs.1", "./share/man/man5/backupfs.yaml.5", "./share/man/man8/mount.backupfs.8",
+                    "./share/nautilus-python/extensions/backupfs.py", "./share/nemo/actions/backupfs-delete.nemo_action",
+                    "./share/nemo/actions/backupfs-restore.nemo_action", "./share/nemo/actions/backupfs-versions.nemo_action",
                     "./share/zsh/site-functions/_backupfs",
                 ])
             #expect(try sandbox.sh("$I/bin/backupfs --version") == sandbox.sh("backupfs --version"))
@@ -59,7 +65,7 @@ struct InstallTests {
             #expect(try sandbox.sh(system) == "")
             let user = """
                 SYSTEMD_UNIT_PATH=$I/lib/systemd/user: XDG_RUNTIME_DIR=$R/tmp systemd-analyze --user verify --man=no \
-                backupfs.service backupfs-backup.service backupfs-backup.timer 2>&1
+                backupfs.service backupfs-serve.service backupfs-backup.service backupfs-backup.timer 2>&1
                 """
             #expect(try sandbox.sh(user) == "")
             try sandbox.sh("echo Nonsense=1 >> $I/lib/systemd/system/backupfs@.service")
