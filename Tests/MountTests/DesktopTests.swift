@@ -205,7 +205,7 @@ struct DesktopTests {
             let result = try sandbox.run(
                 Self.words + """
                     backupfs desktop back-up $M & command=$!
-                    wait_until '[ -e $R/pause.reached ]'; wait_until "grep -q nanosleep /proc/$command/wchan"
+                    wait_until '[ -e $R/pause.reached ]'; wait_until "grep -qx -e .*nanosleep.* -e 0 /proc/$command/wchan"
                     echo > $M/control/cancel; rm $R/pause; wait $command; echo "ended with $?"
                     getfattr --only-values -n user.backupfs.state $M/control/backup; ls $M/snapshots
                     """)
