@@ -159,6 +159,7 @@ xdotool               command -v xdotool
 imagemagick           command -v import
 dbus                  command -v dbus-run-session
 dunst                 command -v dunst
+chromium              command -v chromium
 libnotify-bin         command -v notify-send
 desktop-file-utils    command -v desktop-file-validate
 thunar                command -v thunar

@@ -181,6 +181,19 @@ class Browser:
         context.close()
         return found
 
+    def look_at_new_pictures(self, path, count):
+        """Returns what is wrong with the page of a store whose newest backups added photos."""
+        context = self.chromium.new_context(viewport={"width": 1000, "height": 3000}, offline=True)
+        page = context.new_page()
+        page.goto(path.as_uri())
+        page.wait_for_function(
+            "count => [...document.images].filter(image => image.naturalWidth > 0).length === count", arg=count)
+        found = [] if page.evaluate("document.images.length") == count else ["it has other pictures"]
+        context.close()
+        for width, scheme in [(width, scheme) for width in WIDTHS for scheme in ["light", "dark"]]:
+            found += self.look(path, width, scheme, loads=None)
+        return found
+
     def look(self, path, width, scheme, picture=None, script_count=0, loads=1):
         """Returns what is wrong with a page."""
         context = self.chromium.new_context(
@@ -290,10 +303,15 @@ def look_at_gallery(binary, folder, browser):
         (store.mount / "snapshots/one").mkdir()
         copy = folder / "a copy #1"
         shutil.copytree(store.mount / "snapshots/one", copy, symlinks=True)
-        return [
+        found = [
             problem for page in [store.mount / "snapshots/one/index.html", copy / "index.html"]
             for problem in browser.look_at_pictures(page, names)
         ]
+        # The page of the store has the new ones, with the thumbnails that the backup has.
+        for name in ["summer/new.png", "javascript:2.png"]:
+            (store.path / "app/photos" / name).write_bytes(png((250, 250, 0)))
+        (store.mount / "snapshots/two <img src=x>").mkdir()
+        return found + browser.look_at_new_pictures(store.mount / "index.html", 2)
 
 
 def measure(binary, folder, browser):

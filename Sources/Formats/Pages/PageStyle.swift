@@ -25,6 +25,11 @@ public enum PageStyle {
         th, td { padding: .375rem .75rem .375rem 0; text-align: left; vertical-align: top; white-space: nowrap;
           border-bottom: 1px solid var(--box) }
         .number { text-align: right; font-variant-numeric: tabular-nums }
+        .pictures { list-style: none; margin: 0; padding: 0; display: grid; gap: .75rem;
+          grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)) }
+        .pictures a { display: block }
+        .pictures img { display: block; width: 100%; aspect-ratio: 1; object-fit: cover; background: var(--box);
+          border-radius: .375rem }
         .plot { display: block; width: 100%; height: auto }
         .plot .bar { fill: var(--link) }
         .plot line { stroke: var(--quiet) }

@@ -39,7 +39,7 @@ struct ChangesList {
     ) -> String? {
         let rows = Kind.allCases.compactMap { kind -> String? in
             guard let count = changes.counts[kind], count > 0 else { return nil }
-            let shown = changes.first.filter { $0.kind == kind }.map { show(kind, $0.key) }
+            let shown = changes.first.filter { $0.kind == kind }.prefix(StoredChanges.firstCount).map { show(kind, $0.key) }
             let rest = count - shown.count
             let more = rest > 0 ? [parts.text("… and \(rest) more")] : []
             return "<li>\(parts.text(Self.text(kind, count))): \((shown + more).joined(separator: ", "))</li>\n"

@@ -30,7 +30,12 @@ public struct DashboardPage {
         let header =
             "<h1><bdi>\(HTMLText.escaped(state.definition.title))</bdi></h1>\n<p>\(text(readme.title))</p>\n"
             + "<p>\(text("As of \(SystemClock.localTime(state.now.wholeSeconds))"))</p>\n"
-        return parts.page(title: title, header: header, main: [overview, folders, changes, plots, backups, operations].joined())
+        let pictures = NewPictures(state.newestChanges).html
+        return parts.page(
+            title: title, header: header,
+            main: [
+                overview, folders, changes, parts.section("New photos", pictures), plots, backups, operations,
+            ].joined(), showsPictures: !pictures.isEmpty)
     }
 
     private var title: String { "\(state.definition.title) - backupfs" }

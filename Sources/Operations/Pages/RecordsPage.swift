@@ -32,7 +32,8 @@ public struct RecordsPage {
             + "<p>\(parts.text(SystemClock.localTime(snapshot.creationTime)))</p>\n"
         guard exportSizeBytes <= Self.exportLimitBytes else {
             let notice: Message = "The export is too large for a browser. Look at database.sqlite, or at the files in data/."
-            return parts.page(title: "\(name) - \(title)", header: header, main: parts.paragraph(notice, ""))
+            let main = parts.paragraph(notice, "") + parts.section("Records", collections)
+            return parts.page(title: "\(name) - \(title)", header: header, main: main)
         }
         let head = HTMLText.head(
             title: "\(name) - \(title)", language: parts.language.rawValue, style: PageStyle.css + RecordsPageScript.style,
@@ -40,6 +41,15 @@ public struct RecordsPage {
         let places = HTMLText.escaped(String(decoding: pictures.compactText, as: UTF8.self))
         let body = "<body \(words) data-pictures=\"\(places)\">\n<header>\n\(header)</header>\n<main>\n\(main)</main>\n"
         return Array("\(head)\(body)<plaintext>".utf8)
+    }
+
+    /// How many records there are, with links to their files.
+    private var collections: String {
+        let rows = (CollectionCounts(of: snapshot)?.counts ?? []).map { collection in
+            let address = PageLink.address([Array("data".utf8), Array("\(collection.name).json".utf8)])
+            return "<li><a href=\"\(address)\"><bdi>\(HTMLText.escaped(collection.name))</bdi></a>: \(collection.count)</li>\n"
+        }
+        return rows.isEmpty ? "" : "<ul>\n\(rows.joined())</ul>\n"
     }
 
     /// The texts of the script, with numbers in braces.
@@ -84,7 +94,7 @@ public struct RecordsPage {
         </div>
         <noscript>\(parts.paragraph("This page needs a browser that runs its script. The records are in the files in data/.", "bad"))</noscript>
         <p id="count" role="status"></p>
-        <ul id="pictures" hidden></ul>
+        <ul id="pictures" class="pictures" hidden></ul>
         <div id="table" class="wide" role="region" aria-label="\(parts.text("Records"))" tabindex="0"><table>
         <thead id="head"></thead>
         <tbody id="rows"></tbody>

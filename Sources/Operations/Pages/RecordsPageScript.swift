@@ -13,11 +13,6 @@ enum RecordsPageScript {
         button:disabled { opacity: .6 }
         button[aria-pressed=true] { background: var(--link); color: var(--page); border-color: var(--link) }
         [hidden] { display: none !important }
-        #pictures { list-style: none; margin: 0; padding: 0; display: grid; gap: .75rem;
-          grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)) }
-        #pictures a { display: block }
-        #pictures img { display: block; width: 100%; aspect-ratio: 1; object-fit: cover; background: var(--box);
-          border-radius: .375rem }
         plaintext { display: none }
 
         """

@@ -13,8 +13,10 @@ struct PageParts {
     ///   - title: not escaped.
     ///   - header: HTML of the heading and what stands below it.
     ///   - main: HTML of the rest.
-    func page(title: String, header: String, main: String) -> [UInt8] {
-        let head = HTMLText.head(title: title, language: language.rawValue, style: PageStyle.css)
+    ///   - showsPictures: whether it shows pictures of files beside it.
+    func page(title: String, header: String, main: String, showsPictures: Bool = false) -> [UInt8] {
+        let head = HTMLText.head(
+            title: title, language: language.rawValue, style: PageStyle.css, showsPictures: showsPictures)
         return Array("\(head)<body>\n<header>\n\(header)</header>\n<main>\n\(main)</main>\n</body>\n</html>\n".utf8)
     }
 

@@ -31,7 +31,10 @@ struct StoredChanges: Sendable {
     private(set) var files = Changes()
 
     private static let sizeLimitBytes: UInt64 = 64 << 20
-    private static let firstCount = 10
+    /// How many of what changed in one way are kept of the records of a collection.
+    static let firstCount = 10
+    /// The same of the files, whose pictures are shown.
+    static let firstFileCount = 24
 
     /// - Returns: `nil` when there is no such document, or it cannot be read.
     init?(of snapshot: Snapshot, in repository: Repository) {
@@ -123,7 +126,7 @@ struct StoredChanges: Sendable {
             }
             changes.listedCount += 1
             if keepsKeys { changes.keys.append(key) }
-            if shownCount < firstCount { changes.first.append((kind, key)) }
+            if shownCount < (keepsKeys ? firstCount : firstFileCount) { changes.first.append((kind, key)) }
             shownCount += 1
         }
     }

@@ -91,6 +91,33 @@ struct DashboardSemanticsTests {
         }
     }
 
+    @Test func `the page shows the photos that the newest backups added, and no other file`() throws {
+        try PhotoDiary.withMount { sandbox in
+            try sandbox.sh(
+                #"""
+                mkdir "$M/snapshots/a b%"; printf x > "$P/2024/\"><img src=x>.PNG"; printf x > $P/note.txt; printf y > $P/one.jpg
+                mkdir "$M/snapshots/second"; rm $P/2024/two.jpg; printf z > $P/javascript:alert.webp; mkdir $M/snapshots/third
+                """#)
+            let result = try sandbox.python(
+                Self.reader + #"""
+
+                    import re
+                    text = open("index.html", encoding="utf-8").read()
+                    print(re.search("img-src ([^;]*);", text).group(1), "script" in page.policy)
+                    for source in re.findall('<img src="([^"]*)"', text):
+                        path = urllib.parse.unquote(urllib.parse.urlsplit(urllib.parse.urljoin("file:///", source)).path)[1:]
+                        print(path, os.path.exists(path))
+                    """#)
+            #expect(
+                result == #"""
+                    'self' file: False
+                    snapshots/third/media/javascript:alert.webp True
+                    snapshots/second/media/2024/"><img src=x>.PNG True
+                    snapshots/second/media/one.jpg True
+                    """#)
+        }
+    }
+
     @Test func `the numbers of records are plotted, in all and for each collection`() throws {
         try Sandbox.withMount("--sample") { sandbox in
             try sandbox.sh(
