@@ -41,7 +41,7 @@ extension FileName {
     /// A name with text inserted before its extension, shortened to the length limit: keeps the extension, and does not split a
     /// character.
     /// - Parameters:
-    ///   - addition: a number, if the name is already taken.
+    ///   - addition: a number, if the name is already taken. Only one that is longer than a name makes the result too long.
     ///   - reservedBytes: space to leave in the name for a later suffix.
     public static func fitting(_ name: [UInt8], _ addition: String = "", reservedBytes: Int = 0) -> [UInt8] {
         let dot = name.lastIndex(of: UInt8(ascii: ".")) ?? name.endIndex
@@ -49,7 +49,7 @@ extension FileName {
         let isEnding = dot > 0 && name.count - dot <= endingLimitBytes
         let stem = isEnding ? name[..<dot] : name[...]
         let end = Array(addition.utf8) + (isEnding ? name[dot...] : [])
-        var count = min(stem.count, byteCountLimit - reservedBytes - end.count)
+        var count = max(0, min(stem.count, byteCountLimit - reservedBytes - end.count))
         while count > 1, count < stem.count, stem[count] & 0xC0 == 0x80 { count -= 1 }
         return stem.prefix(count) + end
     }

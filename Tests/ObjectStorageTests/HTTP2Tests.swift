@@ -63,6 +63,7 @@ import Testing
         #expect(requests.count <= log.requests.count)
         #expect(Set(requests.map(\.version)) == ["HTTP/2.0"])
         #expect(Set(requests.map(\.port)).count == 1)
+        #expect(log.requests.count { $0.method == "PUT" && $0.kind == .uploadPart } == 3)
         #expect(log.requests.allSatisfy { $0.tryCount == 1 })
         #expect(log.requests.reduce(0) { $0 + $1.connectionCount } == 1)
     }

@@ -17,6 +17,20 @@ struct UnchangedMediaTests {
         return sandbox
     }
 
+    /// A diary whose media are on a disk in memory, `$R/disk`.
+    /// - Returns: `nil` where none can be mounted.
+    private static func makeDiskInMemory(_ options: String = "") throws -> Sandbox? {
+        let sandbox = try Sandbox()
+        guard try sandbox.run("mkdir $R/disk; mount -t tmpfs \(options) tmpfs $R/disk").exitCode == 0 else { return nil }
+        try sandbox.write(PhotoDiary.definition, to: "diary.yaml")
+        try sandbox.sh(
+            """
+            backupfs init --store $S --app $R/diary.yaml >/dev/null
+            rm -r $S/app/photos; mkdir $R/disk/photos; ln -s $R/disk/photos $S/app/photos
+            """)
+        return sandbox
+    }
+
     /// The inode of each file, by its path.
     private static let inodes = "cd $S/app/photos; find . -type f -printf '%P %i\\n' | sort"
     /// Content, kinds, modes, owners, times, links and attributes of all media, compared with those of `$R/original`.
@@ -182,13 +196,10 @@ struct UnchangedMediaTests {
     /// A store into a page that is dirty already changes no time there.
     @Test(.enabled(if: Machine.isRoot, "NOT TESTED: a disk in memory needs root to mount it"))
     func `on tmpfs, what a program stores into a mapped file that is replaced is kept`() throws {
-        let sandbox = try Sandbox()
-        guard try sandbox.run("mkdir $R/disk; mount -t tmpfs tmpfs $R/disk").exitCode == 0 else { return }
+        guard let sandbox = try Self.makeDiskInMemory() else { return }
         defer { _ = try? sandbox.run("umount -l $R/disk") }
-        try sandbox.write(PhotoDiary.definition, to: "diary.yaml")
         try sandbox.sh(
             """
-            backupfs init --store $S --app $R/diary.yaml >/dev/null; rm -r $S/app/photos; mkdir $R/disk/photos; ln -s $R/disk/photos $S/app/photos
             cd $R/disk/photos; head -c 5000 /dev/urandom > 1.jpg; backupfs backup --label one --store $S
             python3 -c 'import mmap, os, sys, time
             map = mmap.mmap(os.open("1.jpg", os.O_RDWR), 0); map[0:4] = b"EDIT"
@@ -206,13 +217,10 @@ struct UnchangedMediaTests {
 
     @Test(.enabled(if: Machine.isRoot, "NOT TESTED: a small disk needs root to mount it"))
     func `U-B7: a restore needs the room of what differs`() throws {
-        let sandbox = try Sandbox()
-        guard try sandbox.run("mkdir $R/disk; mount -t tmpfs -o size=60m tmpfs $R/disk").exitCode == 0 else { return }
+        guard let sandbox = try Self.makeDiskInMemory("-o size=60m") else { return }
         defer { _ = try? sandbox.run("umount -l $R/disk") }
-        try sandbox.write(PhotoDiary.definition, to: "diary.yaml")
         try sandbox.sh(
             """
-            backupfs init --store $S --app $R/diary.yaml >/dev/null; rm -r $S/app/photos; mkdir $R/disk/photos; ln -s $R/disk/photos $S/app/photos
             cd $R/disk/photos; for i in $(seq 40); do head -c 1000000 /dev/urandom > $i.jpg; done; cp -a $R/disk/photos $R/original
             backupfs backup --label one --store $S; rm 1.jpg 2.jpg 3.jpg; head -c 2000000 /dev/urandom > new.jpg
             [ $(stat -f -c '%a' .) -lt $((25000000 / 4096)) ]

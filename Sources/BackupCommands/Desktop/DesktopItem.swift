@@ -10,7 +10,7 @@ enum DesktopItem {
     /// Single records, by a file of them.
     case records(file: [FileName])
     /// A file of the app's media folder.
-    case media(file: [FileName], path: [FileName], version: [UInt8])
+    case media(file: [FileName], path: [FileName], version: String)
 
     /// - Returns: `nil` for what is not restored from there.
     init?(_ names: [FileName]) {
@@ -24,16 +24,16 @@ enum DesktopItem {
         case ("versions", 4) where names[1] == "data": self = .records(file: names)
         case ("history", 4) where names[3] != "changes.txt": self = .records(file: names)
         case ("snapshots", 4...) where names[2] == "media":
-            self = .media(file: names, path: Array(names[3...]), version: names[1].bytes)
+            self = .media(file: names, path: Array(names[3...]), version: names[1].description)
         case ("versions", 4...) where names[1] == "media":
-            self = .media(file: names, path: names[2...].dropLast(), version: Self.parts(of: names[names.count - 1]).stem)
+            self = .media(file: names, path: names[2...].dropLast(), version: Self.stem(of: names[names.count - 1]))
         default: return nil
         }
     }
 
-    /// A name in two parts: `IMG_1` and `.jpg`.
-    static func parts(of name: FileName) -> (stem: [UInt8], fileExtension: [UInt8]) {
-        guard let dot = name.bytes.lastIndex(of: UInt8(ascii: ".")), dot > 0 else { return (name.bytes, []) }
-        return (Array(name.bytes[..<dot]), Array(name.bytes[dot...]))
+    /// `2026-01-11_14-30-00` of `2026-01-11_14-30-00.jpg`.
+    private static func stem(of version: FileName) -> String {
+        let text = version.description
+        return text.lastIndex(of: ".").map { String(text[..<$0]) } ?? text
     }
 }

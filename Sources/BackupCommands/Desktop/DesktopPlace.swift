@@ -20,8 +20,8 @@ struct DesktopPlace {
     /// - Throws: `notFound` for a path that does not exist, and without a mounted store; `invalidArgument` for a path that no
     ///   mounted store knows; `notPermitted` for a mount of another user, who could have made up all that is in it.
     init(_ path: String?) throws(BackupError) {
-        let entries = try MountTable.current().entries(ofType: MountOptions().fileSystemType)
-        let trusted = entries.filter(Self.isTrusted)
+        let table = try MountTable.current()
+        let trusted = table.ownEntries.filter(Self.isTrusted)
         guard let path else {
             // Of those that do not answer, nothing can be asked.
             for entry in trusted {
@@ -34,7 +34,7 @@ struct DesktopPlace {
         }
         guard try FileSystem.exists(path) else { throw BackupError(.notFound, "there is no such file or folder", path: path) }
         let real = try FileSystem.realPath(path)
-        if let entry = try MountTable.current().entry(holding: real), entries.contains(entry) {
+        if let entry = table.ownEntry(holding: real) {
             guard Self.isTrusted(entry) else {
                 throw BackupError(
                     .notPermitted, "this is in a mount of another user", path: path, remedy: "Run this as that user.")
@@ -98,8 +98,8 @@ struct DesktopPlace {
     /// Writes a line into a file of `control/`, and waits until what it asks for has ended.
     /// - Returns: the file's text without its first line: how it went.
     /// - Throws: when it does not begin.
-    func ask(_ verb: String, _ line: String) throws(BackupError) -> Message {
-        let path = path(["control", FileName(verb)])
+    func ask(_ verb: ControlVerb, _ line: String) throws(BackupError) -> Message {
+        let path = path(["control", FileName(verb.rawValue)])
         let descriptor = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemCall.error(errno, action: "write", path: path) }
         let bytes = Array("\(line)\n".utf8)
@@ -112,26 +112,19 @@ struct DesktopPlace {
             state = self.state(of: path)
         }
         if failure == EBUSY { throw SystemCall.error(failure, action: "write", path: path) }
+        // The first line has the time, and the last one ends, too.
         let lines = String(decoding: try FileSystem.readFile(path), as: UTF8.self)
-            .split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
-        let text = Message.verbatim(lines.dropFirst().joined().trimmedEnd)
+            .split(separator: "\n", omittingEmptySubsequences: false).dropFirst().dropLast()
+        let text = Message.verbatim(lines.joined(separator: "\n"))
         guard failure == 0 else { throw BackupError(SystemCall.error(failure, action: "write", path: path).code, text) }
         guard state != .failed else { throw BackupError(.inputOutput, text) }
         return text
     }
 
     private func state(of path: String) -> ControlState? {
-        FileSystem.extendedAttribute(ControlState.attributeName, of: path)
+        FileSystem.extendedAttribute(StateAttribute.name, of: path)
             .flatMap { ControlState(rawValue: String(decoding: $0, as: UTF8.self)) }
     }
 
     private static let pollMicroseconds: UInt32 = 200_000
-}
-
-extension String {
-    fileprivate var trimmedEnd: String {
-        var text = self[...]
-        while text.last?.isWhitespace == true { text.removeLast() }
-        return String(text)
-    }
 }

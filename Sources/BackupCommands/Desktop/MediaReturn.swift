@@ -21,7 +21,8 @@ struct MediaReturn {
     let source: String
     /// Below the media folder.
     let path: [FileName]
-    let version: [UInt8]
+    /// What a second file of this name is told apart by.
+    let version: String
     /// The app's media folder.
     let folder: String
 
@@ -79,16 +80,11 @@ struct MediaReturn {
 
     /// `IMG_1 (2026-01-11_14-30-00).jpg`; a name that would be too long is shortened before that.
     private func otherName(_ name: FileName) throws(BackupError) -> FileName {
-        var (stem, fileExtension) = DesktopItem.parts(of: name)
-        let end = Array(" (".utf8) + version + Array(")".utf8) + fileExtension
-        guard end.count < FileName.byteCountLimit else {
+        let other = FileName.fitting(name.bytes, " (\(version))")
+        guard other.count <= FileName.byteCountLimit else {
             throw BackupError(.nameTooLong, "no name for the file beside it is short enough", path: source)
         }
-        while stem.count + end.count > FileName.byteCountLimit {
-            // Whole characters of UTF-8.
-            while let last = stem.popLast(), last & 0xC0 == 0x80 {}
-        }
-        return FileName(bytes: stem + end)
+        return FileName(bytes: other)
     }
 
     /// The mount does not show the modes that the files had. A new file of the app has that of its folder.
@@ -99,9 +95,7 @@ struct MediaReturn {
     private func fill(
         _ made: borrowing OwnedDescriptor, from file: SharedFile, _ target: DirectoryHandle
     ) throws(BackupError) {
-        let folder = try target.descriptor.status()
-        // The app may run as the folder's owner.
-        if geteuid() == 0, folder.owner != 0 { try? made.setOwner(FileOwner(user: folder.owner, group: folder.group)) }
+        NewFileOwner.give(made, toOwnerOf: try target.descriptor.status())
         try made.setPermissions(permissions(target))
         try file.copy(file.size, to: made, named: source)
         try made.setModificationTime(file.status().modificationTime)

@@ -3,6 +3,7 @@ import BackupCore
 import Glibc
 import Operations
 import SystemIO
+import VirtualTree
 
 struct DesktopCommand: ParsableCommand {
     enum Action: String, ExpressibleByArgument, CaseIterable {
@@ -59,7 +60,7 @@ struct DesktopCommand: ParsableCommand {
         switch action {
         case .open: show(place.path(place.names))
         case .backUp:
-            let text = try place.ask("backup", "")
+            let text = try place.ask(.backup, "")
             let button = try DesktopNotice(title: Self.title, text: text, buttons: [.show]).show()
             if button == .show { show(place.path(["snapshots", "latest"])) }
         case .versions: try showVersions(place)
@@ -119,7 +120,7 @@ struct DesktopCommand: ParsableCommand {
         let button = try DesktopNotice(title: Self.title, text: "\(Self.shown(name)): deleted", buttons: [.undo]).show()
         if button == .undo {
             try place.requireSame()
-            try DesktopNotice(title: Self.title, text: place.ask("undelete", name.description)).show()
+            try DesktopNotice(title: Self.title, text: place.ask(.undelete, name.description)).show()
         }
     }
 
@@ -168,14 +169,14 @@ struct DesktopCommand: ParsableCommand {
                     .busy, "something else was restored meanwhile, so nothing was undone", path: report,
                     remedy: "Restore the safety backup that the report names.")
             }
-            try DesktopNotice(title: Self.title, text: place.ask("undo", "yes")).show()
+            try DesktopNotice(title: Self.title, text: place.ask(.undo, "yes")).show()
         case .restore, .delete, .cancel, nil: break
         }
         return isRestored
     }
 
     private func putBack(
-        _ place: DesktopPlace, _ file: [FileName], _ path: [FileName], _ version: [UInt8]
+        _ place: DesktopPlace, _ file: [FileName], _ path: [FileName], _ version: String
     ) throws(BackupError) {
         guard let folder = try place.storePath.flatMap({ (root) throws(BackupError) in try StorePaths(root: root).mediaFolder() })
         else {

@@ -59,9 +59,7 @@ struct ThumbnailsCommand: ParsableCommand {
         guard real != cache, !real.hasPrefix("\(cache)/") else {
             throw BackupError(.invalidArgument, "is in the cache of thumbnails itself, which gets none", path: path)
         }
-        guard let entry = try MountTable.current().entry(holding: real),
-            entry.fileSystemType == MountOptions().fileSystemType
-        else {
+        guard let entry = try MountTable.current().ownEntry(holding: real) else {
             throw BackupError(
                 .invalidArgument, "is not in a folder that backupfs is mounted on", path: path,
                 remedy: "Mount the store, and name a folder such as MOUNT/live/media or MOUNT/snapshots/latest/media.")

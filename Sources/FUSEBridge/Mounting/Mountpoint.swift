@@ -68,6 +68,17 @@ public enum Mountpoint {
     }
 }
 
+extension MountTable {
+    /// The mount of this program that a path is in; `nil` for a path in another file system.
+    /// - Parameter path: absolute, without symbolic links.
+    public func ownEntry(holding path: String) -> Entry? {
+        entry(holding: path).flatMap { $0.fileSystemType == MountOptions().fileSystemType ? $0 : nil }
+    }
+
+    /// The mounts of this program; see `entries(ofType:)`.
+    public var ownEntries: [Entry] { entries(ofType: MountOptions().fileSystemType) }
+}
+
 /// The process that serves a mount, and its store, as reported by the mount's root. Queried before unmounting.
 public struct MountServer: Sendable {
     /// `nil` if there was no answer: the mount hangs, does not allow this user, or belongs to an older program.

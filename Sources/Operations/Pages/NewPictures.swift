@@ -1,6 +1,7 @@
 import BackupCore
 import BackupRepository
 import Formats
+import Photos
 import SystemIO
 
 /// The photos that the newest backups have and the ones before had not, as a part of a page.
@@ -8,10 +9,6 @@ struct NewPictures {
     private static let limit = 24
     /// What browsers show, by the extension in lower case.
     private static let shown: Set<String> = ["avif", "bmp", "gif", "jpeg", "jpg", "png", "webp"]
-    /// What backups have thumbnails of, besides.
-    private static let withThumbnail: Set<String> = [
-        "arw", "cr2", "dng", "heic", "heif", "m4v", "mov", "mp4", "nef", "tif", "tiff",
-    ]
 
     private let backups: [NewestChanges.Backup]
 
@@ -31,21 +28,24 @@ struct NewPictures {
 
     private static func item(_ key: JSONKey, _ snapshot: Snapshot) -> String? {
         guard case .text(let bytes) = key else { return nil }
-        let path = BytePath.components(of: bytes).map(\.bytes)
-        let text = String(decoding: bytes, as: UTF8.self)
-        guard let name = path.last, let dot = text.lastIndex(of: ".") else { return nil }
-        let fileExtension = text[text.index(after: dot)...].lowercased()
-        let hasThumbnail = snapshot.record.attributes[Snapshot.photosAttribute] != nil
-        guard shown.contains(fileExtension) || hasThumbnail && withThumbnail.contains(fileExtension) else { return nil }
-        func address(_ folder: String, _ path: [[UInt8]]) -> String {
-            PageLink.address([Array("snapshots".utf8), snapshot.name.bytes, Array(folder.utf8)] + path)
+        let path = BytePath.components(of: bytes)
+        guard let name = path.last else { return nil }
+        func address(_ folder: FileName, _ name: FileName) -> String {
+            let names = ["snapshots", snapshot.name, folder] + path.dropLast() + [name]
+            return PageLink.address(names.map(\.bytes))
         }
-        let picture =
-            hasThumbnail
-            ? address("thumbnails", path.dropLast() + [name + Array(".jpg".utf8)]) : address("media", path)
+        let file = address("media", name)
+        let picture: String
+        if snapshot.record.attributes[Snapshot.photosAttribute] != nil, PhotoPlaces.isNamedLikePhoto(name) {
+            picture = address(PhotoPlaces.thumbnailFolderName, FileName(bytes: name.bytes + Array(".jpg".utf8)))
+        } else if let ending = name.description.split(separator: ".").last, shown.contains(ending.lowercased()) {
+            picture = file
+        } else {
+            return nil
+        }
         return """
-            <li><a href="\(address("media", path))"><img src="\(picture)" alt="" loading="lazy" decoding="async">\
-            <span>\(HTMLText.escaped(PageText.name(name)))</span></a></li>
+            <li><a href="\(file)"><img src="\(picture)" alt="" loading="lazy" decoding="async">\
+            <span>\(HTMLText.escaped(PageText.name(name.bytes)))</span></a></li>
 
             """
     }

@@ -232,6 +232,12 @@ public enum NewFileOwner {
         close(made)
     }
 
+    /// The same, for an open file that root has made for the app in that folder.
+    public static func give(_ file: borrowing OwnedDescriptor, toOwnerOf folder: FileStatus) {
+        guard geteuid() == 0, folder.owner != 0 else { return }
+        give(file.rawValue, to: Owner(user: folder.owner, group: folder.group))
+    }
+
     /// File systems without owners, and servers that do not let root change owners, refuse: the file then keeps its owner.
     private static func give(_ descriptor: Int32, to owner: Owner) { _ = fchown(descriptor, owner.user, owner.group) }
 }

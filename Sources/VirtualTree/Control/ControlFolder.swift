@@ -61,7 +61,7 @@ final class ControlFile: FileNode {
 
     /// For programs that wait for the end of what they asked for.
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
-        context.services.controlState(verb).map { [(ControlState.attributeName, $0.rawValue)] } ?? []
+        context.services.controlState(verb).map { [(StateAttribute.name, $0.rawValue)] } ?? []
     }
 
     /// Shells truncate it before they write.

@@ -7,7 +7,6 @@ import SystemIO
 /// access waits until the backup has ended: the bridge holds back such requests (`TreeOperations.isPending`), and requests that
 /// it does not hold back wait here.
 final class PendingFolder: FolderNode {
-    static let stateName = "user.backupfs.state"
     static let pendingState = "pending"
     static let finishedState = "finished"
 
@@ -64,7 +63,7 @@ final class PendingFolder: FolderNode {
 
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
         guard isPending else { return try finished().ownExtendedAttributes() }
-        return [(SnapshotFolder.pinnedName, backup.isPinned ? "1" : "0"), (Self.stateName, Self.pendingState)]
+        return [(SnapshotFolder.pinnedName, backup.isPinned ? "1" : "0"), (StateAttribute.name, Self.pendingState)]
     }
 
     /// A pin takes effect from the moment the backup exists.

@@ -93,7 +93,7 @@ final class SnapshotFolder: FolderNode {
         }
         attributes.append((Self.attributePrefix + "created-at", ISO8601.format(current.creationTime.wholeSeconds)))
         attributes.append((Self.pinnedName, current.isPinned ? "1" : "0"))
-        attributes.append((PendingFolder.stateName, PendingFolder.finishedState))
+        attributes.append((StateAttribute.name, PendingFolder.finishedState))
         if let time = current.verifiedAt { attributes.append((Self.attributePrefix + "verified-at", ISO8601.format(time))) }
         return attributes.sorted { $0.name < $1.name }
     }
