@@ -116,6 +116,12 @@ struct DesktopTests {
                 try sandbox.fails(Self.words + "answer Restore restore \(path)", saying: "cannot be restored")
             }
             #expect(try sandbox.sh("find $S/app/photos -name 'a*'").isEmpty)
+            // Text that stands for a name which is none must not lead to another file.
+            try sandbox.sh(
+                "cd $S/app/photos; printf one > $'bad\\xff.jpg'; printf two > $'bad\\ufffd.jpg'; mkdir $M/snapshots/odd; rm bad*")
+            try sandbox.fails(
+                Self.words + "answer Restore restore $M/snapshots/odd/media/$'bad\\xff.jpg'", saying: "there is no such file")
+            #expect(try sandbox.sh("find $S/app/photos -name 'bad*'").isEmpty)
         }
     }
 

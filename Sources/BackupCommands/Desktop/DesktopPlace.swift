@@ -32,8 +32,11 @@ struct DesktopPlace {
             throw BackupError(
                 .notFound, "no folder with backups is mounted", remedy: "Mount a store first with: backupfs mount")
         }
-        guard try FileSystem.exists(path) else { throw BackupError(.notFound, "there is no such file or folder", path: path) }
-        let real = try FileSystem.realPath(path)
+        let real = try FileSystem.exists(path) ? FileSystem.realPath(path) : nil
+        // Of a name that is not UTF-8, this is another file.
+        guard let real, ![path, real].contains(where: { $0.unicodeScalars.contains("\u{FFFD}") }) else {
+            throw BackupError(.notFound, "there is no such file or folder", path: path)
+        }
         if let entry = table.ownEntry(holding: real) {
             guard Self.isTrusted(entry) else {
                 throw BackupError(
